@@ -21,13 +21,20 @@ if TYPE_CHECKING:
     from .client.reply import CallInfo, Reply
     from .client.stream import AsyncStream, Stream
     from .client.typed import AsyncJSONStream, JSONStream
-    from .conversation.conversation import Conversation
+    from .conversation.chat import AsyncChat, AsyncChatStream, Chat, ChatStream
+    from .conversation.conversation import Conversation, ConversationState, PendingContext
     from .conversation.limits import HistoryLimits
     from .conversation.store import (
         ConversationStore,
         MemoryConversationStore,
         SQLiteConversationStore,
         StoredConversation,
+    )
+    from .conversation.tools import (
+        AgentMessage,
+        end_conversation_tool,
+        get_conversation_tool,
+        send_message_tool,
     )
     from .errors import (
         APIConnectionError,
@@ -119,7 +126,9 @@ _HOME = {
         ".client.content": "MCP afetch_image fetch_image file image user",
         ".vendors.dialects": "ChatDialect MessagesDialect ResponsesDialect",
         ".client.endpoints": "Access ModelInfo",
-        ".conversation.conversation": "Conversation",
+        ".conversation.conversation": "Conversation ConversationState PendingContext",
+        ".conversation.chat": "AsyncChat AsyncChatStream Chat ChatStream",
+        ".conversation.tools": "AgentMessage end_conversation_tool get_conversation_tool send_message_tool",
         ".conversation.limits": "HistoryLimits",
         ".conversation.store": ("ConversationStore MemoryConversationStore SQLiteConversationStore StoredConversation"),
         ".errors": (
@@ -171,7 +180,10 @@ __all__ = [
     "APIStatusError",
     "APITimeoutError",
     "Access",
+    "AgentMessage",
     "AnyLoopEvent",
+    "AsyncChat",
+    "AsyncChatStream",
     "AsyncClient",
     "AsyncContentGenerator",
     "AsyncJSONStream",
@@ -188,7 +200,9 @@ __all__ = [
     "CallOptions",
     "Capabilities",
     "CapabilityError",
+    "Chat",
     "ChatDialect",
+    "ChatStream",
     "Client",
     "ClientClosedError",
     "ConfigError",
@@ -198,6 +212,7 @@ __all__ = [
     "ContentGenerator",
     "ContextLengthError",
     "Conversation",
+    "ConversationState",
     "ConversationStore",
     "DecodeError",
     "Failure",
@@ -230,6 +245,7 @@ __all__ = [
     "NotFoundError",
     "OutputError",
     "OverloadedError",
+    "PendingContext",
     "PermissionDeniedError",
     "PromptContext",
     "ProtocolError",
@@ -281,10 +297,13 @@ __all__ = [
     "Vendor",
     "__version__",
     "afetch_image",
+    "end_conversation_tool",
     "fetch_image",
     "file",
     "from_messages",
+    "get_conversation_tool",
     "image",
+    "send_message_tool",
     "to_messages",
     "tool",
     "user",

@@ -33,7 +33,8 @@ PROMISED = set(
     RequestCancelled RequestEnd RequestRetry RequestStart CallOptions
     RetryPolicy
     AsyncContentGenerator AsyncJSONStream PromptContext ContentGenerator JSONStream
-    Conversation HistoryLimits
+    AsyncChat AsyncChatStream Chat ChatStream Conversation ConversationState HistoryLimits PendingContext
+    AgentMessage end_conversation_tool get_conversation_tool send_message_tool
     ConversationStore MemoryConversationStore SQLiteConversationStore StoredConversation StoreError
     afetch_image fetch_image file image user from_messages to_messages MCP
     APIKey Bearer Header NoAuth Vendor ChatDialect MessagesDialect ResponsesDialect

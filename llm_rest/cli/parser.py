@@ -13,6 +13,7 @@ examples:
   llm-rest demo
   llm-rest ask "Why is the sky blue?" -m openai/gpt-5.2
   llm-rest ask "What is this?" --image photo.png -m anthropic/claude-haiku-4-5
+  llm-rest chat -m openai/gpt-5.2
   llm-rest explain "hi" -m groq/openai/gpt-oss-120b
   llm-rest ask "Tell me a story" --stream -m groq/openai/gpt-oss-120b
   llm-rest convert --from anthropic_messages --to openai_chat --kind request < body.json
@@ -38,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
     ask = _add(commands, "ask", "ask a model and print its answer")
     _ask(ask)
     ask.add_argument("--stream", action="store_true", help="print the answer as it comes")
+    _chat(_add(commands, "chat", "talk to a model, turn by turn; /help lists the commands"))
     _explain(_add(commands, "explain", "show the HTTP request that `ask` would send, as a curl command; sends nothing"))
     _add(commands, "demo", "run a conversation with a tool through every wire, against a simulated vendor")
     _serve(_add(commands, "serve", "serve every wire over HTTP"))
@@ -67,6 +69,22 @@ def _ask(command: argparse.ArgumentParser) -> None:
     command.add_argument("--wire", choices=NAMES, help="which wire to speak, where the vendor speaks several")
     command.add_argument("--base-url", metavar="URL", help="where the vendor is reached, instead of its own address")
     command.add_argument("--max-output-tokens", metavar="N", type=int, help="the most tokens the answer may have")
+
+
+def _chat(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-m", "--model", metavar="VENDOR/MODEL", help="who to talk to, such as openai/gpt-5.2")
+    command.add_argument(
+        "-c", "--continue", dest="continues", action="store_true", help="continue the last conversation"
+    )
+    command.add_argument("--system", metavar="TEXT", help="the system prompt")
+    command.add_argument(
+        "--store",
+        metavar="FILE",
+        help="the SQLite file of conversations (default: $LLM_REST_STORE, else llm-rest/conversations.db in the user's state)",
+    )
+    command.add_argument("--max-items", metavar="N", type=int, help="the most items of the history that are sent")
+    command.add_argument("--wire", choices=NAMES, help="which wire to speak, where the vendor speaks several")
+    command.add_argument("--base-url", metavar="URL", help="where the vendor is reached, instead of its own address")
 
 
 def _explain(command: argparse.ArgumentParser) -> None:

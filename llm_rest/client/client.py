@@ -38,6 +38,9 @@ from .target import Targets
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from ..conversation.chat import AsyncChat, Chat
+    from ..conversation.conversation import Conversation
+    from ..conversation.store import ConversationStore
     from ..loop.tasks import AsyncRun
     from ..loop.threads import Run
     from ..transport.exchange import Transport
@@ -45,8 +48,9 @@ if TYPE_CHECKING:
     from ..vendors.models import Capabilities
     from ..vendors.rows import Vendor
     from .endpoints import Access
+    from .generator import PromptContext
     from .resources import AsyncModels, AsyncResponses, Models, Responses
-    from .run import Offers, RunOptions
+    from .run import ChatOptions, Offers, RunOptions
     from .typed import AsyncJSONStream, JSONStream
 
 T = TypeVar("T")
@@ -124,7 +128,7 @@ class _Shared:
         raise TypeError(f"a {type(self).__name__} holds connections and a key; make a new one where it is needed")
 
 
-def _plain(options: CallOptions | CallSettings | StreamCallOptions | RunOptions) -> dict[str, Any]:
+def _plain(options: CallOptions | CallSettings | StreamCallOptions | ChatOptions) -> dict[str, Any]:
     """The very dict of a method's keywords, so that the token in it is wrapped there too."""
     return cast("dict[str, Any]", options)
 
@@ -307,6 +311,36 @@ class Client(_Shared):
 
         return run_of(self._caller, input, tools, _plain(options), CallSite()).result()
 
+    def chat(
+        self,
+        *,
+        system: str | None = None,
+        tools: Offers = None,
+        conversation: Conversation | str | None = None,
+        store: ConversationStore | None = None,
+        context: PromptContext | None = None,
+        keep_partial: bool = False,
+        **options: Unpack[ChatOptions],
+    ) -> Chat:
+        """A conversation with the model, turn by turn: `chat.ask(...)`, `chat.stream(...)`, `chat.run(...)`.
+
+        `system` is the system prompt, `tools` are run as `run` does, `conversation` is one to go on with, or its id in `store`,
+        where every turn is written. `context` is sent before the history, `keep_partial` keeps turns that fail or are cancelled.
+        `options` are those of `run`, among them `limits`, for every turn. Raises `ConfigError`, and `StoreError`.
+        """
+        from ..conversation.chat import Chat
+
+        return Chat(
+            self._caller,
+            system=system,
+            tools=tools,
+            conversation=conversation,
+            store=store,
+            context=context,
+            keep_partial=keep_partial,
+            options=_plain(options),
+        )
+
     @property
     def responses(self) -> Responses:
         """Stored responses (server-side state): `retrieve`, `cancel`, `delete`, `input_items`, `compact`, `poll`."""
@@ -481,6 +515,31 @@ class AsyncClient(_Shared):
         from .run import async_run_of
 
         return async_run_of(self._caller, input, tools, _plain(options), CallSite()).result()
+
+    def chat(
+        self,
+        *,
+        system: str | None = None,
+        tools: Offers = None,
+        conversation: Conversation | str | None = None,
+        store: ConversationStore | None = None,
+        context: PromptContext | None = None,
+        keep_partial: bool = False,
+        **options: Unpack[ChatOptions],
+    ) -> AsyncChat:
+        """`Client.chat` for async callers."""
+        from ..conversation.chat import AsyncChat
+
+        return AsyncChat(
+            self._caller,
+            system=system,
+            tools=tools,
+            conversation=conversation,
+            store=store,
+            context=context,
+            keep_partial=keep_partial,
+            options=_plain(options),
+        )
 
     @property
     def responses(self) -> AsyncResponses:

@@ -220,7 +220,7 @@ CONSTRUCTOR = frozenset("api_key base_url max_connections http tls credentials d
 """Keywords of a client that no call has."""
 
 RUN = frozenset(
-    "approve executor max_iterations max_tool_threads tool_timeout use_previous_response_id deps state on_event".split()
+    "approve executor max_iterations max_tool_threads tool_timeout use_previous_response_id limits deps state on_event".split()
 )
 """Keywords of a run that no other call has."""
 

@@ -76,8 +76,8 @@ InvalidOptions = Literal["raise", "drop", "send"]
 """What to do with options that the model does not support: raise a `CapabilityError`, leave them out, or send them."""
 
 
-class Fields(TypedDict, total=False):
-    """The fields of a request as keywords. `None` is the same as leaving one out, and removes a default of the client."""
+class TurnFields(TypedDict, total=False):
+    """The fields of a request that are keywords of a chat, too, which stores and continues conversations itself."""
 
     model: str | None
     """The model as `"vendor/model"`, instead of the client's."""
@@ -117,12 +117,8 @@ class Fields(TypedDict, total=False):
     """`"auto"` drops the oldest items of an input that is too long; `"disabled"` (default) is an error instead."""
     metadata: Mapping[str, str] | None
     """Up to 16 names and values (64 and 512 characters) that the vendor stores with the response."""
-    store: bool | None
-    """Whether the vendor stores the response. `None`: as the client or the vendor has it by default."""
     previous_response_id: str | None
     """The id of a stored response that this request continues. Not together with `conversation`."""
-    conversation: str | ConversationRef | Plain | None
-    """The id of a conversation stored with the vendor, whose items come first. Not with `previous_response_id`."""
     background: bool | None
     """Whether the vendor answers in the background: the reply comes at once, and `responses.poll` waits for it."""
     background_options: BackgroundOptions | Plain | None
@@ -153,6 +149,15 @@ class Fields(TypedDict, total=False):
     """Vendor-specific fields by wire, such as `{"anthropic_messages": {...}}`: merged into that wire's body last."""
     leftovers: Mapping[str, Plain] | None
     """Fields of a request of another wire that the Responses format has no place for, as its `decode_request` returned them."""
+
+
+class Fields(TurnFields, total=False):
+    """The fields of a request as keywords. `None` is the same as leaving one out, and removes a default of the client."""
+
+    store: bool | None
+    """Whether the vendor stores the response. `None`: as the client or the vendor has it by default."""
+    conversation: str | ConversationRef | Plain | None
+    """The id of a conversation stored with the vendor, whose items come first. Not with `previous_response_id`."""
 
 
 class Options(Fields, total=False):

@@ -30,15 +30,17 @@ from ..unknown import convert, given
 from . import endpoints, typed
 from .call import report_losses, wrap_secrets
 from .hooks import hooks_of
-from .options import SETTINGS, Fields, RequestSettings, as_list, check_names, read_request
+from .options import SETTINGS, Fields, RequestSettings, TurnFields, as_list, check_names, read_request
 from .reply import COUNTS, CallInfo, Reply, metadata, reply, sum_calls
 from .stream import AsyncStream, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..conversation.limits import HistoryLimits, Window
     from ..loop.engine import Approver, EventHook, Shell
     from ..losses import Loss
+    from ..responses.items import AnyItem
     from ..responses.response import Response
     from ..tools import ToolExecutor
     from .call import Caller, CallSite, Settings
@@ -70,17 +72,23 @@ class LoopOptions(TypedDict, total=False):
     """A type, or a JSON Schema: the reply's `parsed` is a value of it. Answers are not streamed then."""
     use_previous_response_id: bool
     """Whether the vendor stores the conversation (`store`, `previous_response_id`) and requests hold only new items."""
+    limits: HistoryLimits | Window | None
+    """How much of the conversation each request holds; the run itself keeps all of it."""
     deps: Any
     """An object of the program, for tools with a `ToolContext` as its `deps`. It is not saved with a run."""
     state: RunState | dict[str, Any] | bytes | str | None
     """The state of an earlier run, or its JSON, as text or as data, to be resumed; `model=` may name another one for it."""
 
 
-class RunOptions(Fields, RequestSettings, LoopOptions, total=False):
-    """The fields of a request, the settings of its calls, and the options of the run."""
+class ChatOptions(TurnFields, RequestSettings, LoopOptions, total=False):
+    """The options of a turn of a chat: the fields of a request, the settings of its calls, and the options of the run."""
 
     stream_options: StreamOptions | Mapping[str, Any] | None
     """Options of the stream: `{"include_obfuscation": False}`."""
+
+
+class RunOptions(Fields, ChatOptions, total=False):
+    """The fields of a request, the settings of its calls, and the options of the run."""
 
 
 _LOOP = frozenset(LoopOptions.__annotations__)
@@ -145,6 +153,7 @@ class _ModelCalls:
         self._site = site
         self._settings: dict[str, Any] = {}
         self._form: Any = None
+        self._window: Window | None = None
 
     def engine(
         self,
@@ -162,6 +171,10 @@ class _ModelCalls:
             options["timeout"] = how.pop("timeout")
         check_names(options, stream=True)
         self._form = how.get("output")
+        if (limits := how.get("limits")) is not None:
+            from ..conversation.limits import window_of  # which most runs do not need
+
+            self._window = window_of(limits)
         self._settings = {name: options.pop(name) for name in SETTINGS & options.keys()}
         said = input if isinstance(input, Request) else Request()
         defaults = self._caller.defaults
@@ -237,17 +250,35 @@ class _ModelCalls:
 
     async def answer(self, request: Request) -> Reply:
         """The model's reply; one that is made in the background is waited for."""
-        caller, settings, site = self._caller, {**self._settings}, self._site
+        if self._window is None:
+            return await self._answer(request)
+        return self._window.told(await self._window.ask(request, self, self._answer))
+
+    async def _answer(self, request: Request) -> Reply:
         if self._form is not None:
-            return (await typed.generate(caller, request, settings, site, self._form)).reply
-        found = await caller.ask(*caller.prepare(request, settings), site, _failed_call_paths(request))
+            return (await typed.generate(self._caller, request, {**self._settings}, self._site, self._form)).reply
+        found = await self.send(request)
         if found.status in endpoints.UNFINISHED:
-            found = await endpoints.poll(caller, found, {**self._settings}, site, 2.0, None)
+            found = await endpoints.poll(self._caller, found, {**self._settings}, self._site, 2.0, None)
         return found
 
-    def stream(self, kind: type[Stream] | type[AsyncStream], request: Request) -> Stream | AsyncStream:
+    async def send(self, request: Request) -> Reply:
+        """The reply to one request."""
+        caller = self._caller
+        return await caller.ask(*caller.prepare(request, {**self._settings}), self._site, _failed_call_paths(request))
+
+    async def count(self, request: Request) -> int:
+        """How many tokens the vendor counts in a request."""
+        return await endpoints.count_tokens(self._caller, request, {**self._settings}, self._site)
+
+    async def compact(self, request: Request) -> list[AnyItem]:
+        """What the vendor makes of the conversation in a request, to be sent instead of it."""
+        return (await endpoints.compact(self._caller, request, {**self._settings}, self._site)).output
+
+    def stream(self, kind: type[Stream] | type[AsyncStream], request: Request) -> Any:
         """The model's reply as it comes."""
-        return kind(self._caller, request, {**self._settings}, self._site, _shape)
+        made = partial(kind, self._caller, options={**self._settings}, site=self._site, shape=_shape)
+        return made(request) if self._window is None else _LimitedStream(self._window, self, made, request)
 
     def final_reply(self, state: RunState, answers: list[Response]) -> Reply:
         """The last answer as a reply that tells of the whole run, as far as this process saw it."""
@@ -271,6 +302,42 @@ class _ModelCalls:
         named = {**known.metadata, **counted, "latency_ms": took}
         told = replace(known, losses=losses, duration=state.totals.seconds, metadata=named)
         return reply(replace(response), told)
+
+
+class _LimitedStream:
+    """A stream whose request is shortened when it is opened, which may take calls of its own."""
+
+    def __init__(
+        self, window: Window, asked: _ModelCalls, made: Callable[..., Stream | AsyncStream], request: Request
+    ) -> None:
+        self._window, self._send, self._made, self._request = window, asked, made, request
+        self._stream: Any = None
+
+    async def _open(self) -> Any:
+        async def send(request: Request) -> Any:
+            stream = self._made(request)
+            return stream.__enter__() if isinstance(stream, Stream) else await stream.__aenter__()
+
+        self._stream = await self._window.ask(self._request, self._send, send)
+        self._stream.after(self._window.attempts)
+        return self._stream
+
+    def _closed(self) -> Any:
+        if self._stream.ended:
+            self._window.observe(self._stream.response)
+        return self._stream
+
+    def __enter__(self) -> Any:
+        return drive(self._open())
+
+    def __exit__(self, *failure: Any) -> None:
+        self._closed().__exit__(*failure)
+
+    async def __aenter__(self) -> Any:
+        return await self._open()
+
+    async def __aexit__(self, *failure: Any) -> None:
+        await self._closed().__aexit__(*failure)
 
 
 def _shape(target: Target, settings: Settings, request: Request) -> tuple[Request, list[Loss], tuple[str, ...]]:

@@ -133,6 +133,10 @@ class _Streaming:
         shown = f", {printable(text, 60)!r}" if text else ""
         return f"<{type(self).__name__} from {model}: {state}{shown}; {advice}>"
 
+    def after(self, attempts: tuple[Attempt, ...]) -> None:
+        """Count these requests, which were made before it, among those of its reply. For internal use."""
+        self._attempts = (*attempts, *self._attempts)
+
     @property
     def ended(self) -> bool:
         """Whether the terminal event came and every event was read."""

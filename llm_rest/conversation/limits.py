@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..client.reply import Reply, reply
 from ..errors import ConfigError, ContextLengthError
 from ..loop.calls import DELIVERY, answers
 from ..responses.estimate import estimate_tokens, item_tokens
@@ -203,9 +204,17 @@ def shortened(
 class Model(Protocol):
     """Who answers: what limits need of the client of a run."""
 
-    async def send(self, request: Request, /) -> Response: ...
-    async def count(self, request: Request, /) -> int: ...
-    async def compact(self, request: Request, /) -> list[AnyItem]: ...
+    async def send(self, request: Request, /) -> Response:
+        """The reply to a request."""
+        ...
+
+    async def count(self, request: Request, /) -> int:
+        """How many tokens the vendor counts in it."""
+        ...
+
+    async def compact(self, request: Request, /) -> list[AnyItem]:
+        """What the vendor makes of its conversation."""
+        ...
 
 
 class Window:
@@ -220,6 +229,7 @@ class Window:
         factor: float = 1.0,
     ) -> None:
         self.limits = limits
+        """The limits of every request."""
         self.compacted = compacted
         """What stands for the first items behind the fixed ones."""
         self.attempts: tuple[Attempt, ...] = ()
@@ -249,6 +259,13 @@ class Window:
         reported = 0 if response.usage is None else response.usage.input_tokens
         if reported and self._sent:
             self.factor = reported / self._sent
+
+    def told(self, found: Reply) -> Reply:
+        """The reply with all requests that were made for it."""
+        self.observe(found)
+        if not self.attempts:
+            return found
+        return reply(found, replace(found.info, attempts=(*self.attempts, *found.info.attempts)))
 
     def _estimated(self, request: Request) -> Request:
         self._sent = estimate_tokens(request)
@@ -310,7 +327,7 @@ class Window:
         if self.limits.compact == "vendor":
             made = await model.compact(gone)
         else:
-            reply = await summary_of(gone, model, self.limits.compact_model)
+            reply = await summary_of(gone, model.send, self.limits.compact_model)
             self.attempts = (*self.attempts, *reply.info.attempts)
             made = [Message(role="user", content=SUMMARY + reply.output_text)]
         count = start + (self.compacted.count if self.compacted else 0)
@@ -321,15 +338,22 @@ class Window:
 _TOLD = ("system", "developer")
 
 
-async def summary_of(request: Request, model: Model, name: str | None = None) -> Any:
+def window_of(limits: Any) -> Window:
+    """The window that a run uses. Raises `ConfigError` for what is no limit."""
+    if not isinstance(limits, HistoryLimits | Window):
+        raise ConfigError(f"limits= takes HistoryLimits(...), not a {type(limits).__name__}")
+    return limits if isinstance(limits, Window) else Window(limits)
+
+
+async def summary_of(request: Request, send: Callable[[Request], Awaitable[Response]], name: str | None = None) -> Any:
     """The model's reply with a summary of the conversation in `request`. Raises an `LLMError` where there is none."""
-    from ..client.call import whole
+    from ..client.call import complete_text
 
     asked = [*items_of(request), Message(role="user", content=SUMMARY_PROMPT)]
     # Vendors want the tools of earlier calls described, and none called now.
     choice = "none" if request.tools else None
-    found: Any = await model.send(
+    found: Any = await send(
         replace(request, model=name or request.model, input=asked, tool_choice=choice, text=None, stream=None)
     )
-    whole(found)
+    complete_text(found)
     return found

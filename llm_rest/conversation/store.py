@@ -11,7 +11,7 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any, Protocol, Self
@@ -81,7 +81,7 @@ class ConversationStore(Protocol):
         """Mark a conversation as completed: nothing is appended any more."""
         ...
 
-    def list(self, *, limit: int = 10, completed: bool | None = None) -> list[StoredConversation]:
+    def list(self, *, limit: int = 10, completed: bool | None = None) -> Sequence[StoredConversation]:
         """The conversations that were written last, newest first; only completed ones or only open ones where that is given."""
         ...
 
@@ -93,7 +93,7 @@ class ConversationStore(Protocol):
         until: float | None = None,
         limit: int = 10,
         completed: bool | None = None,
-    ) -> list[StoredConversation]:
+    ) -> Sequence[StoredConversation]:
         """Those with `text` in what was said, in any case, that were written between two times, newest first."""
         ...
 
@@ -230,13 +230,13 @@ class SQLiteConversationStore:
         with self._writing():
             head = self._must_be_open(conversation_id)
             state = ConversationState(completed_at=time.time(), summary=summary, reason=reason)
-            head = msgspec.json.encode({**head, "state": state})
+            written = msgspec.json.encode({**head, "state": state})
             self._db.execute(
                 "UPDATE conversations SET updated_at=?, completed_at=?, head=? WHERE id=?",
-                (state.completed_at, state.completed_at, head, conversation_id),
+                (state.completed_at, state.completed_at, written, conversation_id),
             )
 
-    def list(self, *, limit: int = 10, completed: bool | None = None) -> list[StoredConversation]:
+    def list(self, *, limit: int = 10, completed: bool | None = None) -> Sequence[StoredConversation]:
         """The conversations that were written last, newest first; only completed ones or only open ones where that is given."""
         return self.search(limit=limit, completed=completed)
 
@@ -248,7 +248,7 @@ class SQLiteConversationStore:
         until: float | None = None,
         limit: int = 10,
         completed: bool | None = None,
-    ) -> list[StoredConversation]:
+    ) -> Sequence[StoredConversation]:
         """Those with `text` in what was said, in any case, that were written between two times, newest first."""
         wanted = [
             (

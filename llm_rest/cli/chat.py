@@ -1,0 +1,166 @@
+"""`chat`: a conversation in a terminal, turn by turn, which is stored and can be continued."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from ..client.client import Client
+from ..client.reply import COUNTS
+from ..conversation.limits import HistoryLimits
+from ..conversation.store import SQLiteConversationStore
+from ..errors import ConfigError, LLMError
+from ..responses.estimate import text_of
+from ..responses.items import FunctionCall, Message
+from . import complain, note, say
+from .question import model_of
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ..client.reply import Reply
+    from ..conversation.chat import Chat
+
+_HELP = """\
+/model [VENDOR/MODEL]  show the model, or talk to another one from now on
+/history               show the conversation so far
+/save FILE             write the conversation to a file, as JSON
+/losses                what the last turn lost in conversion
+/tokens                the tokens of the last turn
+/exit                  leave, as does the end of the input (Ctrl-D); Ctrl-C cancels an answer
+"""
+
+
+def run(arguments: Namespace) -> int:
+    """Read turns and commands line by line, and print the answers as they come."""
+    model = model_of(arguments)
+    store = SQLiteConversationStore(_file(arguments))
+    last = store.list(limit=1, completed=False) if arguments.continues else ()
+    if arguments.continues and not last:
+        raise ConfigError(f"{store.path} has no conversation to continue", hint="leave out -c to begin one")
+    limits = None if arguments.max_items is None else HistoryLimits(max_items=arguments.max_items)
+    with store, Client(model, wire=arguments.wire, base_url=arguments.base_url, on_loss="ignore") as llm:
+        chat = llm.chat(
+            system=arguments.system,
+            conversation=last[0].id if last else None,
+            store=store,
+            limits=limits,
+            keep_partial=True,
+        )
+        return _Session(llm, chat, model).run()
+
+
+def _file(arguments: Namespace) -> Path:
+    named = arguments.store or os.environ.get("LLM_REST_STORE")
+    if named:
+        return Path(named)
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    path = Path(state) / "llm-rest" / "conversations.db"
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return path
+
+
+class _Session:
+    def __init__(self, llm: Client, chat: Chat, model: str) -> None:
+        self.llm, self.chat, self.model = llm, chat, model
+        self.reply: Reply | None = None
+
+    def run(self) -> int:
+        if sys.stdin.isatty():
+            with suppress(ImportError):
+                import_module("readline")  # editing and recalling lines
+            note(f"talking to {self.model}; /help lists the commands")
+        if self.chat.conversation.items:
+            note(f"continuing {self.chat.conversation.id} with {len(self.chat.conversation.items)} items")
+        while (line := self._line()) is not None:
+            if not line.startswith("/"):
+                self._turn(line)
+            elif line in ("/exit", "/quit"):
+                break
+            else:
+                self._command(*line.partition(" ")[::2])
+        return 0
+
+    def _line(self) -> str | None:
+        """The next line that says something; `None` at the end of the input."""
+        prompt = "> " if sys.stdin.isatty() else ""
+        try:
+            while not (line := input(prompt).strip()):
+                pass
+        except EOFError:
+            return None
+        return line
+
+    def _turn(self, text: str) -> None:
+        printed = False
+        try:
+            with self.chat.stream(text, model=self.model) as stream:
+                for piece in stream.text:
+                    say(piece)
+                    printed = True
+            self.reply = stream.reply
+            if self.reply.refusal is not None:
+                complain(f"the model refused: {self.reply.refusal}")
+            elif self.reply.status != "completed":
+                note(f"the answer is {self.reply.status}: {self.reply.stop_reason}")
+        except KeyboardInterrupt:
+            note("the answer was cancelled")
+        except LLMError as problem:
+            complain(str(problem))
+        finally:
+            if printed:
+                say("\n")
+
+    def _command(self, name: str, value: str) -> None:
+        value = value.strip()
+        match name:
+            case "/help":
+                say(_HELP)
+            case "/model":
+                self._model(value)
+            case "/history":
+                for item in self.chat.conversation.items:
+                    if isinstance(item, Message):
+                        say(f"{item.role}: {text_of(item.content)}\n")
+                    elif isinstance(item, FunctionCall):
+                        say(f"call: {item.name} {item.arguments}\n")
+            case "/save":
+                self._save(value)
+            case "/losses":
+                losses = [] if self.reply is None else self.reply.losses
+                say("".join(f"{loss}\n" for loss in losses) or "no losses\n")
+            case "/tokens":
+                counts: dict[str, Any] = {} if self.reply is None else self.reply.info.metadata
+                say("".join(f"{name} {counts.get(name, 0)}\n" for name in COUNTS))
+            case _:
+                complain(f"no command {name}; /help lists them")
+
+    def _model(self, value: str) -> None:
+        if value:
+            try:
+                self.llm.capabilities(value)
+            except ConfigError as problem:
+                complain(str(problem))
+                return
+            self.model = value
+        say(f"{self.model}\n")
+
+    def _save(self, value: str) -> None:
+        if not value:
+            complain("/save takes the name of a file")
+            return
+        path = Path(value).expanduser()
+        try:
+            # Beside the file and then in its place, so that a save which fails leaves an earlier one as it was.
+            with NamedTemporaryFile(dir=path.parent, delete=False) as made:
+                made.write(self.chat.conversation.save())
+            Path(made.name).replace(path)
+        except OSError as problem:
+            complain(f"{path} cannot be written: {problem.strerror}")
+            return
+        note(f"saved to {path}")

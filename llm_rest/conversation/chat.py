@@ -1,0 +1,476 @@
+"""`Chat` and `AsyncChat`: turns of a conversation with a model, which `llm.chat(...)` gives.
+
+Every turn is a run of the tool loop over the items before it. What it gained becomes part of the conversation when it has
+completed: first in the store, then in memory. Before changing this file, know that a turn that fails, is cancelled or cannot be
+stored leaves the conversation as it was, unless the partial answer is wanted (`keep_partial`).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, cast
+
+from msgspec.structs import replace
+
+from ..client.call import CallSite, wrap_secrets
+from ..client.generator import PromptContext
+from ..client.options import SETTINGS, as_list, check_names
+from ..client.run import LoopOptions, async_run_of, run_of
+from ..errors import ConfigError, LLMError, StoreError, ToolError
+from ..loop.events import LLMResponse
+from ..responses.events import OutputTextDelta
+from ..responses.items import FunctionCall, Message
+from ..responses.request import Request
+from ..sync import drive
+from ..tools import Toolbox
+from .conversation import Conversation, PendingContext
+from .limits import SUMMARY, HistoryLimits, Window, summary_of, window_of
+from .tools import EndConversationTool, SendMessageTool
+
+if TYPE_CHECKING:
+    from ..client.call import Caller
+    from ..client.options import Input
+    from ..client.reply import Reply
+    from ..client.run import ChatOptions, Offers
+    from ..loop.events import AnyLoopEvent
+    from ..loop.state import RunState
+    from ..loop.tasks import AsyncRun
+    from ..loop.threads import Run
+    from ..responses.events import AnyEvent
+    from ..responses.items import AnyItem
+    from ..responses.response import Response
+    from .store import ConversationStore
+
+R = TypeVar("R")
+
+
+class _Turn:
+    """A turn under way: its run, and where in the run's items it begins."""
+
+    def __init__(self, run: Any, talk: Conversation, first: int, window: Window | None, message_id: str | None) -> None:
+        self.run, self.talk, self.first, self.window, self.message_id = run, talk, first, window, message_id
+        self.length = len(talk.items)
+        self.text: list[str] = []
+        """The text of an answer that is being streamed."""
+        self.taken = False
+
+    def saw(self, event: object) -> None:
+        if isinstance(event, OutputTextDelta):
+            self.text.append(event.delta)
+        elif isinstance(event, LLMResponse):  # which is among the items now
+            self.text.clear()
+
+
+class _Chatting(Generic[R]):
+    """What `Chat` and `AsyncChat` share."""
+
+    def __init__(
+        self,
+        caller: Caller,
+        *,
+        system: str | None,
+        tools: Offers,
+        conversation: Conversation | str | None,
+        store: ConversationStore | None,
+        context: PromptContext | None,
+        keep_partial: bool,
+        options: dict[str, Any],
+    ) -> None:
+        wrap_secrets(options)
+        check_names(
+            {name: value for name, value in options.items() if name not in LoopOptions.__annotations__}, stream=True
+        )
+        if options.get("state") is not None:
+            raise ConfigError("a chat resumes no run", hint="llm.run(state=...), and conversation= for the items")
+        self._limits: HistoryLimits | None = options.pop("limits", None)
+        if self._limits is not None:
+            window_of(self._limits)
+        self._caller, self._options, self._tools = caller, options, [*as_list(tools)] if tools is not None else None
+        self._position: tuple[str, int] | None = None  # of a conversation, how many items the store has
+        if isinstance(conversation, str):
+            if store is None:
+                raise ConfigError(
+                    "conversation= is an id, and there is no store", hint="give store=, or the Conversation"
+                )
+            conversation = store.get(conversation)
+            self._position = conversation.id, len(conversation.items)
+        self.conversation = Conversation() if conversation is None else conversation
+        """The conversation; a turn becomes part of it when it has completed."""
+        if system is not None:
+            self.conversation.set_system_prompt(system)
+        self.store = store
+        """Where the conversation is kept; `None` for memory alone."""
+        self.context = PromptContext() if context is None else context
+        """Entries that are sent before the history, and providers that are called for every turn and stay in the history."""
+        self.keep_partial = keep_partial
+        """Whether a turn that fails or is cancelled is kept, with the partial answer."""
+        self.end_error: LLMError | None = None
+        """Why the conversation could not be ended when the model wanted that; `None` where nothing failed."""
+        self._ending: tuple[str, str | None] | None = None
+        self._factor = 1.0
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} about {self.conversation!r}; see .ask .stream .run>"
+
+    # --- one turn
+
+    def _begin(
+        self,
+        run_of: Callable[..., R],
+        input: Input,
+        provided: list[AnyItem],
+        message_id: str | None,
+        options: Mapping[str, Any],
+        site: CallSite,
+    ) -> _Turn:
+        talk, said = self.conversation, _entries(input)
+        if talk.state.completed_at is not None:
+            raise ConfigError(f"conversation {talk.id!r} is completed", hint="go on with a fork() of it")
+        if message_id is None:
+            message_id = next((one.id for one in said if isinstance(one, Message) and one.role == "user"), None)
+        fixed = [*talk.context, *self.context.items]
+        how = {"instructions": talk.instructions, **self._options, **options}
+        limits = how.pop("limits", None) or self._limits
+        window = None
+        if limits is not None or talk.compacted is not None:
+            limits = HistoryLimits() if limits is None else window_of(limits).limits
+            window = Window(limits, fixed=len(fixed), compacted=talk.compacted, factor=self._factor)
+            how["limits"] = window
+        run = run_of(self._caller, [*fixed, *talk.items, *provided, *said], self._tools, how, site)
+        return _Turn(run, talk, len(fixed) + len(talk.items), window, message_id)
+
+    async def _finish(self, turn: _Turn) -> Reply:
+        """The last reply of a turn, which is part of the conversation then."""
+        run = turn.run
+        try:
+            found = None if run.state.outcome == "waiting" else await self._result(run)
+            if found is None or run.state.outcome == "waiting":
+                names = ", ".join(call.name for call in run.pending_calls)
+                hint = "give approve=, or use chat.run(...), decide there and call result() again"
+                waiting = ToolError(f"the turn waits for a decision about {names}", partial=found, hint=hint)
+                waiting.run = run.state
+                raise waiting
+        except BaseException as problem:
+            await self._left(turn, getattr(problem, "partial", None))
+            raise
+        await self._blocking(self._take, turn)
+        await self._settle()
+        return found
+
+    async def _left(self, turn: _Turn, partial: Reply | None = None) -> None:
+        """Keep what a turn gained that did not complete, if that is wanted."""
+        if not self.keep_partial:
+            return
+        state: RunState = turn.run.state
+        text = "".join(turn.text)
+        if not text and partial is not None and (state.response is None or partial.id != state.response.id):
+            text = partial.output_text
+        gained: list[AnyItem] = state.items[turn.first :]
+        gained += [Message(role="assistant", content=text)] if text else []
+        if any(isinstance(item, FunctionCall) or getattr(item, "role", None) == "assistant" for item in gained):
+            await self._blocking(self._take, turn, gained)
+
+    def _take(self, turn: _Turn, gained: list[AnyItem] | None = None) -> None:
+        """Make what a turn gained part of the conversation, in the store first."""
+        talk, window, state = turn.talk, turn.window, turn.run.state
+        if turn.taken:
+            return
+        if talk is not self.conversation or len(talk.items) != turn.length:
+            raise ConfigError("the conversation has changed during the turn", hint="one turn of a chat at a time")
+        new_items: list[AnyItem] = state.items[turn.first :] if gained is None else gained
+        pending = None
+        done: list[str] = []
+        tools = {one.name: one for one in as_list(self._tools) if isinstance(one, SendMessageTool | EndConversationTool)}
+        ending = None
+        for call in state.calls:
+            if call.state != "completed":
+                continue
+            tool = tools.get(call.name)
+            if tool is not None:
+                said = tool.typed(call.parsed_arguments)
+                if isinstance(tool, EndConversationTool):
+                    ending = said["reason"], tool.model
+                elif said.get("is_question"):
+                    pending = PendingContext(original_message_id=turn.message_id, last_agent_message=said["message"])
+            done.append(call.name)
+        if pending is not None:
+            pending.tool_calls_completed = done
+        new = replace(talk, items=[*talk.items, *new_items], state=replace(talk.state, pending_context=pending))
+        if window is not None:
+            new.compacted, self._factor = window.compacted, window.factor
+        self._store(talk, new)
+        talk.items, talk.state, talk.compacted = new.items, new.state, new.compacted
+        self._ending, turn.taken = ending, True
+
+    def _store(self, talk: Conversation, new: Conversation) -> None:
+        if self.store is None:
+            return
+        if self._position is None or self._position[0] != talk.id:
+            try:
+                stored = self.store.get(talk.id).items
+            except StoreError as problem:
+                if problem.reason != "not_found":
+                    raise
+                self.store.create(new)
+                self._position = talk.id, len(new.items)
+                return
+            if stored != talk.items[: len(stored)]:
+                what = f"the store has other items of conversation {talk.id!r}"
+                raise StoreError(what, reason="conflict")
+            self._position = talk.id, len(stored)
+        self.store.append(new, self._position[1])
+        self._position = talk.id, len(new.items)
+
+    def _taking(self, turn: _Turn) -> R:
+        """The run of a turn, whose result makes it part of the conversation."""
+        run, concluded = turn.run, turn.run._conclude
+
+        def conclude(state: RunState, answers: list[Response]) -> Reply:
+            found: Reply = concluded(state, answers)
+            if state.outcome == "completed":
+                self._take(turn)
+            return found
+
+        run._conclude = conclude
+        return cast("R", run)
+
+    # --- the end of a conversation
+
+    async def _settle(self) -> None:
+        """End the conversation where the model wanted that: summary, completed, a new one. Else it stays open."""
+        if self._ending is None:
+            return
+        (reason, model), self._ending, self.end_error = self._ending, None, None
+        talk = self.conversation
+        first = [] if talk.compacted is None else talk.compacted.items
+        items = [
+            *talk.context,
+            *self.context.items,
+            *first,
+            *talk.items[talk.compacted.count if talk.compacted else 0 :],
+        ]
+        tools = Toolbox(as_list(self._tools)).definitions
+        try:
+            found = await summary_of(
+                Request(input=items, instructions=talk.instructions, tools=tools or None), self._send, model
+            )
+            if self.store is not None:
+                await self._blocking(self._complete, talk.id, found.output_text, reason)
+        except LLMError as problem:
+            self.end_error = problem
+            logging.getLogger("llm_rest").warning("conversation %s stays open: %s", talk.id, problem)
+            return
+        talk.state = replace(
+            talk.state, completed_at=time.time(), summary=found.output_text, reason=reason, pending_context=None
+        )
+        begin: list[AnyItem] = [Message(role="user", content=SUMMARY + found.output_text)]
+        self.conversation = Conversation(instructions=talk.instructions, context=[*talk.context], items=begin)
+
+    def _complete(self, name: str, summary: str, reason: str) -> None:
+        if self.store is not None:
+            self.store.complete(name, summary=summary, reason=reason)
+
+    async def _send(self, request: Request) -> Reply:
+        """The reply to a request outside of the conversation, with the settings of the chat."""
+        how = {name: value for name, value in self._options.items() if name in SETTINGS or name == "model"}
+        if request.model:
+            how.pop("model", None)
+        return await self._caller.ask(*self._caller.prepare(request, how), CallSite())
+
+    # --- how it is done
+
+    async def _result(self, run: Any) -> Reply:
+        raise NotImplementedError
+
+    async def _blocking(self, function: Callable[..., None], *arguments: Any) -> None:
+        raise NotImplementedError
+
+
+def _entries(input: Any) -> list[Any]:
+    """The input of a turn as entries of a list. Raises `ConfigError` where it is empty."""
+    if isinstance(input, Request):
+        raise ConfigError("a turn takes a text or items, not a Request", hint="give its fields as keywords")
+    several = isinstance(input, list | tuple)
+    found: list[Any] = list(cast("Any", input)) if several else [input]
+    if not found or any(isinstance(one, str) and not one.strip() for one in found) or found == [None]:
+        raise ConfigError("input is empty", hint="give a text or items")
+    return [Message(role="user", content=found[0])] if found == [input] and isinstance(input, str) else found
+
+
+class Chat(_Chatting["Run[Reply]"]):
+    """A conversation with a model, turn by turn; `llm.chat(...)` makes one. One turn at a time."""
+
+    def ask(self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]) -> Reply:
+        """One turn: the model's reply, after all calls of the chat's tools. `options` are those of `run`, such as `model=`.
+
+        `message_id` is the program's id of the user's message. Raises the errors of `run`, and `StoreError`; the conversation
+        is as it was then, or holds the partial answer with `keep_partial`.
+        """
+        return drive(self._finish(self._started(input, message_id, options, CallSite())))
+
+    def stream(self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]) -> ChatStream:
+        """Streaming of one turn, in a `with`: iterate over its events, or over `.text`; `.reply` is there at the end."""
+        return ChatStream(self, partial(self._started, input, message_id, options, CallSite()))
+
+    def run(self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]) -> Run[Reply]:
+        """One turn as a `Run`, to watch it or to decide about its calls. It is part of the conversation once its `result()`
+        is there.
+        """
+        return self._taking(self._started(input, message_id, options, CallSite()))
+
+    def _started(self, input: Input, message_id: str | None, options: ChatOptions, site: CallSite) -> _Turn:
+        drive(self._settle())
+        return self._begin(run_of, input, self.context.provided(), message_id, cast("Any", options), site)
+
+    async def _result(self, run: Any) -> Reply:
+        found: Reply = run.result()
+        return found
+
+    async def _blocking(self, function: Callable[..., None], *arguments: Any) -> None:
+        function(*arguments)
+
+
+class AsyncChat(_Chatting["AsyncRun[Reply]"]):
+    """`Chat` for async callers; providers of its context may be async, and the store works in a thread."""
+
+    def ask(
+        self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]
+    ) -> Coroutine[Any, Any, Reply]:
+        """One turn: the model's reply, after all calls of the chat's tools. Takes and raises what `Chat.ask` does."""
+        return self._ask(self._started(input, message_id, options, CallSite()))
+
+    def stream(self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]) -> AsyncChatStream:
+        """Streaming of one turn, in an `async with`: iterate over its events, or over `.text`; `.reply` is there at the end."""
+        return AsyncChatStream(self, self._started(input, message_id, options, CallSite()))
+
+    def run(
+        self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]
+    ) -> Coroutine[Any, Any, AsyncRun[Reply]]:
+        """One turn as an `AsyncRun`: `run = await chat.run(...)`. See `Chat.run`; its store is written in the event loop."""
+        return self._run(self._started(input, message_id, options, CallSite()))
+
+    async def _ask(self, turn: Coroutine[Any, Any, _Turn]) -> Reply:
+        return await self._finish(await turn)
+
+    async def _run(self, turn: Coroutine[Any, Any, _Turn]) -> AsyncRun[Reply]:
+        return self._taking(await turn)
+
+    async def _started(self, input: Input, message_id: str | None, options: ChatOptions, site: CallSite) -> _Turn:
+        await self._settle()
+        provided = await self.context.aprovided()
+        return self._begin(async_run_of, input, provided, message_id, cast("Any", options), site)
+
+    async def _result(self, run: Any) -> Reply:
+        found: Reply = await run.result()
+        return found
+
+    async def _blocking(self, function: Callable[..., None], *arguments: Any) -> None:
+        import anyio
+
+        with anyio.CancelScope(shield=True):  # what has begun to be written is written
+            await anyio.to_thread.run_sync(partial(function, *arguments))
+
+
+class _ChatStream:
+    """What both streams share."""
+
+    def __init__(self, chat: Any, begin: Any) -> None:
+        self._chat, self._begin = chat, begin
+        self._turn: Any = None
+        self._events: Any = None
+        self._reply: Reply | None = None
+
+    def _entered(self) -> Any:
+        if self._events is None:
+            raise ConfigError("a streamed turn is read inside a `with`", hint="with chat.stream(...) as stream: ...")
+        return self._events
+
+    @property
+    def reply(self) -> Reply:
+        """The model's last reply. Raises `ConfigError` before the end of the turn."""
+        if self._reply is None:
+            raise ConfigError("the turn has not ended", hint="iterate over the stream, or over its .text, to the end")
+        return self._reply
+
+
+class ChatStream(_ChatStream):
+    """A streamed turn of a chat: events of the answers and of the run, or `.text` alone. Use it in a `with`.
+
+    Raises at its end what `ask` raises; leaving it before cancels the turn.
+    """
+
+    def __enter__(self) -> Self:
+        self._turn = self._begin()
+        self._events = self._turn.run.stream().__enter__()
+        return self
+
+    def __exit__(self, *failure: Any) -> None:
+        self._events.__exit__(*failure)
+        if self._reply is None:
+            drive(self._chat._left(self._turn))
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> AnyLoopEvent | AnyEvent:
+        event = next(self._entered(), None)
+        if event is None:
+            if self._reply is None:
+                self._reply = drive(self._chat._finish(self._turn))
+            raise StopIteration
+        self._turn.saw(event)
+        return cast("AnyLoopEvent | AnyEvent", event)
+
+    @property
+    def text(self) -> Iterator[str]:
+        """Iterates over the text deltas of all answers of the turn, as `str`."""
+        return (event.delta for event in self if isinstance(event, OutputTextDelta) and event.delta)
+
+
+class AsyncChatStream(_ChatStream):
+    """`ChatStream` for async callers: `async with`, `async for`."""
+
+    async def __aenter__(self) -> Self:
+        self._turn = await self._begin
+        self._events = await self._turn.run.stream().__aenter__()
+        return self
+
+    async def __aexit__(self, *failure: Any) -> None:
+        await self._events.__aexit__(*failure)
+        if self._reply is None:
+            await self._chat._left(self._turn)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> AnyLoopEvent | AnyEvent:
+        async for event in self._entered():
+            self._turn.saw(event)
+            return cast("AnyLoopEvent | AnyEvent", event)
+        if self._reply is None:
+            self._reply = await self._chat._finish(self._turn)
+        raise StopAsyncIteration
+
+    @property
+    def text(self) -> AsyncIterator[str]:
+        """Iterates over the text deltas of all answers of the turn, as `str`."""
+        return _Texts(self)
+
+
+class _Texts:
+    """The texts among the events of a turn."""
+
+    def __init__(self, events: AsyncChatStream) -> None:
+        self._events = events
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        while True:
+            event = await self._events.__anext__()
+            if isinstance(event, OutputTextDelta) and event.delta:
+                return event.delta

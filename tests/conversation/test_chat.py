@@ -1,0 +1,593 @@
+"""Chats: turns that are kept or leave no trace, waiting for the user, the end of a conversation, stores, limits."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_rest import (
+    AgentMessage,
+    APIStatusError,
+    AsyncClient,
+    Client,
+    ConfigError,
+    ContextLengthError,
+    Conversation,
+    FunctionCall,
+    HistoryLimits,
+    LossWarning,
+    MaxIterationsError,
+    MemoryConversationStore,
+    Message,
+    PromptContext,
+    Reasoning,
+    SQLiteConversationStore,
+    StoreError,
+    StreamInterruptedError,
+    ToolError,
+    end_conversation_tool,
+    get_conversation_tool,
+    send_message_tool,
+    tool,
+)
+from llm_rest.conversation.limits import SUMMARY, SUMMARY_PROMPT
+from llm_rest.responses import AnyItem
+from tests.conversation.support import TOO_LONG, Host, asked, client, done, pieces, said, texts_of
+
+pytestmark = pytest.mark.anyio
+
+
+@tool
+def weather(city: str) -> str:
+    """The weather in a city."""
+    return f"4 degrees in {city}"
+
+
+def texts(talk: Conversation | list[AnyItem]) -> list[str]:
+    return texts_of([item.to_dict() for item in (talk.items if isinstance(talk, Conversation) else talk)])
+
+
+# --- turns ----------------------------------------------------------------------------------------------------------
+
+
+async def test_every_turn_is_sent_with_the_turns_before_it(way: str) -> None:
+    host = Host("one", "two")
+    chat = client(way, host).chat(system="Be brief.")
+    assert (await asked(chat, "first")).output_text == "one"
+    assert (await asked(chat, [Message(role="user", content="second")])).output_text == "two"
+    assert host.texts == ["first", "one", "second"]
+    assert host.bodies[-1]["instructions"] == "Be brief."
+    assert texts(chat.conversation) == ["first", "one", "second", "two"]
+
+
+async def test_a_turn_is_streamed_and_then_part_of_the_conversation(way: str) -> None:
+    chat = client(way, Host("a b c", "d")).chat()
+    found, stream = await pieces(chat, "first")
+    assert "".join(found).strip() == "a b c"
+    assert stream.reply.output_text == "a b c"
+    assert texts(chat.conversation) == ["first", "a b c"]
+    await asked(chat, "second")
+    assert len(chat.conversation.items) == 4
+
+
+async def test_tools_run_within_a_turn_and_their_calls_are_kept(way: str) -> None:
+    host = Host(said("", ("weather", {"city": "Oslo"})), "Cold.", said("", ("weather", {"city": "Rome"})), "Warm.")
+    chat = client(way, host).chat(tools=[weather])
+    assert (await asked(chat, "Oslo?")).output_text == "Cold."
+    assert texts(chat.conversation) == ["Oslo?", "weather", "4 degrees in Oslo", "Cold."]
+    assert "".join((await pieces(chat, "Rome?"))[0]).strip() == "Warm."
+    assert texts(chat.conversation)[4:] == ["Rome?", "weather", "4 degrees in Rome", "Warm."]
+
+
+async def test_another_model_answers_one_turn(way: str) -> None:
+    chat = client(way).chat()
+    await asked(chat, "say one")
+    reply = await asked(chat, "say two", model="simulator/another")
+    assert reply.info.metadata["model"] == "another"
+    assert (await asked(chat, "say three")).info.metadata["model"] == "any"
+    assert len(chat.conversation.items) == 6
+
+
+async def test_a_run_of_a_turn_is_watched_and_decided_about(way: str) -> None:
+    @tool(needs_approval=True)
+    def delete(name: str) -> str:
+        """Delete a file."""
+        return f"{name} is gone"
+
+    host = Host(said("", ("delete", {"name": "a"})), "Done.")
+    chat = client(way, host).chat(tools=[delete])
+    run = await done(chat.run("delete a"))
+    assert (await done(run.result())).function_calls
+    assert chat.conversation.items == []
+    run.approve(run.pending_calls[0].call_id)
+    assert (await done(run.result())).output_text == "Done."
+    await done(run.result())
+    assert texts(chat.conversation) == ["delete a", "delete", "a is gone", "Done."]
+
+
+async def test_a_turn_that_waits_for_a_decision_says_so(way: str) -> None:
+    @tool(needs_approval=True)
+    def delete(name: str) -> str:
+        """Delete a file."""
+        return name
+
+    chat = client(way, Host(*[said("", ("delete", {"name": "a"}))] * 2)).chat(tools=[delete])
+    for turn in (asked, pieces):
+        with pytest.raises(ToolError) as caught:
+            await turn(chat, "delete a")
+        assert "delete" in caught.value.message
+        assert caught.value.run.pending_calls[0].name == "delete"
+        assert chat.conversation.items == []
+
+
+@pytest.mark.parametrize("turn", [asked, pieces])
+async def test_a_turn_that_fails_leaves_the_conversation_as_it_was(way: str, turn: Any) -> None:
+    failure = (500, {"error": {"message": "no", "type": "server_error"}})
+    store = MemoryConversationStore()
+    chat = client(way, Host("one", said("", ("weather", {"city": "Oslo"})), failure, "two")).chat(
+        tools=[weather], store=store
+    )
+    await asked(chat, "first")
+    before = chat.conversation.save()
+    with pytest.raises(APIStatusError):
+        await turn(chat, "second")
+    assert chat.conversation.save() == before
+    assert store.get(chat.conversation.id).save() == before
+    await turn(chat, "second")
+    assert texts(chat.conversation) == ["first", "one", "second", "two"]
+
+
+async def test_the_partial_answer_of_a_stream_that_broke_is_kept_if_that_is_wanted(way: str) -> None:
+    broken = said("half an answer", status="broken")
+    chat = client(way, Host(broken, broken, "fine")).chat()
+    with pytest.raises(StreamInterruptedError):
+        await pieces(chat, "first")
+    assert chat.conversation.items == []
+    chat.keep_partial = True
+    with pytest.raises(StreamInterruptedError):
+        await pieces(chat, "first")
+    assert [text.strip() for text in texts(chat.conversation)] == ["first", "half an answer"]
+    await asked(chat, "go on")
+    assert len(chat.conversation.items) == 4
+
+
+async def test_a_stream_that_is_left_cancels_the_turn_and_keeps_its_text_if_that_is_wanted(way: str) -> None:
+    chat = client(way, Host("a b c d e f", "a b c d e f")).chat()
+    await pieces(chat, "first", most=2)
+    assert chat.conversation.items == []
+    chat.keep_partial = True
+    found, _ = await pieces(chat, "first", most=2)
+    assert texts(chat.conversation) == ["first", "".join(found)]
+
+
+async def test_the_rounds_before_a_failure_are_kept_if_that_is_wanted(way: str) -> None:
+    host = Host(*[said("", ("weather", {"city": "Oslo"}))] * 2, "fine")
+    chat = client(way, host).chat(tools=[weather], keep_partial=True, max_iterations=1)
+    with pytest.raises(MaxIterationsError):
+        await asked(chat, "Oslo?")
+    assert [type(item).__name__ for item in chat.conversation.items] == [
+        "Message",
+        "FunctionCall",
+        "FunctionCallOutput",
+    ]
+
+
+@pytest.mark.parametrize("input", ["", " ", [], [""], None])
+async def test_an_empty_turn_is_refused(way: str, input: Any) -> None:
+    chat = client(way, Host()).chat(conversation=Conversation(items=[Message(role="user", content="Hi")]))
+    with pytest.raises(ConfigError):
+        await asked(chat, input)
+
+
+async def test_options_that_are_none_are_refused_when_the_chat_is_made(way: str) -> None:
+    llm = client(way, Host())
+    with pytest.raises(ConfigError):
+        llm.chat(temprature=1)
+    with pytest.raises(ConfigError):
+        llm.chat(limits=20)
+    with pytest.raises(ConfigError):
+        llm.chat(conversation="conv_1")
+
+
+async def test_a_conversation_that_changed_during_a_turn_is_not_overwritten(way: str) -> None:
+    def changes(body: Any) -> Any:
+        chat.conversation.add("from elsewhere")
+        return "late"
+
+    chat = client(way, Host(changes)).chat()
+    with pytest.raises(ConfigError, match="changed"):
+        await asked(chat, "first")
+    assert texts(chat.conversation) == ["from elsewhere"]
+
+
+# --- context --------------------------------------------------------------------------------------------------------
+
+
+async def test_context_comes_before_the_history_and_providers_before_each_question(way: str) -> None:
+    count = iter(range(10))
+    context = PromptContext([("developer", "fixed in the chat")], [lambda: ("user", f"provided {next(count)}")])
+    if way != "sync":
+
+        async def later() -> str:
+            return "awaited"
+
+        context.add_provider(later)
+    more = [] if way == "sync" else ["awaited"]
+    host = Host("one", "two")
+    chat = client(way, host).chat(system="Be brief.", context=context)
+    chat.conversation.set_context([("developer", "fixed in the conversation")])
+    await asked(chat, "first")
+    await asked(chat, "second")
+    assert host.texts == [
+        *("fixed in the conversation", "fixed in the chat"),
+        *("provided 0", *more, "first", "one"),
+        *("provided 1", *more, "second"),
+    ]
+    assert texts(chat.conversation)[0] == "provided 0"
+
+
+# --- waiting for the user -------------------------------------------------------------------------------------------
+
+
+async def test_a_question_waits_for_the_users_next_turn(way: str) -> None:
+    sent: list[AgentMessage] = []
+
+    async def deliver_later(message: AgentMessage) -> None:
+        sent.append(message)
+
+    deliver: Any = sent.append if way == "sync" else deliver_later
+    tools = [weather, send_message_tool(deliver, source="desk", priority="high")]
+    host = Host(
+        said("", ("weather", {"city": "Oslo"})),
+        said("", ("send_message", {"message": "Cold.", "is_question": False})),
+        said("", ("send_message", {"message": "Which city next?", "is_question": True})),
+        "I wait.",
+        "Rome it is.",
+    )
+    store = MemoryConversationStore()
+    chat = client(way, host).chat(tools=tools, store=store)
+    await asked(chat, "Oslo?", message_id="msg-7")
+    assert sent == [
+        AgentMessage(message="Cold.", is_question=False, source="desk", priority="high"),
+        AgentMessage(message="Which city next?", is_question=True, source="desk", priority="high"),
+    ]
+    assert chat.conversation.is_waiting_for_response
+    pending = store.get(chat.conversation.id).pending_context
+    assert pending is not None
+    assert pending == chat.conversation.pending_context
+    assert pending.original_message_id == "msg-7"
+    assert pending.tool_calls_completed == ["weather", "send_message", "send_message"]
+    assert pending.last_agent_message == "Which city next?"
+    await asked(chat, "Rome")
+    assert not chat.conversation.is_waiting_for_response
+    assert not store.get(chat.conversation.id).is_waiting_for_response
+
+
+async def test_the_model_sees_only_its_own_parameters_of_the_tools(way: str) -> None:
+    tools = [
+        send_message_tool(print, source="desk"),
+        end_conversation_tool(),
+        get_conversation_tool(MemoryConversationStore()),
+    ]
+    host = Host("fine")
+    await asked(client(way, host).chat(tools=tools), "Hi")
+    offered = {one["name"]: set(one["parameters"]["properties"]) for one in host.bodies[0]["tools"]}
+    assert offered == {
+        "send_message": {"message", "is_question"},
+        "end_conversation": {"reason"},
+        "get_conversation": {"conversation_id", "list_recent"},
+    }
+
+
+async def test_a_question_of_a_turn_that_fails_waits_for_nothing(way: str) -> None:
+    failure = (500, {"error": {"message": "no", "type": "server_error"}})
+    host = Host(said("", ("send_message", {"message": "Which?", "is_question": True})), failure)
+    chat = client(way, host).chat(tools=[send_message_tool(lambda message: None)])
+    with pytest.raises(APIStatusError):
+        await asked(chat, "Hi")
+    assert not chat.conversation.is_waiting_for_response
+
+
+# --- the end of a conversation --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("turn", [asked, pieces])
+async def test_the_model_ends_a_conversation_and_a_new_one_begins_with_the_summary(way: str, turn: Any) -> None:
+    store = MemoryConversationStore()
+    host = Host(said("", ("end_conversation", {"reason": "all done"})), "Goodbye.", "They said hello.", "Hello again.")
+    chat = client(way, host).chat(system="Be brief.", tools=[end_conversation_tool()], store=store)
+    ended = chat.conversation
+    await turn(chat, "Hi")
+    assert host.texts[-1] == SUMMARY_PROMPT
+    stored = store.get(ended.id)
+    assert (stored.state.reason, stored.state.summary) == ("all done", "They said hello.")
+    assert stored.state.completed_at is not None
+    assert ended.state.completed_at is not None
+    assert len(stored.items) == 4
+    assert chat.conversation.id != ended.id
+    assert texts(chat.conversation) == [SUMMARY + "They said hello."]
+    await turn(chat, "And now?")
+    assert host.texts == [SUMMARY + "They said hello.", "And now?"]
+    assert host.bodies[-1]["instructions"] == "Be brief."
+    assert len(store.get(chat.conversation.id).items) == 3
+    assert [entry.id for entry in store.list(completed=True)] == [ended.id]
+
+
+async def test_a_named_model_summarises(way: str) -> None:
+    host = Host(said("", ("end_conversation", {"reason": "done"})), "Bye.", "short")
+    await asked(client(way, host).chat(tools=[end_conversation_tool(model="openai/gpt-4o-mini")]), "Hi")
+    assert [body["model"] for body in host.bodies] == ["gpt-4o", "gpt-4o", "gpt-4o-mini"]
+
+
+async def test_a_conversation_whose_summary_fails_stays_open(way: str) -> None:
+    store = MemoryConversationStore()
+    failure = (500, {"error": {"message": "no", "type": "server_error"}})
+    host = Host(said("", ("end_conversation", {"reason": "done"})), "Bye.", failure, "Still here.")
+    chat = client(way, host).chat(tools=[end_conversation_tool()], store=store)
+    talk = chat.conversation
+    assert (await asked(chat, "Hi")).output_text == "Bye."
+    assert isinstance(chat.end_error, APIStatusError)
+    assert chat.conversation is talk
+    assert store.get(talk.id).state.completed_at is None
+    assert (await asked(chat, "Hello?")).output_text == "Still here."
+    assert len(store.get(talk.id).items) == 6
+
+
+async def test_the_model_reads_completed_conversations_only(way: str) -> None:
+    store = MemoryConversationStore()
+    talks = [Conversation(items=[Message(role="user", content=f"About {i}")]) for i in range(12)]
+    for talk in talks:
+        store.create(talk)
+    for talk in talks[:11]:
+        store.complete(talk.id, summary=f"sum of {talk.id}")
+    calls: list[dict[str, Any]] = [
+        *({}, {"list_recent": 3}, {"conversation_id": talks[2].id}),
+        *({"conversation_id": talks[11].id}, {"conversation_id": "conv_none"}),
+    ]
+    host = Host(said("", *(("get_conversation", one) for one in calls)), "fine")
+    await asked(client(way, host).chat(tools=[get_conversation_tool(store)]), "What did we say?")
+    outputs = [item["output"] for item in host.bodies[-1]["input"] if item["type"] == "function_call_output"]
+    assert [len(json.loads(output)) for output in outputs[:2]] == [10, 3]
+    assert talks[11].id not in outputs[0]
+    found = json.loads(outputs[2])
+    assert found["messages"] == [{"role": "user", "content": "About 2"}]
+    assert found["summary"] == f"sum of {talks[2].id}"
+    assert "no completed conversation" in outputs[3]
+    assert "no completed conversation" in outputs[4]
+
+
+# --- stores ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[SQLiteConversationStore]:
+    with SQLiteConversationStore(tmp_path / "talks.db", timeout=0.05) as store:
+        yield store
+
+
+async def test_another_process_goes_on_with_a_stored_conversation(way: str, file: SQLiteConversationStore) -> None:
+    chat = client(way, Host("one")).chat(system="Be brief.", store=file)
+    await asked(chat, "first")
+    host = Host("two", "three")
+    with SQLiteConversationStore(file.path) as other:
+        again = client(way, host).chat(conversation=chat.conversation.id, store=other)
+        await asked(again, "second")
+    assert host.texts == ["first", "one", "second"]
+    assert host.bodies[0]["instructions"] == "Be brief."
+    loaded = file.get(chat.conversation.id)
+    loaded.add("a note")
+    await asked(client(way, host).chat(conversation=loaded, store=file), "third")
+    assert texts(file.get(chat.conversation.id)) == ["first", "one", "second", "two", "a note", "third", "three"]
+
+
+async def test_two_chats_of_one_conversation_do_not_mix(way: str, file: SQLiteConversationStore) -> None:
+    first = client(way, Host("one", "two")).chat(store=file)
+    await asked(first, "first")
+    second = client(way, Host("elsewhere")).chat(conversation=first.conversation.id, store=file)
+    await asked(second, "second")
+    with pytest.raises(StoreError) as caught:
+        await asked(first, "third")
+    assert caught.value.reason == "conflict"
+    assert len(first.conversation.items) == 2
+    assert texts(file.get(first.conversation.id)) == ["first", "one", "second", "elsewhere"]
+
+
+async def test_a_turn_that_cannot_be_stored_is_not_kept(way: str, file: SQLiteConversationStore) -> None:
+    chat = client(way, Host("one", "two", "three")).chat(store=file)
+    await asked(chat, "first")
+    other = sqlite3.connect(file.path)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError) as caught:
+        await asked(chat, "second")
+    other.execute("ROLLBACK")
+    other.close()
+    assert caught.value.reason == "locked"
+    assert len(chat.conversation.items) == 2
+    await asked(chat, "second")
+    assert texts(file.get(chat.conversation.id)) == ["first", "one", "second", "three"]
+
+
+async def test_a_cleared_conversation_is_stored_as_a_new_one(way: str, file: SQLiteConversationStore) -> None:
+    chat = client(way, Host("one", "two")).chat(store=file)
+    await asked(chat, "first")
+    chat.conversation.clear()
+    await asked(chat, "second")
+    assert sorted(entry.items for entry in file.list()) == [2, 2]
+
+
+# --- limits ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_chat_sends_whole_turns_within_its_limits_and_keeps_all(way: str) -> None:
+    host = Host("one", "two", "three", "four")
+    chat = client(way, host).chat(system="Be brief.", limits=HistoryLimits(max_items=4))
+    for text in ("first", "second", "third"):
+        await asked(chat, text)
+    assert host.texts == ["second", "two", "third"]
+    assert host.bodies[-1]["instructions"] == "Be brief."
+    await pieces(chat, "fourth")
+    assert host.texts == ["third", "three", "fourth"]
+    assert len(chat.conversation.items) == 8
+
+
+async def test_fixed_context_survives_limits(way: str) -> None:
+    host = Host("one", "two", "three")
+    chat = client(way, host).chat(limits=HistoryLimits(max_items=1), context=PromptContext([("user", "fixed")]))
+    for text in ("first", "second", "third"):
+        await asked(chat, text)
+    assert host.texts == ["fixed", "third"]
+
+
+async def test_tokens_are_counted_by_the_estimate_corrected_by_what_the_vendor_reports(way: str) -> None:
+    host = Host(*(said("x" * 40, tokens=1000) for _ in range(5)))
+    chat = client(way, host).chat(limits=HistoryLimits(max_tokens=1500))
+    for text in ("a" * 40, "b" * 40, "c" * 40):
+        await asked(chat, text)
+    # By the estimate alone 60 tokens of everything would fit; the vendor reported 100 for each of the estimate.
+    assert [len(body["input"]) for body in host.bodies] == [1, 1, 1]
+    rough = client(way, Host(*("x" * 40 for _ in range(3)))).chat(limits=HistoryLimits(max_tokens=1500))
+    for text in ("a" * 40, "b" * 40, "c" * 40):
+        await asked(rough, text)
+    assert len(rough.conversation.items) == 6
+
+
+async def test_tokens_are_counted_by_a_function_or_by_the_vendor(way: str) -> None:
+    host = Host("1111", "2222", "3333")
+    chat = client(way, host).chat(limits=HistoryLimits(max_tokens=3, count=len))
+    for text in ("aaaa", "bbbb", "cccc"):
+        await asked(chat, text)
+    assert [len(body["input"]) for body in host.bodies] == [1, 3, 3]
+
+    def counted(body: Any) -> Any:
+        items = body["input"] if isinstance(body["input"], list) else [body["input"]]
+        return {"object": "response.input_tokens", "input_tokens": len(items)}
+
+    host = Host(counted, "1111", counted, "2222", counted, counted, "3333")
+    chat = client(way, host).chat(limits=HistoryLimits(max_tokens=3, count="vendor"))
+    for text in ("aaaa", "bbbb", "cccc"):
+        await asked(chat, text)
+    assert [path.rsplit("/", 1)[-1] for path in host.paths] == [
+        *("input_tokens", "responses", "input_tokens", "responses", "input_tokens", "input_tokens", "responses")
+    ]
+    assert host.texts == ["bbbb", "2222", "cccc"]
+
+
+async def test_a_summary_replaces_what_is_left_out_and_is_kept_with_the_conversation(way: str) -> None:
+    store = MemoryConversationStore()
+    host = Host("one", "two", "the summary", "three", "four")
+    chat = client(way, host).chat(limits=HistoryLimits(max_items=4, compact="summary"), store=store)
+    for text in ("first", "second", "third"):
+        reply = await asked(chat, text)
+    assert host.texts == [SUMMARY + "the summary", "third"]
+    assert len(reply.info.attempts) == 2
+    assert len(chat.conversation.items) == 6
+    again = client(way, host).chat(conversation=chat.conversation.id, store=store)
+    await asked(again, "fourth")
+    assert host.texts == [SUMMARY + "the summary", "third", "three", "fourth"]
+
+
+@pytest.mark.parametrize("turn", [asked, pieces])
+async def test_a_request_that_is_too_long_is_compacted_once_and_seen_as_an_attempt(way: str, turn: Any) -> None:
+    host = Host("one", "two", TOO_LONG, "the summary", "three")
+    chat = client(way, host).chat(limits=HistoryLimits(compact="summary"))
+    await turn(chat, "first")
+    await turn(chat, "second")
+    found = await turn(chat, "third")
+    reply = found[1].reply if isinstance(found, tuple) else found
+    assert [attempt.outcome for attempt in reply.info.attempts] == ["context_length", "200", "200"]
+    assert host.texts[0] == SUMMARY + "the summary"
+    assert host.texts[-1] == "third"
+    assert texts(chat.conversation) == ["first", "one", "second", "two", "third", "three"]
+
+
+@pytest.mark.parametrize("limits", [None, HistoryLimits(max_items=20)])
+async def test_without_compaction_a_request_that_is_too_long_is_an_error(way: str, limits: Any) -> None:
+    chat = client(way, Host("one", TOO_LONG)).chat(limits=limits)
+    await asked(chat, "first")
+    with pytest.raises(ContextLengthError):
+        await asked(chat, "second")
+    assert len(chat.conversation.items) == 2
+
+
+async def test_a_request_that_stays_too_long_is_an_error_and_the_conversation_is_as_it_was(way: str) -> None:
+    chat = client(way, Host("one", TOO_LONG, "the summary", TOO_LONG)).chat(limits=HistoryLimits(compact="summary"))
+    await asked(chat, "first")
+    before = chat.conversation.save()
+    with pytest.raises(ContextLengthError):
+        await asked(chat, "second")
+    assert chat.conversation.save() == before
+
+
+async def test_the_vendors_own_compaction_replaces_what_is_left_out(way: str) -> None:
+    compacted = {
+        "id": "cmp_1",
+        "object": "response.compaction",
+        "created_at": 1,
+        "output": [{"type": "compaction", "id": "cmp_2", "encrypted_content": "opaque"}],
+        "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2},
+    }
+    host = Host("one", "two", compacted, "three")
+    chat = client(way, host).chat(limits=HistoryLimits(max_items=4, compact="vendor"))
+    for text in ("first", "second", "third"):
+        await asked(chat, text)
+    assert host.paths[2].endswith("/compact")
+    assert [item["type"] for item in host.bodies[-1]["input"]] == ["compaction", "message"]
+    assert chat.conversation.without_carriers().compacted is None
+
+
+async def test_a_long_run_shortens_itself(way: str) -> None:
+    calls = [said("", ("weather", {"city": f"town {i}"})) for i in range(8)]
+    host = Host(*calls, "Cold everywhere.")
+    llm = client(way, host)
+    run = llm.run("Everywhere?", [weather], limits=HistoryLimits(max_items=5, rounds=True))
+    reply = await done(run.result())
+    assert reply.output_text == "Cold everywhere."
+    assert max(len(body["input"]) for body in host.bodies) <= 6
+    assert host.texts[0] == "Everywhere?"
+    assert len(run.state.items) == 18
+    for body in host.bodies:
+        made = [item["call_id"] for item in body["input"] if item["type"] == "function_call"]
+        assert made == [item["call_id"] for item in body["input"] if item["type"] == "function_call_output"]
+
+
+# --- a walk between vendors -----------------------------------------------------------------------------------------
+
+
+@tool
+def lookup(word: str) -> str:
+    """Look a word up."""
+    return f"{word} is a word"
+
+
+WALK = ["openai_responses", "anthropic_messages", "gemini_generate_content", "ollama_chat", "openai_chat"]
+
+
+async def test_a_conversation_walks_from_wire_to_wire_and_back_with_saves_in_between(way: str) -> None:
+    """Over the simulator, which refuses opaque state that it did not issue, or that is not where it belongs."""
+    talk = Conversation(instructions="Be brief.")
+    for number, wire in enumerate([*WALK, *reversed(WALK), *WALK]):
+        kind: Any = Client if way == "sync" else AsyncClient
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LossWarning)
+            chat = kind("simulator/any", wire=wire).chat(tools=[lookup], conversation=talk, reasoning={"effort": "low"})
+            script = f'reason Hm {number}.\ncall lookup {{"word": "w{number}"}}\nsay found {number}'
+            turn = await asked(chat, script) if number % 2 else (await pieces(chat, script))[1].reply
+        assert turn.output_text == f"found {number}"
+        talk = Conversation.load(talk.save())
+    assert [item.name for item in talk.items if isinstance(item, FunctionCall)] == ["lookup"] * 15
+    assert len(texts(Conversation(items=[i for i in talk.items if not isinstance(i, Reasoning)]))) == 60
+
+
+def test_a_chat_loop_is_two_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = iter(["say Hello", "say Bye", ""])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(lines))
+    chat = Client("simulator/any").chat()
+    while text := input("> "):
+        print(chat.ask(text).output_text)
+    assert capsys.readouterr().out == "Hello\nBye\n"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, cast
 
@@ -293,11 +293,11 @@ def _entries(input: Any) -> list[Any]:
     """The input of a turn as entries of a list. Raises `ConfigError` where it is empty."""
     if isinstance(input, Request):
         raise ConfigError("a turn takes a text or items, not a Request", hint="give its fields as keywords")
-    several = isinstance(input, list | tuple)
+    several = isinstance(input, Sequence) and not isinstance(input, str | bytes)
     found: list[Any] = list(cast("Any", input)) if several else [input]
     if not found or any(isinstance(one, str) and not one.strip() for one in found) or found == [None]:
         raise ConfigError("input is empty", hint="give a text or items")
-    return [Message(role="user", content=found[0])] if found == [input] and isinstance(input, str) else found
+    return [Message(role="user", content=input)] if isinstance(input, str) else found
 
 
 class Chat(_Chatting["Run[Reply]"]):
@@ -340,23 +340,23 @@ class AsyncChat(_Chatting["AsyncRun[Reply]"]):
         self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]
     ) -> Coroutine[Any, Any, Reply]:
         """One turn: the model's reply, after all calls of the chat's tools. Takes and raises what `Chat.ask` does."""
-        return self._ask(self._started(input, message_id, options, CallSite()))
+        return self._ask(partial(self._started, input, message_id, options, CallSite()))
 
     def stream(self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]) -> AsyncChatStream:
         """Streaming of one turn, in an `async with`: iterate over its events, or over `.text`; `.reply` is there at the end."""
-        return AsyncChatStream(self, self._started(input, message_id, options, CallSite()))
+        return AsyncChatStream(self, partial(self._started, input, message_id, options, CallSite()))
 
     def run(
         self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]
     ) -> Coroutine[Any, Any, AsyncRun[Reply]]:
         """One turn as an `AsyncRun`: `run = await chat.run(...)`. See `Chat.run`; its store is written in the event loop."""
-        return self._run(self._started(input, message_id, options, CallSite()))
+        return self._run(partial(self._started, input, message_id, options, CallSite()))
 
-    async def _ask(self, turn: Coroutine[Any, Any, _Turn]) -> Reply:
-        return await self._finish(await turn)
+    async def _ask(self, begin: Callable[[], Awaitable[_Turn]]) -> Reply:
+        return await self._finish(await begin())
 
-    async def _run(self, turn: Coroutine[Any, Any, _Turn]) -> AsyncRun[Reply]:
-        return self._taking(await turn)
+    async def _run(self, begin: Callable[[], Awaitable[_Turn]]) -> AsyncRun[Reply]:
+        return self._taking(await begin())
 
     async def _started(self, input: Input, message_id: str | None, options: ChatOptions, site: CallSite) -> _Turn:
         await self._settle()
@@ -434,7 +434,7 @@ class AsyncChatStream(_ChatStream):
     """`ChatStream` for async callers: `async with`, `async for`."""
 
     async def __aenter__(self) -> Self:
-        self._turn = await self._begin
+        self._turn = await self._begin()
         self._events = await self._turn.run.stream().__aenter__()
         return self
 

@@ -8,7 +8,7 @@ from: with compaction the cut is made once, at half of the limit, and stays wher
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice, takewhile
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
@@ -29,6 +29,7 @@ from ..responses.items import (
     Message,
     ProgramOutput,
 )
+from ..responses.parts import InputFile, InputImage
 from ..responses.request import Request, items_of
 from .conversation import Compacted
 
@@ -86,16 +87,20 @@ class HistoryLimits(Struct, frozen=True, kw_only=True):
 # --- where the front may be cut -------------------------------------------------------------------------------------
 
 
-def cut_points(items: Sequence[AnyItem], *, rounds: bool = False) -> list[int]:
-    """The positions where a conversation may begin: where a turn begins, or with `rounds` also where the model speaks again,
-    and no call before it has its output behind it.
+def cut_points(items: Sequence[AnyItem], *, rounds: bool = False, begun: bool = False) -> list[int]:
+    """The positions where a conversation may begin: where a turn begins, and no call before it has its output behind it.
+
+    With `rounds` also where the model speaks again in a turn whose question is there, or that has `begun` before the items.
     """
-    tied = _tied(items)
-    return [
-        i
-        for i in range(len(items))
-        if not tied[i] and (_begins_turn(items, i) or (rounds and i > 0 and _begins_round(items, i)))
-    ]
+    tied, found = _tied(items), list[int]()
+    for i in range(len(items)):
+        if _begins_turn(items, i):
+            begun = True
+        elif not (rounds and begun and i > 0 and _begins_round(items, i)):
+            continue
+        if not tied[i]:
+            found.append(i)
+    return found
 
 
 def _prompts(item: AnyItem) -> bool:
@@ -106,7 +111,18 @@ def _prompts(item: AnyItem) -> bool:
 
 
 def _begins_turn(items: Sequence[AnyItem], i: int) -> bool:
-    return _prompts(items[i]) and (i == 0 or not _prompts(items[i - 1]))
+    if not _prompts(items[i]) or (i > 0 and _prompts(items[i - 1])):
+        return False
+    # The first of what is said to the model, with something of the user among it: some wires begin with the user alone.
+    return any(_by_user(item) for item in takewhile(_prompts, islice(items, i, None)))
+
+
+def _by_user(item: AnyItem) -> bool:
+    """Whether the user says something that every wire has a word for."""
+    if not isinstance(item, Message) or item.role != "user":
+        return False
+    parts = () if isinstance(item.content, str) else item.content
+    return bool(item.text.strip()) or any(isinstance(part, InputImage | InputFile) for part in parts)
 
 
 def _begins_round(items: Sequence[AnyItem], i: int) -> bool:
@@ -161,20 +177,21 @@ def _names(item: AnyItem) -> list[tuple[str, bool]]:
 
 
 class Cut(NamedTuple):
-    """What is left of a conversation: `kept` stands for its first `start` items, and the others follow."""
+    """What is left of a conversation: `front`, and the items from `start` on."""
 
+    front: list[AnyItem]
     start: int
-    kept: list[AnyItem]
 
 
 def cut_at(items: Sequence[AnyItem], start: int) -> Cut:
-    """The conversation from `start` on. What holds for all that follows is kept, and the question of the turn in progress."""
-    kept: list[AnyItem] = [item for item in items[:start] if isinstance(item, _SETTINGS)]
-    turn = max((i for i in cut_points(items[: start + 1]) if i <= start), default=start)
-    if turn < start:  # a round of the turn in progress
-        question = next((i for i in range(turn, start) if not _prompts(items[i])), start)
-        kept += items[turn:question]
-    return Cut(start, kept)
+    """The conversation from `start` on, with the question of the turn in progress, and what holds for all that follows."""
+    settings: list[AnyItem] = [item for item in items[:start] if isinstance(item, _SETTINGS)]
+    turn = max(cut_points(items[: start + 1]), default=start)
+    if turn == start and not settings:
+        return Cut([], start)
+    asked = list(takewhile(_prompts, items[turn:]))
+    # Settings do not come first: some wires take what stands there as instructions.
+    return Cut([*asked, *settings], start if turn < start else start + len(asked))
 
 
 def shortened(
@@ -183,13 +200,14 @@ def shortened(
     max_items: float = inf,
     max_tokens: float = inf,
     rounds: bool = False,
+    begun: bool = False,
     least: int = 0,
 ) -> int:
     """How many items to leave out in front, so that the rest is within the limits, or as near as can be.
 
     Tokens are those of the estimate. At least `least` items are left out, where that is possible.
     """
-    points = cut_points(items, rounds=rounds)
+    points = cut_points(items, rounds=rounds, begun=begun)
     sizes = [0, *accumulate(map(item_tokens, items))]
     found = 0
     for found in points:
@@ -287,8 +305,8 @@ class Window:
         max_items, max_tokens = limits.max_items or inf, limits.max_tokens or inf
         start = 0
         while True:
-            kept = cut_at(rest, start).kept if start else []
-            found = replace(request, input=[*fixed, *before, *kept, *rest[start:]])
+            cut = cut_at(rest, start) if start else Cut([], 0)
+            found = replace(request, input=[*fixed, *before, *cut.front, *rest[cut.start :]])
             tokens = 0 if limits.max_tokens is None else await self._tokens(found, model)
             if tokens <= max_tokens and len(rest) - start <= max_items:
                 return found
@@ -299,6 +317,7 @@ class Window:
                 max_items=max_items * goal,
                 max_tokens=max_tokens * goal * estimated / max(1, tokens) - other,
                 rounds=limits.rounds,
+                begun=bool(before),
                 least=start + 1,
             )
             if further <= start:
@@ -316,8 +335,9 @@ class Window:
 
     async def _compacted(self, request: Request, model: Model) -> Request | None:
         """The request with its first half replaced; `None` where there is nothing to replace."""
-        _, _, rest = self._parts(request)
-        start = shortened(rest, max_tokens=sum(map(item_tokens, rest)) / 2, rounds=True, least=1)
+        _, before, rest = self._parts(request)
+        half = sum(map(item_tokens, rest)) / 2
+        start = shortened(rest, max_tokens=half, rounds=True, begun=bool(before), least=1)
         return await self._replaced(request, model, start) if start else None
 
     async def _replaced(self, request: Request, model: Model, start: int) -> Request:
@@ -330,9 +350,10 @@ class Window:
             reply = await summary_of(gone, model.send, self.limits.compact_model)
             self.attempts = (*self.attempts, *reply.info.attempts)
             made = [Message(role="user", content=SUMMARY + reply.output_text)]
-        count = start + (self.compacted.count if self.compacted else 0)
-        self.compacted = Compacted(count=count, items=[*made, *cut_at(rest, start).kept])
-        return replace(request, input=[*fixed, *self.compacted.items, *rest[start:]])
+        cut = cut_at(rest, start)
+        count = cut.start + (self.compacted.count if self.compacted else 0)
+        self.compacted = Compacted(count=count, items=[*made, *cut.front])
+        return replace(request, input=[*fixed, *self.compacted.items, *rest[cut.start :]])
 
 
 _TOLD = ("system", "developer")

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from llm_rest import (
     AgentMessage,
     APIStatusError,
     AsyncClient,
+    CallCancelledError,
     Client,
     ConfigError,
     ContextLengthError,
@@ -176,6 +178,65 @@ async def test_the_rounds_before_a_failure_are_kept_if_that_is_wanted(way: str) 
         "FunctionCall",
         "FunctionCallOutput",
     ]
+
+
+async def test_a_cancelled_turn_leaves_the_conversation_as_it_was(way: str) -> None:
+    @tool
+    def stop() -> str:
+        """Cancel everything."""
+        llm.cancel()
+        return "cancelled"
+
+    llm = client(way, Host("one", said("", ("stop", {})), said("", ("stop", {}))))
+    chat = llm.chat(tools=[stop])
+    await asked(chat, "first")
+    before = chat.conversation.save()
+    with pytest.raises(CallCancelledError):
+        await asked(chat, "second")
+    assert chat.conversation.save() == before
+    chat.keep_partial = True
+    with pytest.raises(CallCancelledError):
+        await asked(chat, "second")
+    kinds = [type(item).__name__ for item in chat.conversation.items[2:]]
+    assert kinds == ["Message", "FunctionCall", "FunctionCallOutput"]
+
+
+async def test_a_cancelled_task_leaves_the_conversation_as_it_was(way: str) -> None:
+    if way == "sync":
+        pytest.skip("nothing cancels a thread")
+
+    @tool
+    async def wait() -> str:
+        """Wait for a long time."""
+        waiting.set()
+        await anyio.sleep(60)
+        return "never"
+
+    store = MemoryConversationStore()
+    answers = ["one", said("", ("wait", {})), said("", ("wait", {}))]
+    chat = client(way, Host(*answers)).chat(tools=[wait], store=store)
+    await asked(chat, "first")
+    before = chat.conversation.save()
+    for keep in (False, True):
+        chat.keep_partial = keep
+        waiting = anyio.Event()
+        async with anyio.create_task_group() as group:
+            group.start_soon(asked, chat, "second")
+            await waiting.wait()
+            group.cancel_scope.cancel()
+        assert (chat.conversation.save() == before) is not keep
+        assert len(store.get(chat.conversation.id).items) == (5 if keep else 2)
+
+
+async def test_a_stream_that_is_not_entered_starts_nothing(way: str) -> None:
+    host = Host("one")
+    chat = client(way, host).chat()
+    stream = chat.stream("first")
+    with pytest.raises(ConfigError):
+        await done(next(stream) if way == "sync" else stream.__anext__())
+    with pytest.raises(ConfigError):
+        _ = stream.reply
+    assert host.bodies == []
 
 
 @pytest.mark.parametrize("input", ["", " ", [], [""], None])

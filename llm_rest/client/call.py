@@ -517,7 +517,7 @@ def interrupted_reply(
     """The reply of a call that was cancelled before anything of it came."""
     now = int(time.time())
     nothing = Response(id="", created_at=now, model=target.model, status=CANCELLED, output=[], **echo(request))
-    return reply(nothing, CallRecord(lost, attempts, b"", target.vendor, target.model, interrupted_reply=True))
+    return reply(nothing, CallRecord(lost, attempts, b"", target.vendor, target.model, interrupted=True))
 
 
 def complete_text(found: Reply, text: str | None = None) -> str:

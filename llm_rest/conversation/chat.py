@@ -183,7 +183,9 @@ class _Chatting(Generic[R]):
         new_items: list[AnyItem] = state.items[turn.first :] if gained is None else gained
         pending = None
         done: list[str] = []
-        tools = {one.name: one for one in as_list(self._tools) if isinstance(one, SendMessageTool | EndConversationTool)}
+        tools = {
+            one.name: one for one in as_list(self._tools) if isinstance(one, SendMessageTool | EndConversationTool)
+        }
         ending = None
         for call in state.calls:
             if call.state != "completed":

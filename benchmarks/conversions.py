@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from llm_rest.wires import KEEPING, NAMES, load
+from llm_rest.wires import NAMES, load
 
 from . import documents, floors
 from .measure import Case
@@ -32,10 +32,8 @@ def cases() -> Iterator[Case]:
 
 def _client(name: str) -> Iterator[Case]:
     wire: Any = load(name)
-    options = {"keep": False} if name in KEEPING else {}
-
     def read(data: bytes) -> object:
-        return wire.decode_response(wire.RESPONSE.decode(data), **options)
+        return wire.decode_response(wire.RESPONSE.decode(data), keep=False)
 
     for what, calls in (("text", False), ("two calls", True)):
         data = documents.answer(name, calls=calls)

@@ -52,8 +52,7 @@ class Target(Struct):
     @property
     def decoding(self) -> dict[str, Any]:
         """The options of the wire's decoders that are the same for every answer."""
-        dialect = {"dialect": self.dialect}
-        return {**dialect, "keep": self.keep} if self.endpoint.wire in wires.KEEPING else dialect
+        return {"dialect": self.dialect, "keep": self.keep}
 
     @property
     def model(self) -> str:

@@ -25,9 +25,6 @@ NAMES = ("openai_responses", "openai_chat", "anthropic_messages", "ollama_chat",
 """The names of the wires, which are the names of their packages."""
 
 
-KEEPING = frozenset(NAMES)
-"""The wires whose decoders take `keep=False`: leave out what describes a document and how it was written."""
-
 Framing = Literal["sse", "ndjson"]
 """How a stream is framed: server-sent events, or one JSON document per line."""
 
@@ -99,16 +96,17 @@ class LongWire(Protocol):
     def goes_on(self, body: Any) -> bool: ...
     def continued(self, body: bytes, token: str) -> bytes: ...
     def decode_stream(
-        self, *, request: Request | None = None, dialect: Any = ..., now: float = 0
+        self, *, request: Request | None = None, dialect: Any = ..., now: float = 0, keep: bool = True
     ) -> LongStreamDecoder: ...
 
 
 class Wire(Protocol[D, Q, A]):
     """The interface of every wire package: generic over its dialect, its request and its response documents.
 
-    Converters never raise for valid structs; they return what was lost. `DecodeError` is raised only by the decoders, for
-    bytes that are not the expected document. An error that a host sends with status 200 is not: `RESPONSE` raises for it, and
-    `decode_error` reads it.
+    Converters never raise for valid structs; they return what was lost. Decoders take `keep=False`, which leaves out what only
+    describes a document and how it was written, and what a gateway needs to write it again. `DecodeError` is raised only by the
+    decoders of bytes, for bytes that are not the expected document. An error that a host sends with status 200 is not:
+    `RESPONSE` raises for it, and `decode_error` reads it.
     """
 
     REQUEST: Decoder[Q]
@@ -128,12 +126,14 @@ class Wire(Protocol[D, Q, A]):
         """A Responses request as the wire's request, and what was lost."""
         ...
 
-    def decode_request(self, body: Q, *, dialect: D = ..., model: str | None = None) -> tuple[Request, list[Loss]]:
+    def decode_request(
+        self, body: Q, *, dialect: D = ..., model: str | None = None, keep: bool = True
+    ) -> tuple[Request, list[Loss]]:
         """A request of the wire as a Responses request, and what was lost. `model` is for wires that have it in the path."""
         ...
 
     def decode_response(
-        self, body: A, *, request: Request | None = None, dialect: D = ..., now: float = 0
+        self, body: A, *, request: Request | None = None, dialect: D = ..., now: float = 0, keep: bool = True
     ) -> tuple[Response, list[Loss]]:
         """An answer of the wire as a Responses response, and what was lost. `now` is seconds since 1970, for `created_at`."""
         ...
@@ -144,7 +144,9 @@ class Wire(Protocol[D, Q, A]):
         """A Responses response as the wire's answer, and what was lost."""
         ...
 
-    def decode_stream(self, *, request: Request | None = None, dialect: D = ..., now: float = 0) -> StreamDecoder:
+    def decode_stream(
+        self, *, request: Request | None = None, dialect: D = ..., now: float = 0, keep: bool = True
+    ) -> StreamDecoder:
         """A decoder for one stream of the wire. `now` is seconds since 1970, for `created_at`."""
         ...
 

@@ -32,6 +32,7 @@ def cases() -> Iterator[Case]:
 
 def _client(name: str) -> Iterator[Case]:
     wire: Any = load(name)
+
     def read(data: bytes) -> object:
         return wire.decode_response(wire.RESPONSE.decode(data), keep=False)
 

@@ -486,7 +486,7 @@ RECORDED: dict[tuple[str, int], set[type[APIStatusError]]] = {
 @pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no recorded traffic at {CORPUS}")
 @pytest.mark.parametrize("wire", ["openai_chat", "openai_responses", "anthropic_messages", "gemini_generate_content"])
 def test_recorded_refusals_become_the_class_they_should(wire: str) -> None:
-    from llm_rest.wires._errors import error_facts
+    from llm_rest.wires.errors import error_facts
 
     seen: dict[tuple[str, int], set[type[APIStatusError]]] = {}
     with gzip.open(CORPUS / f"{wire}.jsonl.gz") as lines:

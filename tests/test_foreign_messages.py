@@ -18,7 +18,7 @@ from llm_rest import ConfigError, LossError, LossWarning, Message, from_messages
 from llm_rest.client.options import read_request
 from llm_rest.errors import DecodeError
 from llm_rest.responses import AnyItem, FunctionCall, FunctionCallOutput, InputImage, InputText, Reasoning, Request
-from llm_rest.wires._marks import part_formats
+from llm_rest.wires.message_formats import part_formats
 from tests.callers import NewClient, answer, frames
 from tests.support import WIRES
 

@@ -1,6 +1,6 @@
 """Messages of other formats as input: Chat, Anthropic, Gemini and Ollama messages, and flat rows, read as items.
 
-A message is read as Responses unless it carries a mark of another format (`_marks.py`); marks of two
+A message is read as Responses unless it carries a mark of another format (`message_formats.py`); marks of two
 formats in one message are refused, and so is whatever no decoder would read. All messages of one format in a list are
 decoded at once by the decoder of that wire, which is loaded only then, so that calls and results pair as in a whole request.
 Before changing this file, know that the structs of Responses in a list stay as they are, and that every error names the
@@ -29,8 +29,8 @@ from ..responses.parts import InputText, Part, SummaryText
 from ..responses.request import REQUEST, Request
 from ..unknown import Unknown
 from . import load
-from ._left import as_list, as_object
-from ._marks import (
+from .leftovers import as_list, as_object
+from .message_formats import (
     ANSWERED,
     ANTHROPIC,
     CHAT,

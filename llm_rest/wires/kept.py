@@ -23,7 +23,7 @@ from ..errors import DecodeError
 from ..responses.carriers import MAX_SIZE, digest
 from ..responses.leftovers import ENTRIES, GROUP, SPELLING, WITHIN, own, report_foreign
 from ..unknown import Decoder, Model, extras, with_extras
-from ._left import as_list, as_object, report_unknown
+from .leftovers import as_list, as_object, report_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

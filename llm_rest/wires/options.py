@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..losses import no_such, not_in
 from ..responses.leftovers import NAMES
 from ..unknown import or_none
-from ._left import says
+from .leftovers import says
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

@@ -2,7 +2,7 @@
 
 A namespace is sent as the beginning of names, a custom tool as a function with one text, and a choice by offering fewer tools and
 by a sentence to the model. Before changing this file, know that all of this has to be undone for the calls that come back
-(`_renamed.names_sent`), and that the same tools must give the same bytes, since vendors cache tools first.
+(`tool_names.names_sent`), and that the same tools must give the same bytes, since vendors cache tools first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..responses.items import AnyItem
     from ..responses.request import Request
     from ..responses.tools import AnyTool, CustomTool, ToolChoice
-    from ._renamed import Call
+    from .tool_names import Call
 
 T = TypeVar("T")
 Json = dict[str, Any]

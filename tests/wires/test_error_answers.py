@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llm_rest.wires._errors import error_facts, header_facts
+from llm_rest.wires.errors import error_facts, header_facts
 
 DATE = "Fri, 20 Nov 2026 10:00:00 GMT"
 

@@ -22,9 +22,9 @@ from ...responses.leftovers import BEGINS, BLOCK, NEAR, SPELLING
 from ...responses.media import data_url, parse_data_url
 from ...unknown import Decoder, Model, Opt, Unknown, base, extras, given, or_none, or_unset, with_extras
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
-from .._left import copies, report_unknown
-from .._renamed import Call, Sent, undo, wire_name
 from ..kept import Rules, diff, note, own_leftovers, patch, recall
+from ..leftovers import copies, report_unknown
+from ..tool_names import Call, Sent, undo, wire_name
 from . import types
 from .types import WIRE, Json
 

@@ -17,9 +17,9 @@ from ... import responses as ours
 from ...responses.carriers import digest, seal, sender, unseal
 from ...responses.leftovers import BEGINS, own
 from ...unknown import Unknown, given, or_none
-from .._left import as_object, copies
-from .._renamed import Call, Sent
 from ..kept import Rules, diff, own_leftovers, patch, unknown
+from ..leftovers import as_object, copies
+from ..tool_names import Call, Sent
 from . import types
 from .content import (
     RULES,

@@ -19,8 +19,8 @@ from ...errors import DecodeError
 from ...losses import no_such
 from ...responses.carriers import digest, seal, sender, unseal
 from ...unknown import Decoder, Model, Open, Opt, Unknown, extras, given, or_none, or_unset
-from .._left import as_list, as_object
 from ..kept import patch
+from ..leftovers import as_list, as_object
 from . import types
 from .content import encode
 from .types import WIRE, Json

@@ -21,9 +21,9 @@ from ...responses.request import items_of
 from ...unknown import Opt, Unknown, given, or_none, or_unset
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
 from .. import Route
-from .._left import as_list, as_object, as_plain, says
-from .._pairing import paired
+from ..call_ids import paired
 from ..kept import Rules, diff, note, own_leftovers, patch, recall, unknown
+from ..leftovers import as_list, as_object, as_plain, says
 from . import types
 from .content import (
     ANTHROPIC,

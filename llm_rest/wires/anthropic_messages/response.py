@@ -37,10 +37,10 @@ from ...responses.leftovers import NEAR, SPELLING, inexact
 from ...unknown import Opt, Unknown, given
 from ...vendors.dialects import MessagesDialect, messages_model
 from .. import Route
-from .._errors import error_facts
-from .._left import as_object, copies, report_answer, report_cost
-from .._renamed import Call, names_sent, wire_name
+from ..errors import error_facts
 from ..kept import Rules, diff, own_leftovers, patch
+from ..leftovers import as_object, copies, report_answer, report_cost
+from ..tool_names import Call, names_sent, wire_name
 from . import types
 from .content import ANTHROPIC, Context, as_leftovers, encode
 from .messages import AssistantMessage, BlockReader

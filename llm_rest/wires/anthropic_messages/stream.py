@@ -23,8 +23,8 @@ from ...losses import Losses
 from ...responses import events as ev
 from ...responses.emit import Emitter, OpenItem, Step, tell
 from ...unknown import Model, Unknown, base, extras, given, with_extras
-from .._left import as_plain
-from .._renamed import names_sent, wire_name
+from ..leftovers import as_plain
+from ..tool_names import names_sent, wire_name
 from . import types
 from .content import NOTHING, decode_call, encode, kind_of, set_fields, struct_of
 from .messages import SAID, BlockReader

@@ -20,8 +20,8 @@ from ...losses import Losses
 from ...responses import events as ev
 from ...unknown import Decoder, Unknown, base, extras, with_extras
 from ...vendors.dialects import messages_model
-from .._left import as_plain
-from .._renamed import Call
+from ..leftovers import as_plain
+from ..tool_names import Call
 from . import types
 from .content import NOTHING, Context, encode, encode_call, encode_part, is_json, kind_of, wire_id
 from .messages import AssistantMessage

@@ -19,8 +19,8 @@ from ...errors import DecodeError
 from ...losses import Losses, no_such, not_in
 from ...responses import Schema
 from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
-from .._left import report_unknown
-from .._renamed import wire_name
+from ..leftovers import report_unknown
+from ..tool_names import wire_name
 from . import types
 from .content import kind_of
 

@@ -47,8 +47,8 @@ from ...responses.parts import (
 )
 from ...unknown import Unknown, given, or_none, or_unset
 from ...vendors.dialects import GeminiDialect, GeminiModel
-from .._left import as_object, report_unknown
 from ..kept import Rules, diff, own_leftovers, patch
+from ..leftovers import as_object, report_unknown
 from . import types
 from .types import WIRE
 

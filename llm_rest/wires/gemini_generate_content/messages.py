@@ -34,8 +34,8 @@ from ...responses.items import (
 from ...responses.leftovers import BEGINS, SPELLING, own
 from ...responses.parts import ContentPart, InputText
 from ...unknown import given
-from .._left import as_object
 from ..kept import Rules, diff, own_leftovers, patch
+from ..leftovers import as_object
 from . import types
 from .content import VisibleItem, comparing, decode_content, encode_content
 from .reasoning import AssistantMessage, Reader

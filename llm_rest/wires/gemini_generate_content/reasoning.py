@@ -37,9 +37,9 @@ from ...responses.items import (
 from ...responses.leftovers import own
 from ...responses.parts import OutputText, RefusalPart, SummaryText
 from ...unknown import Opt, Unknown, given, or_none
-from .._left import report_unknown
-from .._renamed import Sent, undo
 from ..kept import diff, own_leftovers, patch
+from ..leftovers import report_unknown
+from ..tool_names import Sent, undo
 from . import types
 from .content import PREFIX, SIGNED, VisibleItem, encode_content, fingerprint, is_grounded, visible_items
 from .tools import Call, decode_call, encode_call

@@ -34,9 +34,9 @@ from ...responses.tools import ImageGenerationTool
 from ...unknown import Unknown, given, or_none, or_unset
 from ...vendors.dialects import GeminiDialect, gemini_model
 from .. import Route
-from .._left import as_object, report_unknown, says
-from .._pairing import paired
+from ..call_ids import paired
 from ..kept import Rules, diff, own_leftovers, patch
+from ..leftovers import as_object, report_unknown, says
 from ..schema import fitted, from_openapi
 from . import types
 from .content import Context, decode_content

@@ -36,10 +36,10 @@ from ...responses.response import (
 )
 from ...unknown import given, or_none
 from ...vendors.dialects import GeminiDialect, gemini_model
-from .._errors import error_facts
-from .._left import as_object, report_answer, report_cost, report_unknown
-from .._renamed import names_sent
+from ..errors import error_facts
 from ..kept import Rules, diff, note, own_leftovers, patch, unknown
+from ..leftovers import as_object, report_answer, report_cost, report_unknown
+from ..tool_names import names_sent
 from . import types
 from .content import Context, annotated, grounding_of, search_of
 from .messages import keep_message, kept_message

@@ -45,10 +45,10 @@ from ...responses.tools import (
     WebSearchTool20250826,
 )
 from ...unknown import Unknown, given, or_none, or_unset
-from .._left import as_list, as_object, report_unknown
-from .._renamed import fitted_name
 from ..kept import Rules, diff, note, own_leftovers, patch
+from ..leftovers import as_list, as_object, report_unknown
 from ..schema import fitted, from_openapi
+from ..tool_names import fitted_name
 from . import types
 from .content import MEDIA, SIGNED
 from .types import WIRE, Json, encode, merge, restored, text_of

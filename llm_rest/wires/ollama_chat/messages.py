@@ -28,9 +28,9 @@ from ...responses.leftovers import BEGINS, own
 from ...responses.parts import OutputText
 from ...responses.repair import derived_call_id
 from ...unknown import Opt, Unknown, given, or_none, or_unset
-from .._left import report_unknown
-from .._renamed import Call, qualified
 from ..kept import Json, diff, own_leftovers, patch, unknown
+from ..leftovers import report_unknown
+from ..tool_names import Call, qualified
 from . import types
 from .content import decode_content, encode_content
 from .reasoning import decode_thinking, encode_thinking, issuer_seal

@@ -20,9 +20,9 @@ from ...responses.request import JsonObjectFormat, JsonSchemaFormat, Request, Te
 from ...unknown import Unknown, extras, given, or_none, or_unset, with_extras
 from ...vendors.dialects import OllamaDialect
 from .. import Route
-from .._left import as_object
-from .._pairing import paired
+from ..call_ids import paired
 from ..kept import Rules, diff, own_leftovers, patch
+from ..leftovers import as_object
 from ..options import ENCRYPTED, LOGPROBS, decode_same, encode_same, report_include, report_missing
 from ..tools import choose, offered_tools
 from . import types

@@ -35,10 +35,10 @@ from ...responses.parts import Logprob, OutputText
 from ...responses.response import IncompleteDetails, Response, ResponseError, Usage
 from ...unknown import Decoder, Opt, Unknown, given
 from ...vendors.dialects import OllamaDialect
-from .._errors import error_facts
-from .._left import as_object, report_answer, report_cost, report_unknown
-from .._renamed import Sent, names_sent, undo
+from ..errors import error_facts
 from ..kept import Rules, diff, note, own_leftovers, patch, recall
+from ..leftovers import as_object, report_answer, report_cost, report_unknown
+from ..tool_names import Sent, names_sent, undo
 from . import types
 from .messages import AssistantMessage, decode_message, keep_message, kept_message
 from .reasoning import encode_thinking, issuer_seal

@@ -21,10 +21,10 @@ from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, R
 from ...responses.parts import OutputText, ReasoningText
 from ...responses.response import Response, ResponseError
 from ...unknown import Opt, Unknown, extras, given, or_unset, with_extras
-from .._left import as_list
-from .._renamed import names_sent
 from ..kept import diff, patch, unknown
+from ..leftovers import as_list
 from ..stream import OpenParts
+from ..tool_names import names_sent
 from . import types
 from .messages import keep_message
 from .reasoning import decode_thinking

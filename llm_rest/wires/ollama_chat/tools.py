@@ -24,10 +24,10 @@ from ...responses.tools import (
     FunctionTool,
 )
 from ...unknown import or_none, or_unset
-from .._left import report_unknown
-from .._renamed import Call, qualified, report_unsaid
 from ..kept import Rules, diff, patch, unknown
+from ..leftovers import report_unknown
 from ..options import report_missing
+from ..tool_names import Call, qualified, report_unsaid
 from ..tools import INPUT, call_arguments, custom_as_function, each_tool, refuse_tool, report_names
 from . import types
 from .types import WIRE, Json

@@ -22,9 +22,9 @@ from ...responses.items import AnyItem, CustomToolCallOutput, FunctionCallOutput
 from ...responses.leftovers import SPELLING, own
 from ...responses.parts import AnyAnnotation, Logprob, OutputText, UrlCitation
 from ...unknown import Opt, Unknown, base, convert, given, or_none, or_unset
-from .._left import as_list, as_object, is_object, known
-from .._renamed import sent_name
 from ..kept import diff, own_leftovers, patch
+from ..leftovers import as_list, as_object, is_object, known
+from ..tool_names import sent_name
 from . import types
 from .types import USED, WIRE, AnyMessage, AnyPart, Json
 

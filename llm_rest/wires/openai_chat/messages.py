@@ -27,9 +27,9 @@ from ...responses.leftovers import BEGINS, SPELLING, own, report_foreign
 from ...responses.parts import ContentPart, OutputText, PlainText, RefusalPart
 from ...responses.repair import derived_call_id
 from ...unknown import Unknown, given, or_none
-from .._left import as_object, known, report_unknown
-from .._renamed import Call, qualified, sent_name
 from ..kept import Rules, diff, patch, unknown
+from ..leftovers import as_object, known, report_unknown
+from ..tool_names import Call, qualified, sent_name
 from . import reasoning, types
 from .content import (
     FOREIGN,

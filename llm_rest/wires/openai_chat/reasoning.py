@@ -21,8 +21,8 @@ from ...responses.leftovers import SPELLING, own
 from ...responses.parts import ReasoningText, SummaryText
 from ...responses.request import ReasoningOptions
 from ...unknown import given, or_none, or_unset
-from .._left import as_list, as_object
 from ..kept import patch, unknown
+from ..leftovers import as_list, as_object
 from . import types
 from .types import USED, WIRE, AnyPart, Json, Spoken, Text, Thinking
 

@@ -25,10 +25,10 @@ from ...responses.request import CacheOptions, Request, items_of
 from ...unknown import Open, Opt, Unknown, convert, extras, given, or_none, or_unset, with_extras
 from ...vendors.dialects import CHAT_HOSTS, ChatDialect
 from .. import Route
-from .._left import as_list, as_object, is_object, says
-from .._pairing import paired
-from .._renamed import qualified, sent_name
+from ..call_ids import paired
 from ..kept import Rules, diff, own_leftovers, patch
+from ..leftovers import as_list, as_object, is_object, says
+from ..tool_names import qualified, sent_name
 from . import types
 from .content import fit_lifetime, foreign, native, unlimited
 from .messages import decode_messages, encode_messages

@@ -32,11 +32,21 @@ from ...responses.response import (
     Usage,
 )
 from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
-from .._errors import error_facts
-from .._left import as_list, as_object, as_plain, copies, is_object, known, report_answer, report_cost, report_unknown
-from .._renamed import names_sent, sent_name, undo
+from ..errors import error_facts
 from ..kept import Rules, diff, patch, unknown
+from ..leftovers import (
+    as_list,
+    as_object,
+    as_plain,
+    copies,
+    is_object,
+    known,
+    report_answer,
+    report_cost,
+    report_unknown,
+)
 from ..stream import built, present
+from ..tool_names import names_sent, sent_name, undo
 from . import reasoning, types
 from .content import decode_annotations, decode_citations, decode_logprobs, encode_logprobs, texts, unlimited
 from .messages import AssistantMessage, decode_message, keep_message, message_rules, used_forms

@@ -27,9 +27,9 @@ from ...responses.items import AnyItem, CustomToolCall, FunctionCall, ItemBase, 
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ...responses.response import IncompleteDetails, Response, ResponseError
 from ...unknown import Unknown, given, with_extras
-from .._left import as_list, as_object
-from .._renamed import names_sent, sent_name, undo
+from ..leftovers import as_list, as_object
 from ..stream import OpenParts, Part, built, present
+from ..tool_names import names_sent, sent_name, undo
 from . import reasoning, types
 from .content import decode_annotations
 from .messages import call_state, decode_message

@@ -3,7 +3,7 @@
 Without `strict` a Responses host tries strict decoding and falls back where the schema does not allow it; here it means loose:
 so a missing `strict` is decided by the schema on the way out and becomes false on the way in. A choice and a word about
 parallel calls are sent only where tools are, since hosts refuse them alone. Before changing this file, know that everything
-emulated here has to be undone for the calls that come back (`_renamed.names_sent`), that a call and its output are tied by the
+emulated here has to be undone for the calls that come back (`tool_names.names_sent`), that a call and its output are tied by the
 id alone, and that a choice of a tool of the vendor is refused, since sending none would run another. Follows the Chat
 Completions reference, its legacy `functions`, and OpenAI's guide to structured outputs (read 2026-11-20).
 """
@@ -24,10 +24,10 @@ from ...responses.items import AdditionalTools, AnyItem, FunctionCall
 from ...responses.leftovers import BEGINS, own
 from ...responses.repair import derived_call_id, repair_call
 from ...unknown import Opt, Unknown, convert, given, or_none, or_unset, with_extras
-from .._left import as_plain, report_unknown
-from .._renamed import Call, qualified, report_unsaid, sent_name
 from ..kept import patch, unknown
+from ..leftovers import as_plain, report_unknown
 from ..stream import built, present
+from ..tool_names import Call, qualified, report_unsaid, sent_name
 from . import types
 from .types import WIRE, Json
 

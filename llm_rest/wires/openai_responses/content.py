@@ -19,7 +19,7 @@ from ...responses.lenient import REPAIRED
 from ...responses.parts import Leftovers
 from ...unknown import Unknown, given
 from ...vendors.dialects import ResponsesDialect
-from .._left import as_list
+from ..leftovers import as_list
 from .types import WIRE, struct_of
 
 ItemT = TypeVar("ItemT", bound=rs.ItemBase)

@@ -18,7 +18,7 @@ from ...responses.leftovers import report_foreign
 from ...unknown import extras, given, with_extras
 from ...vendors.dialects import ResponsesDialect
 from .. import Route
-from .._pairing import paired
+from ..call_ids import paired
 from .messages import decode_messages, encode_messages
 from .reasoning import encode_effort
 from .tools import encode_tools, with_wire_names

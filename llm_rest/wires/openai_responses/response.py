@@ -23,7 +23,7 @@ from ...responses.echo import echoed_tools
 from ...responses.leftovers import report_foreign
 from ...unknown import Model, ModelMeta, Unknown, extras, given, with_extras
 from ...vendors.dialects import ResponsesDialect
-from .._errors import error_facts
+from ..errors import error_facts
 from .content import report_repairs
 from .messages import decode_messages, encode_item
 from .request import OPENAI

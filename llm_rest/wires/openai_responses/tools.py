@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ...responses.items import AdditionalTools, CustomToolCall, FunctionCall, FunctionCallOutput, Message
 from ...responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction, CustomTool, FunctionTool, NamespaceTool
 from ...unknown import Unknown, given
-from .._renamed import sent_name
+from ..tool_names import sent_name
 from ..tools import report_names
 from .content import kind_of
 from .types import struct_of

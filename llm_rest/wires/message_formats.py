@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from ..errors import DecodeError
 from . import NAMES
-from ._left import as_list, as_object
+from .leftovers import as_list, as_object
 
 Plain = dict[str, Any]
 """A JSON object."""

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec.structs
 import llm_rest
 from llm_rest import AsyncClient, Client
-from llm_rest.vendors import VENDORS
+from llm_rest.vendors.rows import VENDORS
 
 assert Path(llm_rest.__file__).is_relative_to(Path(sys.argv[1])), llm_rest.__file__
 modules = [module.name for module in pkgutil.walk_packages(llm_rest.__path__, "llm_rest.")]

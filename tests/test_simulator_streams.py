@@ -19,6 +19,7 @@ from llm_rest.server.handler import Pause, Refused
 from llm_rest.server.streaming import PIECES, told
 from llm_rest.simulator import model
 from llm_rest.simulator.script import Break, Delay, Pieces, parse
+from llm_rest.transport.blocking import Blocking
 from tests.support.legal import faults
 from tests.support.streams import assembled
 
@@ -234,7 +235,12 @@ def test_a_pause_in_this_process_is_slept_through_once_all_before_it_was_read(
     """BUGS 26"""
     slept: list[tuple[float, list[str]]] = []
     seen: list[str] = []
-    monkeypatch.setattr(time, "sleep", lambda seconds: slept.append((seconds, [*seen])))
+
+    async def sleep(self: Blocking, seconds: float) -> None:
+        if seconds:
+            slept.append((seconds, [*seen]))
+
+    monkeypatch.setattr(Blocking, "sleep", sleep)
     with Client("simulator/x", wire=wire) as llm, llm.stream("delay 7\npieces 2\nsay abcd") as stream:
         seen.extend(stream.text)
     assert slept == [(7, []), (7, ["ab"])]
@@ -242,10 +248,10 @@ def test_a_pause_in_this_process_is_slept_through_once_all_before_it_was_read(
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_pauses_in_this_process_do_not_block_the_event_loop(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def blocks(seconds: float) -> None:
+    async def blocks(self: Blocking, seconds: float) -> None:
         raise AssertionError("the event loop stands still")
 
-    monkeypatch.setattr(time, "sleep", blocks)
+    monkeypatch.setattr(Blocking, "sleep", blocks)
 
     async def talk() -> None:
         answers: list[str] = []

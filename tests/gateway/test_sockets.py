@@ -9,13 +9,16 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from llm_rest import wires
+from llm_rest.responses.response import Response
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import door
 from llm_rest.server.gateway import Gateway
+from llm_rest.server.handler import Context
 from llm_rest.server.history import StoredHistory
 from llm_rest.server.logs import JSONLines
 from llm_rest.simulator import Simulator
@@ -130,25 +133,35 @@ def test_a_turn_whose_answer_breaks_off_ends_with_an_error() -> None:
         assert text_of(turn(socket, "say on")) == "on"
 
 
-def test_a_turn_is_a_line_in_the_log_which_tells_what_was_lost_both_ways(
-    address: str, caplog: pytest.LogCaptureFixture
-) -> None:
+class Moody(Simulator):
+    """A vendor whose answers have a field that only its own format has."""
+
+    def signed(self, response: Response, document: Any, context: Context) -> Response:
+        found = super().signed(response, document, context)
+        return replace(found, leftovers={"anthropic_messages": {"mood": "good"}})
+
+
+def test_a_turn_is_a_line_in_the_log_which_tells_what_was_lost_both_ways(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "llm_rest.server.requests")
-    with talk(address) as socket:
-        turn(socket, "refuse No.", model="anthropic_messages", truncation="auto")
-        turn(socket, "say x", model="nobody/knows")
-        endless = "pieces 1\ndelay 0.01\nsay " + "word " * 5000
-        socket.send(json.dumps({"type": "response.create", "model": "openai_chat", "input": endless}))
-        socket.recv(timeout=60)
-    assert eventually(lambda: len(ours(caplog)) == 3)
-    whole, refused, left = ours(caplog)
-    assert [loss.partition(":")[0] for loss in whole["lost"]] == [
-        "truncation",
-        "stop_details",
-    ]
-    assert (whole["losses"], whole["status"], whole["streamed"]) == (2, 200, True)
-    assert (refused["status"], "losses" in refused) == (404, False)
-    assert left["error"] == "gone"
+    with (
+        serve_in_thread(Moody()) as upstream,
+        serve_in_thread(Gateway(config := everything(upstream)), door=door(config, "127.0.0.1")) as url,
+    ):
+        with talk(url.replace("http", "ws", 1) + "/v1/responses") as socket:
+            turn(socket, "say hi", model="anthropic_messages", truncation="auto")
+            turn(socket, "say x", model="nobody/knows")
+            endless = "pieces 1\ndelay 0.01\nsay " + "word " * 5000
+            socket.send(json.dumps({"type": "response.create", "model": "openai_chat", "input": endless}))
+            socket.recv(timeout=60)
+        assert eventually(lambda: len(ours(caplog)) == 3)
+        whole, refused, left = ours(caplog)
+        assert [loss.partition(":")[0] for loss in whole["lost"]] == [
+            "truncation",
+            "mood",
+        ]
+        assert (whole["losses"], whole["status"], whole["streamed"]) == (2, 200, True)
+        assert (refused["status"], "losses" in refused) == (404, False)
+        assert left["error"] == "gone"
 
 
 @pytest.mark.parametrize("behind", wires.NAMES)

@@ -24,11 +24,12 @@ from typing import IO
 
 HERE = Path(__file__).parent
 PARTS = (
-    "hostile/",
     "",
+    "hostile/",
+    "transport/",
     "gateway/attacks/",
     "laws/",
-    "transport/",
+    "conversation/",
     "gateway/",
     "clients/",
     "test_client",

@@ -20,7 +20,7 @@ from ..client.generator import Entry, PromptContext
 from ..errors import DecodeError, printable
 from ..responses.domain import domain_items, flat_rows
 from ..responses.items import ROLES, AnyItem, Message
-from ..unknown import MOST_UNKNOWN, Decoder, Model, Unknown, check_depth
+from ..unknown import MOST_UNKNOWN, Decoder, Model, Unknown, check_depth, decoder_of
 
 VERSION = 1
 """The version of saved conversations that this version of the library writes."""
@@ -171,7 +171,7 @@ class Conversation(Model):
             raise DecodeError(f"{len(raw)} bytes are more than the limit of {MAX_SIZE}", limited=True)
         check_depth(raw)
         try:
-            version = msgspec.json.decode(raw, type=_Head).version
+            version = decoder_of(_Head).decode(raw).version
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as problem:
             what = f"expected a saved conversation with its version: {problem}"
             raise DecodeError(what, hint="load what Conversation.save() gave") from None

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from ..errors import DecodeError, StoreError, StoreReason
 from ..responses.estimate import text_of
 from ..responses.items import AnyItem, FunctionCallOutput, Message
+from ..unknown import decoder_of
 from .conversation import Conversation, ConversationState
 
 SCHEMA = 1
@@ -276,7 +277,7 @@ class SQLiteConversationStore:
         self, name: str, created: float, updated: float, completed: float | None, items: int, said: str, head: bytes
     ) -> StoredConversation:
         try:
-            summary = msgspec.json.decode(head, type=_Head).state.summary
+            summary = decoder_of(_Head).decode(head).state.summary
         except msgspec.MsgspecError as problem:
             raise self._error(f"holds a damaged conversation {name!r}: {problem}", "damaged") from None
         return StoredConversation(

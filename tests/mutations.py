@@ -55,9 +55,9 @@ MUTATIONS = {
         "tests/test_retry.py",
     ),
     "connections": Mutation(
-        "transport/exchange.py",
-        "await self.release(slot, again=answer is not None)",
-        "await self.release(slot, again=True)",
+        "transport/connection.py",
+        "return self._ended and self._keep_alive and not self._buffer",
+        "return self._ended and self._keep_alive",
         "tests/transport",
     ),
     "loop": Mutation(

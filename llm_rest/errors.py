@@ -277,7 +277,8 @@ class StoreError(LLMError):
     """A store of conversations cannot be read or written; it is as it was before."""
 
     def __init__(self, message: str, *, reason: StoreReason = "failed", **facts: Any) -> None:
-        super().__init__(message, retryable=reason == "locked", **facts)
+        facts.setdefault("retryable", reason == "locked")
+        super().__init__(message, **facts)
         self.reason: StoreReason = reason
         """Why: `not_found`, `exists`, `conflict` (another program wrote first), `completed`, `locked`, `full`, `read_only`,
         `damaged`, `newer` (written by a newer version), or `failed`."""

@@ -62,8 +62,8 @@ MUTATIONS = {
     ),
     "loop": Mutation(
         "loop/step.py",
-        "        if state.iteration >= state.limits.max_iterations:\n            self.stop",
-        "        if state.iteration > state.limits.max_iterations:\n            self.stop",
+        'self.end(call, "cancelled", happening.reason or',
+        'self.end(call, "completed", happening.reason or',
         "tests/loop/test_runs.py",
     ),
     "history limits": Mutation(

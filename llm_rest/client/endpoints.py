@@ -6,15 +6,12 @@ Each wire that has them describes them itself or in its `endpoints` module (rout
 from __future__ import annotations
 
 import time
-from contextlib import suppress
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from .. import wires
 from ..errors import APITimeoutError, CallCancelledError, ConfigError, LLMError, NotFoundError
 from ..responses.estimate import estimate_tokens
 from ..transport import is_duration
@@ -42,20 +39,14 @@ Order = Literal["asc", "desc"]
 
 
 def _functions_of_wire(target: Target, *names: str) -> tuple[Any, ...]:
-    """The functions of the wire, or of its `endpoints` module. Raises `ConfigError` where it has no such endpoint."""
-    module = f"{wires.__name__}.{target.endpoint.wire}.endpoints"
-    found: Any = target.wire
-    with suppress(AttributeError):
-        try:
-            found = import_module(module)
-        except ModuleNotFoundError as problem:
-            if problem.name != module:
-                raise
-        return tuple(getattr(found, name) for name in names)
-    raise ConfigError(
-        f"{target.vendor} has no such endpoint on the wire {target.endpoint.wire}",
-        hint="it has others on another wire" if len(target.endpoint.vendor.wires) > 1 else None,
-    )
+    """The functions of the wire for an endpoint. Raises `ConfigError` where it has no such endpoint."""
+    try:
+        return tuple(getattr(target.wire, name) for name in names)
+    except AttributeError:
+        raise ConfigError(
+            f"{target.vendor} has no such endpoint on the wire {target.endpoint.wire}",
+            hint="it has others on another wire" if len(target.endpoint.vendor.wires) > 1 else None,
+        ) from None
 
 
 async def count_tokens(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> int:

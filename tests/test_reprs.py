@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest import AsyncClient, Client, tool, wires
+from llm_rest import AsyncClient, Client, ContentGenerator, PromptContext, tool, wires
 from llm_rest.client.reply import CallInfo, Reply, reply
 from llm_rest.errors import ConfigError, LLMError, MaxIterationsError
 from llm_rest.loop import STATE
@@ -307,3 +307,17 @@ def test_an_error_carries_the_run_in_one_line() -> None:
     with pytest.raises(LLMError) as caught:
         run.result()
     assert "stopped: failed" in repr(caught.value.run)
+
+
+# --- prompts --------------------------------------------------------------------------------------------------------
+
+
+def test_a_prompt_and_its_context_have_one_line_each() -> None:
+    context = PromptContext([("system", "Be brief.")], [lambda: "It rains."])
+    assert repr(context) == "<PromptContext: entries 1, providers 1; see .add .add_provider>"
+    with Client("simulator/simulator") as llm:
+        generator = ContentGenerator(llm, "say " + "sun " * 50, str, context=context)
+        assert repr(generator) == (
+            "<ContentGenerator: 'say sun sun sun sun sun sun sun sun sun sun sun sun sun sun…', items 1; "
+            "see .generate .history>"
+        )

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import isawaitable, iscoroutine
 from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 
-from ..errors import ConfigError, OutputError
+from ..errors import ConfigError, OutputError, printable
 from ..responses.items import AnyItem, Message
 from .call import complete_text
 
@@ -47,6 +47,9 @@ class PromptContext:
         """The functions that are called before every turn, in order."""
         for provider in providers:
             self.add_provider(provider)
+
+    def __repr__(self) -> str:
+        return f"<PromptContext: entries {len(self.items)}, providers {len(self.providers)}; see .add .add_provider>"
 
     def add(self, *entries: str | Entry | AnyItem) -> None:
         """Add fixed entries: a text (of the user), `(role, text)`, or an item. Raises `ConfigError` for anything else."""
@@ -133,6 +136,10 @@ class _GeneratorBase(Generic[C, T]):
         self._options: dict[str, Any] = options if output is str else {**options, "output": output}
         _check(prompt, "prompt")
         self._add_entries()
+
+    def __repr__(self) -> str:
+        prompt = repr(printable(self.prompt, 60)) if isinstance(self.prompt, str) else f"{len(self.prompt)} items"
+        return f"<{type(self).__name__}: {prompt}, items {len(self.history)}; see .generate .history>"
 
     def add_context(self, *entries: str | Entry | AnyItem) -> None:
         """Add entries to the context. They follow what was sent before, and stay there."""

@@ -256,7 +256,7 @@ def shown_everywhere(error: BaseException) -> str:
     parts = [str(error), repr(error), repr(vars(error)), "".join(traceback.format_exception(error))]
     frame = error.__traceback__
     while frame is not None:
-        if "llm_rest" in frame.tb_frame.f_code.co_filename:
+        if frame.tb_frame.f_globals.get("__name__", "").startswith("llm_rest"):
             parts.append(repr({name: deep(value) for name, value in frame.tb_frame.f_locals.items()}))
         frame = frame.tb_next
     parts.append(repr(pickle.dumps(error)))

@@ -1,42 +1,30 @@
-"""What a document of a wire says and Responses cannot: taken out of it, and put back.
+"""Plain JSON of leftovers, which may have come from anywhere, and reports of what a wire has no field for.
 
-Leftovers are plain JSON and may have come from anywhere. `spelling` among them notes how a document was written where it says
-nothing by that. Before changing this file, know that an ordinary document must pay next to nothing here: `Rest` reads all
-fields in question at once and compares them with nothing.
+What a document says beyond Responses is compared and put back in `kept.py`. Before changing this file, know that an ordinary
+document must pay next to nothing for a report.
 """
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Struct
-from msgspec.structs import replace
 
-from ..errors import DecodeError
 from ..responses.echo import ECHOED
 from ..responses.items import Reasoning
-from ..responses.leftovers import SPELLING, own, report_foreign
 from ..responses.response import Response
 from ..responses.tools import ChooseAllowed
-from ..unknown import Model, base, extras, given, with_extras
+from ..unknown import Model, base, extras, given
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..losses import Losses
-    from ..responses.parts import Leftovers
     from ..responses.response import Usage
 
 Json = dict[str, Any]
 S = TypeVar("S", bound=Model)
-
-ABSENT: Json = {"absent": True}
-"""How a leftover says that a field was not there, which null would not."""
-
-INSTEAD = "instead"
-"""The note of fields that a document wrote otherwise than we do: each with the value that came, and ours in its place."""
 
 
 def is_object(value: Any) -> TypeGuard[Json]:
@@ -54,145 +42,14 @@ def as_list(value: Any) -> list[Any]:
     return cast("Any", value) if isinstance(value, list) else []
 
 
-def absent(value: Any) -> Any:
-    """The value of a leftover."""
-    return UNSET if value == ABSENT else value
-
-
 def copies(struct: S) -> Callable[[], S]:
     """Makes structs like this one. With its fields set, such a copy costs half of what a new struct costs."""
     return cast("Callable[[], S]", getattr(struct, "__copy__"))  # noqa: B009 - msgspec's types do not know it
 
 
-def sent(value: Any) -> Any:
-    """A field's value as a leftover."""
-    if value is UNSET:
-        return ABSENT
-    return as_plain(value) if isinstance(value, Struct | list | dict) else value
-
-
-class Rest:
-    """The fields of a struct that Responses has no word for: all but those that are `taken`."""
-
-    __slots__ = ("_model", "_names", "_nothing", "_values")
-
-    def __init__(self, model: type[Model], *taken: str) -> None:
-        self._model = model
-        self._names = tuple(name for name in model.__struct_fields__ if name not in taken)
-        # Read together they come as one tuple; a lone one would come bare.
-        self._values: Callable[[Any], tuple[Any, ...]] = attrgetter(*self._names, *self._names[:1])
-        self._nothing = (UNSET,) * (len(self._names) + 1)
-
-    def of(self, value: Model) -> Json:
-        """Those of the fields that are set, and the fields that no struct declares."""
-        values = self._values(value)
-        found = (
-            {}
-            if values == self._nothing
-            else {name: each for name, each in zip(self._names, values, strict=False) if each is not UNSET}
-        )
-        if type(value) is not self._model and (unknown := extras(value)):
-            found.update(unknown)
-        return found
-
-
 def as_plain(value: Any) -> Any:
     """Structs as plain JSON. Arguments that are no text are slices of the document, which only encoding can read."""
     return msgspec.json.decode(msgspec.json.encode(value))
-
-
-def notes(left: Json) -> Json:
-    """How the document was written, of a leftover that may have come from anywhere."""
-    return as_object(left.get(SPELLING))
-
-
-def noting(left: Json) -> Json:
-    """Where to note how the document is written."""
-    if not isinstance(left.get(SPELLING), dict):
-        left[SPELLING] = {}
-    return cast("Json", left[SPELLING])
-
-
-def put_back(model: S, fields: Json) -> S:
-    """`model` with the fields of a leftover; what it already says itself stays, unless it is as `beyond` found it."""
-    unknown: Json = {}
-    if SPELLING in fields:
-        _respell(model, as_object(notes(fields).get(INSTEAD)))
-    passed = (SPELLING, model.__struct_config__.tag_field)
-    for name, value in fields.items():
-        if name in passed:
-            continue
-        if name not in model.__struct_fields__:
-            unknown[name] = value
-        elif (inner := getattr(model, name)) is UNSET:
-            if INSTEAD not in notes(as_object(value)):  # what is beyond a struct says nothing without it
-                setattr(model, name, value)
-        elif isinstance(inner, Model) and isinstance(value, dict):
-            setattr(model, name, put_back(replace(inner), cast("Json", value)))
-    if not unknown:
-        return model
-    try:
-        return with_extras(model, {**extras(model), **unknown})
-    except DecodeError:
-        # No document of this wire has such a name, so this leftover was made up.
-        return model
-
-
-def _respell(model: Model, instead: Json) -> None:
-    optional = dict(zip(model.__struct_fields__[::-1], model.__struct_defaults__[::-1], strict=False))
-    for name, pair in instead.items():
-        came, ours = pair if len(as_list(pair)) == 2 else (None, ABSENT)
-        # A note may be forged: what is required stays, and neither an object nor another type comes in its place.
-        alike = came is None or came == ABSENT or (type(came) is type(ours) and isinstance(came, str | list))
-        if alike and optional.get(name) is UNSET and sent(getattr(model, name)) == ours:
-            setattr(model, name, absent(came))
-
-
-def beyond(came: Model, made: Model) -> Json:
-    """What `came` says and `made`, which is written anew from what Responses keeps of it, does not: what `put_back` takes.
-
-    For what is rare or small, since it looks at every field.
-    """
-    left: Json = extras(came)
-    instead: Json = {}
-    for name in made.__struct_fields__:
-        one, other = getattr(came, name), getattr(made, name)
-        if one == other:
-            continue
-        if other is UNSET:
-            left[name] = sent(one)
-        elif isinstance(one, Model) and isinstance(other, Model):
-            if inner := beyond(one, other):
-                left[name] = inner
-        else:
-            instead[name] = [sent(one), sent(other)]
-    return {**left, SPELLING: {INSTEAD: instead}} if left or instead else {}
-
-
-def rest(model: Model, *taken: str) -> Json:
-    """The fields that are set and not `taken`, those that no struct declares among them; for documents that are rare."""
-    unknown = extras(model)
-    names = model.__struct_fields__[: len(model.__struct_fields__) - len(unknown)]
-    found = {name: getattr(model, name) for name in names if name not in taken}
-    return {name: sent(value) for name, value in found.items() if value is not UNSET} | unknown
-
-
-def nulls(model: Model, *names: str) -> Json:
-    """Those of the fields that are null; the Responses format, where null is absent, does not keep them."""
-    return {name: None for name in names or model.__struct_fields__ if getattr(model, name) is None}
-
-
-def returned(model: S, leftovers: Leftovers | None, wire: str, path: str, lost: Losses) -> S:
-    """`model` as its document had it: with what that said beyond the item, and empty where it was empty in another way.
-
-    What other wires left with the item is reported.
-    """
-    report_foreign(leftovers, wire, path, lost)
-    left = own(leftovers, wire)
-    for name, value in notes(left).items():
-        if name in model.__struct_fields__ and not getattr(model, name):
-            setattr(model, name, absent(value))
-    return put_back(model, left)
 
 
 def known(value: S, path: str, lost: Losses) -> S:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from llm_rest.responses import events as ev
-from llm_rest.responses.assemble import Assembler, disassemble
 from llm_rest.responses.events import EVENT, TERMINAL
 from llm_rest.responses.response import RESPONSE, Response
+from llm_rest.responses.stream import Assembler, disassemble
 from tests.support.legal import faults
 
 EVERYTHING = RESPONSE.decode(

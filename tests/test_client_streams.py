@@ -35,7 +35,7 @@ from llm_rest.errors import (
 )
 from llm_rest.losses import Loss, LossWarning
 from llm_rest.responses import FunctionCall, OutputTextDelta, Response, ResponseCompleted
-from llm_rest.responses.assemble import disassemble
+from llm_rest.responses.stream import disassemble
 from llm_rest.transport import Timeouts
 from llm_rest.transport.connection import HTTP11
 from llm_rest.unknown import Unknown

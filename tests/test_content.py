@@ -13,7 +13,7 @@ from pytest_httpx import HTTPXMock
 from llm_rest.client.content import afetch_image, fetch_image, file, image, user
 from llm_rest.errors import ConfigError, LLMError, ProtocolError, ResponseTooLargeError
 from llm_rest.responses import InputFile, InputImage, InputText, Message, OutputText
-from llm_rest.responses.media import parse_data_url
+from llm_rest.responses.parts import parse_data_url
 from tests.loopback import http, loopback, send
 
 PNG = b"\x89PNG\r\n\x1a\n....."

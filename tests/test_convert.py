@@ -19,8 +19,8 @@ import pytest
 from llm_rest import wires
 from llm_rest.cli import LOST, main
 from llm_rest.responses import FunctionCall, Message, Request, Response
-from llm_rest.responses.assemble import disassemble
 from llm_rest.responses.parts import InputImage
+from llm_rest.responses.stream import disassemble
 from llm_rest.transport.framing import NDJSON, SSE
 from llm_rest.unknown import given
 from tests.support.legal import faults

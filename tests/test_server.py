@@ -19,7 +19,7 @@ from llm_rest import RateLimitError, wires
 from llm_rest.errors import ErrorFacts
 from llm_rest.responses import Message, OutputText, Reasoning, ReasoningText, Request, Response, ResponseError
 from llm_rest.responses import events as ev
-from llm_rest.responses.assemble import disassemble
+from llm_rest.responses.stream import disassemble
 from llm_rest.server import app, asgi
 from llm_rest.server.access import Door, Limits
 from llm_rest.server.app import serve_in_thread

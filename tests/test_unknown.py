@@ -34,8 +34,8 @@ from llm_rest.responses import (
     OutputText,
     lenient,
     normalize,
-    repair,
 )
+from llm_rest.responses import lenient as repair
 from llm_rest.shapes import MOST_COUNTED, MOST_FORMS
 from llm_rest.unknown import Decoder, Model, Open, Opt, Unknown, base, check_depth, extras, with_extras
 from llm_rest.wires import load

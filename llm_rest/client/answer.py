@@ -33,8 +33,8 @@ from ..errors import (
     error_class,
 )
 from ..responses import events as ev
-from ..responses.assemble import Assembler, disassemble
 from ..responses.response import RESPONSE, ResponseError
+from ..responses.stream import Assembler, disassemble
 from ..transport import HTTPAnswer
 from ..transport.framing import check_entries
 from ..unknown import Unknown, check_depth, extras, given

@@ -21,9 +21,8 @@ from msgspec.structs import replace
 
 from ..errors import APITimeoutError, CallCancelledError, ConfigError, LLMError, LossError, RefusalError, TruncatedError
 from ..losses import LossWarning
-from ..responses.echo import echo
 from ..responses.request import Request
-from ..responses.response import Response
+from ..responses.response import Response, echo
 from ..transport import WHOLE, Timeouts, is_duration, limit, remaining, total_of
 from ..transport.deadlines import limit_text
 from ..transport.retry import Budget, RetryPolicy, policy_of

@@ -18,8 +18,7 @@ from msgspec import Struct
 
 from ..errors import ConfigError, ProtocolError, printable
 from ..responses.items import Message
-from ..responses.media import data_url
-from ..responses.parts import InputFile, InputImage, InputText, OutputText
+from ..responses.parts import InputFile, InputImage, InputText, OutputText, data_url
 from ..responses.tools import McpTool
 from ..sync import drive
 from ..transport import HTTPRequest, Timeouts

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from ..errors import APIConnectionError, APITimeoutError
-from ..responses.assemble import Assembler
+from ..responses.stream import Assembler
 from ..transport import limit, remaining
 from ..wires import long_wire
 from .events import StreamReader

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ..errors import CallCancelledError, LLMError, StreamInterruptedError, printable
 from ..responses import events as ev
-from ..responses.assemble import Assembler
+from ..responses.stream import Assembler
 from ..sync import drive
 from .answer import FAILURES, IncomingEvents, generation_error, partial_reply, with_context
 from .call import report_losses, without_recovered

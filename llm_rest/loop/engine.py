@@ -29,8 +29,8 @@ from ..errors import (
     ToolError,
     ToolNotFoundError,
 )
-from ..responses.assemble import disassemble
 from ..responses.items import CustomToolCall, FunctionCall
+from ..responses.stream import disassemble
 from ..tools import ToolContext, output_of
 from . import RunState, ToolCall, Turn, snapshot
 from . import inputs as h

@@ -13,7 +13,6 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta, field
 
 from ..errors import printable
-from ..responses.arguments import parsed
 from ..responses.items import (
     AnyItem,
     ComputerCallOutput,
@@ -21,7 +20,7 @@ from ..responses.items import (
     FunctionCallOutput,
     LocalShellCallOutput,
 )
-from ..responses.parts import ContentPart
+from ..responses.parts import ContentPart, parsed
 from ..responses.request import Request
 from ..responses.response import Response
 from ..unknown import Decoder, Model

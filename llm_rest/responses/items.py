@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Literal
 from msgspec import field
 
 from ..unknown import Open, ResponsesModel
-from .arguments import parsed
 from .parts import (
     ComputerScreenshot,
     ContentPart,
@@ -22,6 +21,7 @@ from .parts import (
     PlainText,
     ReasoningText,
     SummaryText,
+    parsed,
 )
 from .tools import AnyTool
 

@@ -1,4 +1,4 @@
-"""The pieces of an item's content: text, images, files, refusals, and what hangs on them.
+"""The pieces of an item's content: text, images, files, refusals, annotations, and the bytes inside data URLs (RFC 2397).
 
 Follows the content parts and annotations of the OpenAI Responses reference (read 2026-11-20). A part keeps the fields it
 does not know; `leftovers` holds what another wire said about it and Responses has no word for.
@@ -6,11 +6,14 @@ does not know; `leftovers` holds what another wire said about it and Responses h
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+import re
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 
+import msgspec
 from msgspec import field
 
-from ..unknown import Open, ResponsesModel
+from ..errors import DecodeError, ToolArgumentsError
+from ..unknown import Open, ResponsesModel, check_depth
 
 Leftovers = dict[str, dict[str, Any]]
 """Data of other wires that the Responses format has no field for, by the name of the wire."""
@@ -250,3 +253,70 @@ ContentPart = Open[
     | ComputerScreenshot
 ]
 """Any part of a message's content or of a tool's output."""
+
+
+class Media(NamedTuple):
+    """A media type such as `image/png`, and the bytes as base64 text."""
+
+    type: str
+    data: str
+
+
+def parse_data_url(url: str) -> Media | None:
+    """What a base64 data URL holds; `None` for any other URL."""
+    if not url.startswith("data:"):
+        return None
+    head, comma, data = url[5:].partition(",")
+    if not comma or not head.endswith(";base64"):
+        return None
+    return Media(head[:-7], data)
+
+
+def data_url(media_type: str, data: str) -> str:
+    """A data URL from a media type and base64 text."""
+    return f"data:{media_type};base64,{data}"
+
+
+def standard(data: str) -> str:
+    """Base64 text in its standard alphabet; some clients write it in the one for URLs."""
+    if "-" not in data and "_" not in data:
+        return data
+    return data.translate(_STANDARD) + "=" * (-len(data) % 4)
+
+
+_STANDARD = str.maketrans("-_", "+/")
+
+
+def parsed(name: str, arguments: str) -> dict[str, Any]:
+    """The arguments as a dict; no text at all, or null, is what some models write for none.
+
+    Raises `ToolArgumentsError` for any other text that is no JSON object.
+    """
+    try:
+        return json_object(arguments)
+    except ValueError as problem:
+        raise ToolArgumentsError(f"{name}: {problem}", hint="call.arguments has the text as it came") from None
+
+
+def json_object(arguments: str) -> dict[str, Any]:
+    """The same, raising a `ValueError` in words for the model."""
+    try:
+        check_depth(arguments.encode())
+        value: Any = msgspec.json.decode(arguments) if arguments.strip() else None
+    except (msgspec.MsgspecError, DecodeError, UnicodeError) as problem:
+        raise ValueError(f"the arguments are no valid JSON: {_where(str(problem), arguments)}") from None
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ValueError(f"the arguments must be a JSON object, not {arguments[:80]}")
+    return cast("dict[str, Any]", value)
+
+
+def _where(problem: str, text: str) -> str:
+    """The problem with the text around it, as far as the decoder says where that is."""
+    found = re.search(r"^(.*) \(byte (\d+)\)$", problem.removeprefix("JSON is malformed: "))
+    if not found:
+        return f"they end too early, after {text[-30:]!r}" if "truncated" in problem else problem
+    raw, at = text.encode(errors="replace"), int(found[2])
+    before, after = raw[max(0, at - 20) : at].decode(errors="ignore"), raw[at : at + 20].decode(errors="ignore")
+    return f"{found[1]} at byte {at}, between {before!r} and {after!r}"

@@ -1,4 +1,4 @@
-"""What a model answered: `Response`, its usage and its errors.
+"""What a model answered: `Response`, its usage and its errors, and what a Responses server repeats of the request in it.
 
 Follows the Response object of the OpenAI reference (read 2026-11-20). Hosts leave out almost anything, so only `id`, `output`
 and `status` are required; the echo of the request may be absent or null.
@@ -6,17 +6,25 @@ and `status` are required; the echo of the request may be absent or null.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import field
+from msgspec.structs import replace
 
-from ..unknown import MOST_IN_ANSWER, Bounded, Decoder, ResponsesModel
+from ..unknown import MOST_IN_ANSWER, Bounded, Decoder, ResponsesModel, given
 from .items import AnyItem, FunctionCall, Message, Reasoning
 from .lenient import UNDECLARED, lenient_response
 from .parts import ContentPart, Leftovers, OutputText, RefusalPart
 from .request import CacheOptions, ConversationRef, ReasoningOptions, TextOptions
-from .tools import AnyTool, ToolChoice
+from .tools import AnyTool, McpTool, ToolChoice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .request import Request
+    from .tools import AnyTool
 
 ResponseStatus = Literal["completed", "failed", "in_progress", "cancelled", "queued", "incomplete"]
 """Known statuses of a response. Other words are kept as they come."""
@@ -259,3 +267,57 @@ RESPONSE: Decoder[Response] = Decoder(
     Response, repair=lenient_response, repaired=UNDECLARED, most_unknown=MOST_IN_ANSWER
 )
 """Decodes a response object as a Responses host sends it."""
+
+ECHOED = (
+    "background",
+    "frequency_penalty",
+    "instructions",
+    "max_output_tokens",
+    "max_tool_calls",
+    "metadata",
+    "parallel_tool_calls",
+    "presence_penalty",
+    "previous_response_id",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "reasoning",
+    "safety_identifier",
+    "store",
+    "temperature",
+    "text",
+    "tool_choice",
+    "tools",
+    "top_logprobs",
+    "top_p",
+    "truncation",
+    "user",
+)
+
+
+def echo(request: Request | None) -> dict[str, Any]:
+    """The fields of a `Response` that repeat what `request` set; nothing without a request."""
+    if request is None:
+        return {}
+    values = {name: getattr(request, name) for name in ECHOED}
+    if request.tools:
+        values["tools"] = echoed_tools(request.tools)
+    return {name: value for name, value in values.items() if value is not None}
+
+
+_PATH = re.compile(r"(?<=[^/:])/.+", re.DOTALL)
+
+
+def echoed_tools(tools: Sequence[AnyTool]) -> list[AnyTool]:
+    """The tools as a server repeats them: with the secrets of MCP servers blotted out, which a path may hold too."""
+    return [_blotted(tool) if isinstance(tool, McpTool) else tool for tool in tools]
+
+
+def _blotted(tool: McpTool) -> McpTool:
+    changes: dict[str, Any] = {}
+    if given(tool.authorization):
+        changes["authorization"] = "REDACTED"
+    if given(tool.headers):
+        changes["headers"] = dict.fromkeys(tool.headers, "<redacted>")
+    if given(tool.server_url):
+        changes["server_url"] = _PATH.sub("/<redacted>", tool.server_url, count=1)
+    return replace(tool, **changes)

@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from ..errors import DecodeError, ErrorFacts, printable
 from ..responses import Request
-from ..responses.echo import echo
 from ..responses.items import (
     AnyItem,
     CustomToolCall,
@@ -29,7 +28,7 @@ from ..responses.items import (
     ItemReference,
 )
 from ..responses.request import items_of
-from ..responses.response import Response
+from ..responses.response import Response, echo
 from ..unknown import Decoder, Model, Opt, Unknown, given, or_unset
 from ..wires import openai_responses as wire
 from ..wires.openai_responses import Deleted, ItemPage, complete_items, encode_compacted

@@ -17,7 +17,7 @@ from .. import wires
 from ..errors import LLMError
 from ..responses import Response, ResponseError, Usage
 from ..responses import events as ev
-from ..responses.assemble import disassemble
+from ..responses.stream import disassemble
 from ..transport.framing import NDJSON
 from ..wires.ollama_chat import generated
 from .handler import Pause, Refused

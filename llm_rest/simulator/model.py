@@ -40,9 +40,9 @@ from ..responses import (
     Usage,
 )
 from ..responses.carriers import digest
-from ..responses.echo import echo
 from ..responses.estimate import CHARACTERS_PER_TOKEN, AnyFunction, estimate_tokens, offered, text_of, tokens
 from ..responses.request import items_of
+from ..responses.response import echo
 from ..responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction
 from ..server.handler import Refused
 from ..server.streaming import Pace

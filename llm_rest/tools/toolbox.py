@@ -15,9 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from ..errors import ConfigError, DecodeError, ToolFailedError
-from ..responses.arguments import json_object
 from ..responses.normalize import flat_function
-from ..responses.parts import ContentPart
+from ..responses.parts import ContentPart, json_object
 from ..responses.tools import (
     AnyTool,
     ApplyPatchTool,

@@ -20,8 +20,7 @@ from msgspec.structs import fields as struct_fields
 from msgspec.structs import replace
 
 from ..errors import DecodeError
-from ..responses.carriers import MAX_SIZE, digest
-from ..responses.leftovers import ENTRIES, GROUP, SPELLING, WITHIN, own, report_foreign
+from ..responses.carriers import ENTRIES, GROUP, MAX_SIZE, SPELLING, WITHIN, digest, own, report_foreign
 from ..unknown import Decoder, Model, extras, with_extras
 from .leftovers import as_list, as_object, report_unknown
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 import msgspec
 from msgspec import UNSET, Struct
 
-from ..responses.echo import ECHOED
 from ..responses.items import Reasoning
-from ..responses.response import Response
+from ..responses.response import ECHOED, Response
 from ..responses.tools import ChooseAllowed
 from ..unknown import Model, base, extras, given
 

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ..losses import no_such, not_in
-from ..responses.leftovers import NAMES
+from ..responses.carriers import NAMES
 from ..unknown import or_none
 from .leftovers import says
 

@@ -12,16 +12,9 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from ..losses import not_in
+from ..responses.carriers import NAMES
 from ..responses.items import AdditionalTools, CustomToolCall
-from ..responses.leftovers import NAMES
-from ..responses.tools import (
-    ChooseAllowed,
-    ChooseCustom,
-    ChooseFunction,
-    FunctionTool,
-    Grammar,
-    NamespaceTool,
-)
+from ..responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction, FunctionTool, Grammar, NamespaceTool
 from ..unknown import Unknown, given
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from anyio import sleep
 from llm_rest import wires
 from llm_rest.responses import Message, OutputText, Request, Response
 from llm_rest.responses import events as ev
-from llm_rest.responses.assemble import Assembler, disassemble
+from llm_rest.responses.stream import Assembler, disassemble
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream, door
 from llm_rest.server.gateway import Gateway

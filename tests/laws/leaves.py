@@ -21,7 +21,7 @@ from llm_rest import wires
 from llm_rest.client.events import StreamReader, StreamWriter
 from llm_rest.errors import DecodeError
 from llm_rest.losses import Loss
-from llm_rest.responses.assemble import Assembler, disassemble
+from llm_rest.responses.stream import Assembler, disassemble
 from tests.corpus import Exchange, exchanges
 from tests.corpus.changed import DROP, all_edits, applied, otherwise, shape, written
 from tests.laws.excused import excuse

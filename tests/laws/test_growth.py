@@ -17,7 +17,7 @@ import pytest
 from llm_rest import wires
 from llm_rest.responses import Message, Request, Response
 from llm_rest.responses import events as ev
-from llm_rest.responses.assemble import disassemble
+from llm_rest.responses.stream import disassemble
 from llm_rest.transport.framing import NDJSON, SSE
 from llm_rest.vendors.rows import DIALECTS
 from tests.laws.growth import ANSWERS, HISTORIES, OWN_ANSWERS, OWN_STREAMS, SPELLERS

@@ -25,7 +25,7 @@ from llm_rest.responses import (
     ResponseCreated,
     SummaryText,
 )
-from llm_rest.responses.assemble import Assembler
+from llm_rest.responses.stream import Assembler
 from tests.support import WIRES
 from tests.support.hosts import facts
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from llm_rest import wires
 from llm_rest.responses import Response
-from llm_rest.responses.assemble import disassemble
 from llm_rest.responses.emit import Emitter
 from llm_rest.responses.events import TERMINAL, OutputTextDelta
 from llm_rest.responses.items import FunctionCall, Message
 from llm_rest.responses.parts import OutputText
+from llm_rest.responses.stream import disassemble
 from tests.laws.harness import response_trip
 from tests.laws.rows import ROWS, dialects, thoughts, vendors
 from tests.laws.strategies import responses

@@ -49,7 +49,7 @@ from llm_rest.responses import (
     ShellCall,
     ShellCallOutput,
 )
-from llm_rest.responses.assemble import disassemble
+from llm_rest.responses.stream import disassemble
 from llm_rest.responses.tools import (
     ApplyPatchTool,
     ChooseAllowed,

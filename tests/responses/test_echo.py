@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llm_rest.responses import FunctionTool, McpTool, Request
-from llm_rest.responses.echo import echo
+from llm_rest.responses.response import echo
 
 
 def test_what_the_request_set_is_repeated_and_nothing_else() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llm_rest.losses import Loss, Losses
-from llm_rest.responses.leftovers import own, report_foreign
+from llm_rest.responses.carriers import own, report_foreign
 from llm_rest.responses.request import Request
 from llm_rest.responses.tools import FunctionTool
 

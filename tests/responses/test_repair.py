@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from llm_rest.responses.items import CustomToolCall, FunctionCall
-from llm_rest.responses.repair import derived_call_id, repair_call
+from llm_rest.responses.lenient import derived_call_id, repair_call
 
 WELL_FORMED = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Oslo"}'}}
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from llm_rest import wires
 from llm_rest.client.events import StreamReader, StreamWriter
-from llm_rest.responses.assemble import Assembler
 from llm_rest.responses.response import Response
+from llm_rest.responses.stream import Assembler
 from llm_rest.vendors.rows import DIALECTS
 from tests.support import WIRES
 

@@ -37,7 +37,7 @@ from llm_rest.responses import (
     Usage,
     WebSearchTool,
 )
-from llm_rest.responses.assemble import disassemble
+from llm_rest.responses.stream import disassemble
 from tests.support import WIRES
 from tests.support.documents import at, places
 from tests.support.facts import plain

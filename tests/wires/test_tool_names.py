@@ -22,7 +22,7 @@ from llm_rest.responses import (
     Request,
     Response,
 )
-from llm_rest.responses.assemble import disassemble
+from llm_rest.responses.stream import disassemble
 from llm_rest.unknown import given
 from llm_rest.vendors.rows import DIALECTS
 from tests.support.streams import assembled, read, written

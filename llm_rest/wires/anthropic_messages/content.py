@@ -18,8 +18,8 @@ from msgspec import UNSET, Raw
 from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Losses, not_in, not_taken
-from ...responses.leftovers import BEGINS, BLOCK, NEAR, SPELLING
-from ...responses.media import data_url, parse_data_url
+from ...responses.carriers import BEGINS, BLOCK, NEAR, SPELLING
+from ...responses.parts import data_url, parse_data_url
 from ...unknown import Decoder, Model, Opt, Unknown, base, extras, given, or_none, or_unset, with_extras
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
 from ..kept import Rules, diff, note, own_leftovers, patch, recall

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import UNSET, Raw
 
 from ... import responses as ours
-from ...responses.carriers import digest, seal, sender, unseal
-from ...responses.leftovers import BEGINS, own
+from ...responses.carriers import BEGINS, digest, own, seal, sender, unseal
 from ...unknown import Unknown, given, or_none
 from ..kept import Rules, diff, own_leftovers, patch, unknown
 from ..leftovers import as_object, copies

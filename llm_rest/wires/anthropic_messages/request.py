@@ -15,8 +15,7 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...losses import Loss, Losses, no_such, not_in, not_taken
-from ...responses.carriers import digest
-from ...responses.leftovers import BLOCK, ENTRIES, NEAR, SPELLING, noted, own, unsaid
+from ...responses.carriers import BLOCK, ENTRIES, NEAR, SPELLING, digest, noted, own, unsaid
 from ...responses.request import items_of
 from ...unknown import Opt, Unknown, given, or_none, or_unset
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model

@@ -31,9 +31,8 @@ from ...errors import (
     error_class,
 )
 from ...losses import Loss, Losses
-from ...responses.carriers import digest
-from ...responses.echo import echo
-from ...responses.leftovers import NEAR, SPELLING, inexact
+from ...responses.carriers import NEAR, SPELLING, digest, inexact
+from ...responses.response import echo
 from ...unknown import Opt, Unknown, given
 from ...vendors.dialects import MessagesDialect, messages_model
 from .. import Route

@@ -19,7 +19,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...losses import Losses, no_such, not_in
-from ...responses.carriers import digest
+from ...responses.carriers import SPELLING, digest, own, report_foreign
 from ...responses.items import (
     CodeInterpreterCall,
     CodeLogs,
@@ -30,8 +30,6 @@ from ...responses.items import (
     UrlSource,
     WebSearchCall,
 )
-from ...responses.leftovers import SPELLING, own, report_foreign
-from ...responses.media import data_url, parse_data_url, standard
 from ...responses.parts import (
     AudioData,
     FileCitation,
@@ -44,6 +42,9 @@ from ...responses.parts import (
     PlainText,
     RefusalPart,
     UrlCitation,
+    data_url,
+    parse_data_url,
+    standard,
 )
 from ...unknown import Unknown, given, or_none, or_unset
 from ...vendors.dialects import GeminiDialect, GeminiModel

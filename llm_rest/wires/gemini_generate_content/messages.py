@@ -18,6 +18,7 @@ from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from ...losses import Losses
+from ...responses.carriers import BEGINS, SPELLING, own
 from ...responses.items import (
     AdditionalTools,
     AnyItem,
@@ -31,7 +32,6 @@ from ...responses.items import (
     Message,
     Reasoning,
 )
-from ...responses.leftovers import BEGINS, SPELLING, own
 from ...responses.parts import ContentPart, InputText
 from ...unknown import given
 from ..kept import Rules, diff, own_leftovers, patch

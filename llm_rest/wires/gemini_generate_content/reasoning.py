@@ -20,7 +20,7 @@ from msgspec import UNSET, Raw, Struct
 
 from ...errors import DecodeError
 from ...losses import no_such, not_in, not_taken
-from ...responses.carriers import digest, seal, sender, unseal
+from ...responses.carriers import digest, own, seal, sender, unseal
 from ...responses.items import (
     AnyItem,
     CodeInterpreterCall,
@@ -34,7 +34,6 @@ from ...responses.items import (
     Search,
     WebSearchCall,
 )
-from ...responses.leftovers import own
 from ...responses.parts import OutputText, RefusalPart, SummaryText
 from ...unknown import Opt, Unknown, given, or_none
 from ..kept import diff, own_leftovers, patch

@@ -17,10 +17,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...losses import Loss, Losses, no_such, not_in
-from ...responses.carriers import digest
-from ...responses.closed import strict_if_possible
+from ...responses.carriers import SPELLING, digest
 from ...responses.items import AdditionalTools, AnyItem, Message
-from ...responses.leftovers import SPELLING
 from ...responses.request import (
     JsonObjectFormat,
     JsonSchemaFormat,
@@ -30,7 +28,7 @@ from ...responses.request import (
     TextOptions,
     items_of,
 )
-from ...responses.tools import ImageGenerationTool
+from ...responses.tools import ImageGenerationTool, strict_if_possible
 from ...unknown import Unknown, given, or_none, or_unset
 from ...vendors.dialects import GeminiDialect, gemini_model
 from .. import Route

@@ -20,10 +20,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...losses import Loss, Losses, no_such
-from ...responses.carriers import digest
-from ...responses.echo import echo
+from ...responses.carriers import GROUP, SPELLING, WITHIN, digest
 from ...responses.items import AnyItem, Message, Reasoning, WebSearchCall
-from ...responses.leftovers import GROUP, SPELLING, WITHIN
 from ...responses.parts import Logprob, OutputText, RefusalPart, TopLogprob
 from ...responses.response import (
     IncompleteDetails,
@@ -33,6 +31,7 @@ from ...responses.response import (
     ResponseError,
     ResponseStatus,
     Usage,
+    echo,
 )
 from ...unknown import given, or_none
 from ...vendors.dialects import GeminiDialect, gemini_model

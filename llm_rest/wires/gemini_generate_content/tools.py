@@ -21,8 +21,8 @@ from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from ...losses import Losses, no_such
+from ...responses.carriers import BEGINS, SPELLING, WITHIN
 from ...responses.items import CustomToolCall, CustomToolCallOutput, Direct, FunctionCall, FunctionCallOutput
-from ...responses.leftovers import BEGINS, SPELLING, WITHIN
 from ...responses.tools import (
     ChooseAllowed,
     ChooseCustom,

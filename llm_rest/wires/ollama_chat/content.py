@@ -12,7 +12,6 @@ import binascii
 from typing import TYPE_CHECKING, Any
 
 from ...losses import no_such, not_in
-from ...responses.media import data_url, parse_data_url
 from ...responses.parts import (
     AudioData,
     ContentPart,
@@ -25,6 +24,8 @@ from ...responses.parts import (
     ReasoningText,
     RefusalPart,
     SummaryText,
+    data_url,
+    parse_data_url,
 )
 from ...unknown import Unknown, given
 from ..kept import own_leftovers

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...losses import Losses
 from ...responses import items as it
+from ...responses.carriers import BEGINS, own
 from ...responses.items import (
     AnyItem,
     CustomToolCall,
@@ -24,9 +25,8 @@ from ...responses.items import (
     Message,
     Reasoning,
 )
-from ...responses.leftovers import BEGINS, own
+from ...responses.lenient import derived_call_id
 from ...responses.parts import OutputText
-from ...responses.repair import derived_call_id
 from ...unknown import Opt, Unknown, given, or_none, or_unset
 from ..kept import Json, diff, own_leftovers, patch, unknown
 from ..leftovers import report_unknown

@@ -14,9 +14,9 @@ from typing import Any
 from msgspec import UNSET
 
 from ...losses import Loss, Losses, no_such
-from ...responses.closed import strict_if_possible
 from ...responses.items import AnyItem
 from ...responses.request import JsonObjectFormat, JsonSchemaFormat, Request, TextFormat, TextOptions, items_of
+from ...responses.tools import strict_if_possible
 from ...unknown import Unknown, extras, given, or_none, or_unset, with_extras
 from ...vendors.dialects import OllamaDialect
 from .. import Route

@@ -18,8 +18,7 @@ import msgspec
 from msgspec import UNSET
 
 from ...losses import Loss, Losses, not_in
-from ...responses.carriers import digest
-from ...responses.echo import echo
+from ...responses.carriers import SPELLING, WITHIN, digest, own
 from ...responses.items import (
     AnyItem,
     CustomToolCall,
@@ -30,9 +29,8 @@ from ...responses.items import (
     Message,
     Reasoning,
 )
-from ...responses.leftovers import SPELLING, WITHIN, own
 from ...responses.parts import Logprob, OutputText
-from ...responses.response import IncompleteDetails, Response, ResponseError, Usage
+from ...responses.response import IncompleteDetails, Response, ResponseError, Usage, echo
 from ...unknown import Decoder, Opt, Unknown, given
 from ...vendors.dialects import OllamaDialect
 from ..errors import error_facts

@@ -15,14 +15,10 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from ...losses import Losses
+from ...responses.carriers import BEGINS, own
 from ...responses.items import FunctionCall
-from ...responses.leftovers import BEGINS, own
-from ...responses.repair import derived_call_id
-from ...responses.tools import (
-    AnyTool,
-    CustomTool,
-    FunctionTool,
-)
+from ...responses.lenient import derived_call_id
+from ...responses.tools import AnyTool, CustomTool, FunctionTool
 from ...unknown import or_none, or_unset
 from ..kept import Rules, diff, patch, unknown
 from ..leftovers import report_unknown

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from ...losses import Losses, not_in
 from ...responses import parts as rp
+from ...responses.carriers import SPELLING, own
 from ...responses.items import AnyItem, CustomToolCallOutput, FunctionCallOutput, Message
-from ...responses.leftovers import SPELLING, own
 from ...responses.parts import AnyAnnotation, Logprob, OutputText, UrlCitation
 from ...unknown import Opt, Unknown, base, convert, given, or_none, or_unset
 from ..kept import diff, own_leftovers, patch

@@ -21,11 +21,10 @@ from msgspec.structs import replace
 
 from ...losses import Losses
 from ...responses import items as it
-from ...responses.carriers import digest
+from ...responses.carriers import BEGINS, SPELLING, digest, own, report_foreign
 from ...responses.items import AnyItem, CustomToolCallOutput, FunctionCall, FunctionCallOutput, Message, Reasoning
-from ...responses.leftovers import BEGINS, SPELLING, own, report_foreign
+from ...responses.lenient import derived_call_id
 from ...responses.parts import ContentPart, OutputText, PlainText, RefusalPart
-from ...responses.repair import derived_call_id
 from ...unknown import Unknown, given, or_none
 from ..kept import Rules, diff, patch, unknown
 from ..leftovers import as_object, known, report_unknown

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from msgspec import UNSET, Struct
 
 from ...losses import no_such
-from ...responses.carriers import digest, seal, unseal
+from ...responses.carriers import SPELLING, digest, own, seal, unseal
 from ...responses.items import Reasoning
-from ...responses.leftovers import SPELLING, own
 from ...responses.parts import ReasoningText, SummaryText
 from ...responses.request import ReasoningOptions
 from ...unknown import given, or_none, or_unset

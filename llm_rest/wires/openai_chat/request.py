@@ -19,8 +19,8 @@ from msgspec import UNSET, UnsetType
 from ...errors import DecodeError
 from ...losses import Loss, Losses, no_such, not_in
 from ...responses import request as rr
+from ...responses.carriers import SPELLING, own
 from ...responses.items import AnyItem, Message
-from ...responses.leftovers import SPELLING, own
 from ...responses.request import CacheOptions, Request, items_of
 from ...unknown import Open, Opt, Unknown, convert, extras, given, or_none, or_unset, with_extras
 from ...vendors.dialects import CHAT_HOSTS, ChatDialect

@@ -19,10 +19,8 @@ from msgspec.structs import replace
 
 from ...errors import DecodeError
 from ...losses import Loss, Losses, not_in
-from ...responses.carriers import digest
-from ...responses.echo import echo
+from ...responses.carriers import SPELLING, WITHIN, digest, own, report_foreign
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
-from ...responses.leftovers import SPELLING, WITHIN, own, report_foreign
 from ...responses.response import (
     IncompleteDetails,
     InputTokensDetails,
@@ -30,6 +28,7 @@ from ...responses.response import (
     Response,
     ResponseError,
     Usage,
+    echo,
 )
 from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
 from ..errors import error_facts

@@ -21,11 +21,10 @@ from msgspec.structs import replace
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.carriers import digest
-from ...responses.echo import echo
 from ...responses.emit import Emitter, OpenItem
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, ItemBase, Message, Reasoning
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
-from ...responses.response import IncompleteDetails, Response, ResponseError
+from ...responses.response import IncompleteDetails, Response, ResponseError, echo
 from ...unknown import Unknown, given, with_extras
 from ..leftovers import as_list, as_object
 from ..stream import OpenParts, Part, built, present

@@ -18,11 +18,10 @@ from msgspec.structs import replace
 
 from ...losses import no_such
 from ...responses import tools as rt
-from ...responses.carriers import digest
-from ...responses.closed import doubtful, is_closed
+from ...responses.carriers import BEGINS, digest, own
 from ...responses.items import AdditionalTools, AnyItem, FunctionCall
-from ...responses.leftovers import BEGINS, own
-from ...responses.repair import derived_call_id, repair_call
+from ...responses.lenient import derived_call_id, repair_call
+from ...responses.tools import doubtful, is_closed
 from ...unknown import Opt, Unknown, convert, given, or_none, or_unset, with_extras
 from ..kept import patch, unknown
 from ..leftovers import as_plain, report_unknown

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ... import responses as rs
 from ...losses import Losses
-from ...responses.leftovers import own, report_foreign
+from ...responses.carriers import own, report_foreign
 from ...responses.lenient import REPAIRED
 from ...responses.parts import Leftovers
 from ...unknown import Unknown, given

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ...errors import ConfigError, DecodeError
 from ...losses import Loss, Losses
 from ...responses import Request
-from ...responses.leftovers import report_foreign
+from ...responses.carriers import report_foreign
 from ...unknown import extras, given, with_extras
 from ...vendors.dialects import ResponsesDialect
 from .. import Route

@@ -18,9 +18,8 @@ from msgspec.structs import replace
 from ... import responses as rs
 from ...errors import ErrorFacts
 from ...losses import Loss, Losses
-from ...responses.carriers import digest
-from ...responses.echo import echoed_tools
-from ...responses.leftovers import report_foreign
+from ...responses.carriers import digest, report_foreign
+from ...responses.response import echoed_tools
 from ...unknown import Model, ModelMeta, Unknown, extras, given, with_extras
 from ...vendors.dialects import ResponsesDialect
 from ..errors import error_facts

@@ -14,12 +14,11 @@ from msgspec.structs import replace
 
 from ...losses import Losses
 from ...responses import events as ev
-from ...responses.assemble import Assembler
-from ...responses.collect import UNANNOUNCED
 from ...responses.emit import Emitter, OpenItem, tell
 from ...responses.events import EVENT
 from ...responses.items import CodeInterpreterCall, CustomToolCall, FunctionCall, McpCall, Message
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
+from ...responses.stream import UNANNOUNCED, Assembler
 from ...unknown import Unknown, extras, with_extras
 from ...vendors.dialects import ResponsesDialect
 from .content import without_leftovers

@@ -13,7 +13,7 @@ import msgspec
 from llm_rest import wires
 from llm_rest.client.events import StreamWriter
 from llm_rest.responses import AnyItem, FunctionCall, Message, OutputText, Request, Response, Usage
-from llm_rest.responses.assemble import disassemble
+from llm_rest.responses.stream import disassemble
 
 CALLS = 1000
 

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from llm_rest import Client, Message, Request, Response
 from llm_rest.responses import AnyEvent, OutputText
-from llm_rest.responses.assemble import disassemble
+from llm_rest.responses.stream import disassemble
 from llm_rest.server import Config, Context, Gateway, Keep, Limits, Upstream, create_app, serve_in_thread
 
 

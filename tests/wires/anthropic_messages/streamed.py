@@ -16,7 +16,7 @@ from msgspec import Raw
 
 from llm_rest.responses import Response
 from llm_rest.responses import events as ev
-from llm_rest.responses.assemble import Assembler
+from llm_rest.responses.stream import Assembler
 from llm_rest.wires import anthropic_messages as wire
 from tests.corpus import Exchange, exchanges, file_of
 from tests.support.legal import faults

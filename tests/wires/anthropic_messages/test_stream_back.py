@@ -27,8 +27,8 @@ from llm_rest.responses import (
     WebSearchCall,
 )
 from llm_rest.responses import events as ev
-from llm_rest.responses.assemble import disassemble
 from llm_rest.responses.carriers import seal
+from llm_rest.responses.stream import disassemble
 from llm_rest.unknown import Unknown, with_extras
 from llm_rest.wires import anthropic_messages as wire
 from tests.support.facts import plain

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.responses.assemble import disassemble
+from llm_rest.responses.stream import disassemble
 from llm_rest.wires import anthropic_messages as wire
 from tests.laws.rows import ROWS, thoughts
 from tests.laws.strategies import responses

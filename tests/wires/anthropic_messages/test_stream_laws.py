@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from llm_rest.errors import DecodeError
 from llm_rest.responses import events as ev
-from llm_rest.responses.assemble import Assembler, disassemble
+from llm_rest.responses.stream import Assembler, disassemble
 from llm_rest.transport.framing import SSE
 from llm_rest.wires import anthropic_messages as wire
 from tests.laws.rows import ROWS, thoughts

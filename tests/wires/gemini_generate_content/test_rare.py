@@ -24,7 +24,7 @@ from llm_rest.responses import (
     ResponseError,
     UrlCitation,
 )
-from llm_rest.responses.assemble import Assembler
+from llm_rest.responses.stream import Assembler
 from llm_rest.wires import gemini_generate_content as wire
 from llm_rest.wires.schema import from_openapi
 from tests.support.facts import plain

@@ -28,7 +28,7 @@ from llm_rest.responses import (
     ResponseIncomplete,
     ResponseInProgress,
 )
-from llm_rest.responses.assemble import Assembler
+from llm_rest.responses.stream import Assembler
 from llm_rest.wires import gemini_generate_content as wire
 from tests.support.documents import differences
 from tests.support.facts import plain

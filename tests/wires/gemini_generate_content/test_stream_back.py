@@ -27,7 +27,7 @@ from llm_rest.responses import (
     SummaryText,
     Usage,
 )
-from llm_rest.responses.assemble import disassemble
+from llm_rest.responses.stream import disassemble
 from llm_rest.wires import gemini_generate_content as wire
 from tests.support.facts import plain
 from tests.support.streams import written

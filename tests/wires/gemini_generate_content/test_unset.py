@@ -10,8 +10,8 @@ from msgspec import Raw
 
 from llm_rest.errors import DecodeError
 from llm_rest.responses import FunctionCall, FunctionTool, InputText, Message, Request
-from llm_rest.responses.assemble import Assembler
 from llm_rest.responses.carriers import seal
+from llm_rest.responses.stream import Assembler
 from llm_rest.wires import gemini_generate_content as wire
 from llm_rest.wires.gemini_generate_content.reasoning import Whole
 from tests.support.documents import Place, places, replaced, without

@@ -19,7 +19,7 @@ from llm_rest.errors import (
     RateLimitError,
     api_error,
 )
-from llm_rest.responses.assemble import Assembler
+from llm_rest.responses.stream import Assembler
 from llm_rest.transport.framing import NDJSON
 from llm_rest.wires import ollama_chat as wire
 from llm_rest.wires.ollama_chat import types

@@ -39,7 +39,7 @@ from llm_rest.responses import (
     StreamError,
     SummaryText,
 )
-from llm_rest.responses.assemble import Assembler, disassemble
+from llm_rest.responses.stream import Assembler, disassemble
 from llm_rest.unknown import Unknown
 from llm_rest.wires import ollama_chat as wire
 from tests.support.documents import differences

@@ -18,7 +18,7 @@ from llm_rest.responses import (
     Request,
     TextOptions,
 )
-from llm_rest.responses.assemble import disassemble
+from llm_rest.responses.stream import disassemble
 from llm_rest.unknown import Unknown
 from llm_rest.vendors.dialects import CHAT_HOSTS
 from llm_rest.wires import openai_chat as wire

@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from llm_rest.responses import Request, Response
-from llm_rest.responses.assemble import disassemble
 from llm_rest.responses.carriers import seal
 from llm_rest.responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
 from llm_rest.responses.parts import OutputText, SummaryText
+from llm_rest.responses.stream import disassemble
 from llm_rest.vendors.dialects import CHAT_HOSTS
 from llm_rest.wires import openai_chat as wire
 from tests.wires.openai_chat import HI, said

@@ -39,7 +39,7 @@ from llm_rest.responses import (
     UserLocation,
     WebSearchTool,
 )
-from llm_rest.responses.leftovers import report_foreign
+from llm_rest.responses.carriers import report_foreign
 from llm_rest.unknown import Unknown
 from llm_rest.vendors.dialects import CHAT_HOSTS
 from llm_rest.wires import openai_chat as wire

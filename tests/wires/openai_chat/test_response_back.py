@@ -24,7 +24,7 @@ from llm_rest.responses import (
     UrlCitation,
     WebSearchCall,
 )
-from llm_rest.responses.assemble import disassemble
+from llm_rest.responses.stream import disassemble
 from llm_rest.unknown import Unknown, with_extras
 from llm_rest.vendors.dialects import CHAT_HOSTS
 from llm_rest.wires import openai_chat as wire

@@ -10,12 +10,12 @@ import pytest
 
 from llm_rest.losses import Loss
 from llm_rest.responses import events as ev
-from llm_rest.responses.assemble import disassemble
 from llm_rest.responses.events import TERMINAL
 from llm_rest.responses.items import CustomToolCall, FunctionCall, Message, Reasoning
 from llm_rest.responses.parts import OutputText, ReasoningText
 from llm_rest.responses.request import REQUEST
 from llm_rest.responses.response import Response
+from llm_rest.responses.stream import disassemble
 from llm_rest.unknown import Unknown, given
 from llm_rest.vendors.dialects import ChatDialect
 from llm_rest.wires import openai_chat as wire

@@ -9,10 +9,10 @@ import pytest
 
 from llm_rest.responses import Response
 from llm_rest.responses import events as ev
-from llm_rest.responses.assemble import disassemble
 from llm_rest.responses.carriers import seal
 from llm_rest.responses.items import Message, Reasoning
 from llm_rest.responses.parts import OutputText, ReasoningText, SummaryText
+from llm_rest.responses.stream import disassemble
 from llm_rest.vendors.dialects import CHAT_HOSTS
 from llm_rest.wires import openai_chat as wire
 from tests.corpus import exchanges

@@ -8,7 +8,7 @@ import pytest
 
 from llm_rest.losses import Losses
 from llm_rest.responses import InputTokensDetails, OutputTokensDetails, Usage
-from llm_rest.responses.leftovers import report_foreign
+from llm_rest.responses.carriers import report_foreign
 from llm_rest.vendors.dialects import CHAT_HOSTS
 from tests.wires.openai_chat import OPENAI, answered, output, said, shown
 

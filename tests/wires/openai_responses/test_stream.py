@@ -8,12 +8,12 @@ import pytest
 
 from llm_rest.losses import Loss
 from llm_rest.responses import events as ev
-from llm_rest.responses.assemble import Assembler, disassemble
 from llm_rest.responses.carriers import PREFIX
 from llm_rest.responses.events import TERMINAL
 from llm_rest.responses.items import Message
 from llm_rest.responses.parts import OutputText
 from llm_rest.responses.response import Response
+from llm_rest.responses.stream import Assembler, disassemble
 from llm_rest.unknown import Unknown, extras
 from llm_rest.vendors.dialects import ResponsesDialect
 from llm_rest.wires import openai_responses as wire

@@ -60,7 +60,7 @@ def installed(wheel: Path, home: Path, *options: str) -> Path:
 
 def demo(python: Path) -> str:
     """What the demo prints there: a conversation with a tool on every wire, whole and streamed, through a real server."""
-    command = [python, "-B", "-m", "llm_rest.cli", "demo"]
+    command = [python, "-B", "-m", "llm_rest", "demo"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=python.parent, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -66,7 +66,9 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     """BUGS 85"""
     ours = {path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*") if path.is_file()}
     ours = {name for name in ours if "__pycache__" not in name}
-    held = {name for name in zipfile.ZipFile(wheel).namelist() if not name.split("/")[0].endswith(".dist-info")}
+    held = {
+        name for name in zipfile.ZipFile(wheel).namelist() if not name.split("/")[0].endswith((".dist-info", ".data"))
+    }
     assert held == ours
     assert "llm_rest/py.typed" in held
 
@@ -136,3 +138,13 @@ def test_a_call_works_in_the_base_install(installed: Path) -> None:
 
 def test_the_base_install_offers_every_public_name(installed: Path) -> None:
     assert run(installed, "from llm_rest import *; import llm_rest; print(llm_rest.__version__)") == PROJECT["version"]
+
+
+def test_the_wheel_holds_completion_files_of_every_command(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        found = {name.rpartition("/data/")[2]: name for name in archive.namelist() if "/data/" in name}
+        assert set(found) == {"share/bash-completion/completions/llm-rest", "share/zsh/site-functions/_llm-rest"}
+        for name in found.values():
+            text = archive.read(name).decode()
+            assert "--max-output-tokens" in text
+            assert "doctor" in text

@@ -1,4 +1,4 @@
-"""The command line: `llm-rest`, or `python -m llm_rest.cli`.
+"""The command line: `llm-rest`, or `python -m llm_rest`.
 
 `main` parses the arguments, runs one command and turns whatever happens into an exit code. Every command is a module with one
 function that takes the parsed arguments; it is imported when it is called, so that `--help` stays quick. Answers go to the
@@ -7,12 +7,12 @@ standard output, everything said about them to the standard error.
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | the call failed: the vendor's answer, the network, a conversation of the demo; or the output cannot be written |
+| 1 | the call failed: the vendor's answer, the network, a part of `demo` or `doctor`; or the output cannot be written |
 | 2 | nothing was done: wrong arguments, a missing key, bad JSON |
 | 3 | `convert --strict`: something could not be carried |
 | 4 | `convert --kind stream`: the stream on stdin was cut before its end |
 | 130 | interrupted |
-| 141 | whoever read the output went away |
+| 141 | the reader of the output went away |
 """
 
 from __future__ import annotations
@@ -34,12 +34,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     from ..errors import ConfigError, DecodeError, LLMError
     from .parser import parser
 
-    arguments = parser().parse_args(argv)
+    known = parser()
+    arguments = known.parse_args(argv)
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # which the shell closed
         sys.stdout = io.TextIOWrapper(io.BytesIO(), "utf-8")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # an encoding that lacks a character escapes it
             stream.reconfigure(errors="backslashreplace")
+    if arguments.command is None:
+        known.print_help()
+        return 0
     try:
         code: int = _command(arguments)(arguments)
         sys.stdout.flush()

@@ -1,50 +1,75 @@
-"""`ask`: one question to a model; the answer on stdout, what happened to it on stderr."""
+"""`ask`: one prompt to a model; the answer on stdout, everything about it on stderr."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..client.client import Client
+from ..responses.items import Message
 from ..unknown import given
 from . import FAILED, complain, note, say
 from .question import input_of, model_of, options_of
+from .settings import settings, store_file
+from .tables import markdown, waiting
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from ..client.hooks import RequestEvent
     from ..client.reply import Reply
-    from ..responses import Message
 
 
 def run(arguments: Namespace) -> int:
-    """Ask and print, at once or as it comes."""
-    model, asked, options = model_of(arguments), input_of(arguments), options_of(arguments)
-    if arguments.schema and not arguments.stream:
-        # So the answer is checked, and asked for in another way where the model takes no schema.
+    """Make the call and print the answer, whole or streamed."""
+    model, prompt, options = model_of(arguments), input_of(arguments), options_of(arguments)
+    log = settings().log if arguments.log is None else arguments.log
+    streams = sys.stdout.isatty() and not arguments.schema if arguments.stream is None else arguments.stream
+    if arguments.schema and not streams:
+        # So the answer is validated, and the schema reaches models that take none in another way.
         options["output"] = options.pop("text")["format"]["schema"]
-    with Client(model, wire=arguments.wire, base_url=arguments.base_url, on_loss="ignore") as llm:
-        reply = _streamed(llm, asked, options) if arguments.stream else llm.generate(asked, **options)
+    with Client(model, wire=arguments.wire, base_url=arguments.base_url, on_loss="ignore", on_event=note_retry) as llm:
+        if streams:
+            reply = _streamed(llm, model, prompt, options)
+        else:
+            with waiting(model):
+                reply = llm.generate(prompt, **options)
+    if log:
+        _store(arguments, prompt, reply)
     for loss in reply.losses:
         note(str(loss))
     if reply.refusal is not None:
         complain(f"the model refused: {reply.refusal}")
         return FAILED
     text = reply.output_text
-    if not arguments.stream:
-        text = _pretty(text) if arguments.schema else text
-        sys.stdout.write(text + "\n" if text else "")
+    if text and not streams:
+        if arguments.schema:
+            try:
+                sys.stdout.write(msgspec.json.format(text) + "\n")
+            except msgspec.DecodeError:
+                note("the answer is not JSON")
+                sys.stdout.write(text + "\n")
+        elif not markdown(text):
+            sys.stdout.write(text + "\n")
     return _ended(reply, text)
 
 
-def _streamed(llm: Client, asked: str | Message, options: dict[str, Any]) -> Reply:
-    """Print the answer's text as it comes, its last line ended whatever ends it."""
-    with llm.stream(asked, **options) as events:
+def note_retry(event: RequestEvent) -> None:
+    """An event hook: a note for every wait before a retry."""
+    if event.type == "request:retry":
+        note(f"attempt {event.attempt} failed ({event.reason}); retrying in {event.wait:.1f} s")
+
+
+def _streamed(llm: Client, model: str, prompt: str | Message, options: dict[str, Any]) -> Reply:
+    """Print the text of the answer while it comes, its last line ended whatever ends it."""
+    with waiting(model) as arrived, llm.stream(prompt, **options) as events:
         printed = False
         try:
             for piece in events.text:
+                arrived()
                 say(piece)
                 printed = True
         finally:
@@ -53,17 +78,19 @@ def _streamed(llm: Client, asked: str | Message, options: dict[str, Any]) -> Rep
         return events.response
 
 
-def _pretty(text: str) -> str:
-    """JSON indented; other text as it is."""
-    try:
-        return msgspec.json.format(text)
-    except msgspec.DecodeError:
-        note("the answer is not JSON")
-        return text
+def _store(arguments: Namespace, prompt: str | Message, reply: Reply) -> None:
+    from ..conversation.conversation import Conversation
+    from ..conversation.store import SQLiteConversationStore
+
+    conversation = Conversation()
+    conversation.set_system_prompt(arguments.system)
+    conversation.add(prompt, *reply.output)
+    with closing(SQLiteConversationStore(store_file(arguments.store))) as store:
+        store.create(conversation)
 
 
 def _ended(reply: Reply, text: str) -> int:
-    """Say how the answer ended where it did not end well; the exit code."""
+    """Report how the answer ended where it did not end well; the exit code."""
     if reply.status != "completed":
         details = reply.incomplete_details
         reason = details.reason if given(details) and given(details.reason) else reply.status

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -15,10 +14,12 @@ from ..client.reply import COUNTS
 from ..conversation.limits import HistoryLimits
 from ..conversation.store import SQLiteConversationStore
 from ..errors import ConfigError, LLMError
-from ..responses.estimate import text_of
-from ..responses.items import FunctionCall, Message
 from . import complain, note, say
+from .ask import note_retry
+from .logs import transcript
 from .question import model_of
+from .settings import store_file
+from .tables import waiting
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -39,12 +40,15 @@ _HELP = """\
 def run(arguments: Namespace) -> int:
     """Read turns and commands line by line, and print the answers as they come."""
     model = model_of(arguments)
-    store = SQLiteConversationStore(_file(arguments))
+    store = SQLiteConversationStore(store_file(arguments.store))
     last = store.list(limit=1, completed=False) if arguments.continues else ()
     if arguments.continues and not last:
         raise ConfigError(f"{store.path} has no conversation to continue", hint="leave out -c to begin one")
     limits = None if arguments.max_items is None else HistoryLimits(max_items=arguments.max_items)
-    with store, Client(model, wire=arguments.wire, base_url=arguments.base_url, on_loss="ignore") as llm:
+    with (
+        store,
+        Client(model, wire=arguments.wire, base_url=arguments.base_url, on_loss="ignore", on_event=note_retry) as llm,
+    ):
         chat = llm.chat(
             system=arguments.system,
             conversation=last[0].id if last else None,
@@ -53,16 +57,6 @@ def run(arguments: Namespace) -> int:
             keep_partial=True,
         )
         return _Session(llm, chat, model).run()
-
-
-def _file(arguments: Namespace) -> Path:
-    named = arguments.store or os.environ.get("LLM_REST_STORE")
-    if named:
-        return Path(named)
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    path = Path(state) / "llm-rest" / "conversations.db"
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return path
 
 
 class _Session:
@@ -99,8 +93,9 @@ class _Session:
     def _turn(self, text: str) -> None:
         printed = False
         try:
-            with self.chat.stream(text, model=self.model) as stream:
+            with waiting(self.model) as arrived, self.chat.stream(text, model=self.model) as stream:
                 for piece in stream.text:
+                    arrived()
                     say(piece)
                     printed = True
             self.reply = stream.reply
@@ -124,11 +119,7 @@ class _Session:
             case "/model":
                 self._model(value)
             case "/history":
-                for item in self.chat.conversation.items:
-                    if isinstance(item, Message):
-                        say(f"{item.role}: {text_of(item.content)}\n")
-                    elif isinstance(item, FunctionCall):
-                        say(f"call: {item.name} {item.arguments}\n")
+                say("".join(f"{line}\n" for line in transcript(self.chat.conversation)))
             case "/save":
                 self._save(value)
             case "/losses":

@@ -1,23 +1,23 @@
 """`demo`: a conversation with a tool through every wire, over HTTP on this machine, against the simulated vendor.
 
-Each row is the same steps with the real client: ask, run the tool that the model calls, send its result back, and have the
-last answer once more as a stream.
+Each row is the same steps with the real client: call the model, run the tool that it calls, send the result back, and stream the
+last answer once more. Without the extra `server` the simulator runs inside this process.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from .. import wires
 from ..client.client import Client
-from ..errors import LLMError
-from ..responses import FunctionCallOutput, FunctionTool, Message, Request
-from ..server.app import serve_in_thread
-from . import FAILED
+from ..errors import ConfigError, LLMError
+from ..responses import FunctionCallOutput, FunctionTool, Message
+from . import FAILED, note
 from .tables import show
 
 if TYPE_CHECKING:
@@ -48,46 +48,52 @@ def get_weather(arguments: str) -> str:
 
 def run(arguments: Namespace) -> int:
     """Show the table; 1 if any conversation failed."""
-    with serve_in_thread() as url:
-        rows = [converse(wire, url) for wire in wires.NAMES]
-    show(("vendor", "wire", "path", "status", "tool calls", "tokens", "streamed", "ms", "answer"), rows)
-    if all(row[3] == "completed" for row in rows):
-        sys.stdout.write(f"\n{len(rows)} of {len(rows)} conversations ended with an answer\n")
-        return 0
-    return FAILED
+    with ExitStack() as stack:
+        try:
+            from ..server.app import serve_in_thread
+
+            url = stack.enter_context(serve_in_thread())
+        except (ConfigError, ImportError):
+            url = None
+            note('over HTTP with the extra server (pip install "llm-rest[server]"); without it, inside this process')
+        results = [converse(wire, url) for wire in wires.NAMES]
+    show(("wire", "status", "tool calls", "tokens", "pieces", "ms"), [result[:-1] for result in results])
+    for answer in dict.fromkeys(result[-1] for result in results):
+        sys.stdout.write(f"\n{answer}\n")
+    done = sum(result[1] == "completed" for result in results)
+    sys.stdout.write(f"{done} of {len(results)} conversations ended with an answer\n")
+    return 0 if done == len(results) else FAILED
 
 
-def converse(wire: str, url: str) -> tuple[str, ...]:
-    """One conversation, as a row of the table."""
-    path = wires.load(wire).route(Request(model="simulator", input=QUESTION)).path
+def converse(wire: str, url: str | None) -> tuple[str, ...]:
+    """One conversation, as a row of the table with the answer at its end."""
     started = time.perf_counter()
     with Client("simulator/simulator", wire=wire, base_url=url) as llm:
         try:
             replies, pieces = _conversation(llm)
         except LLMError as problem:
-            return "simulator", wire, path, problem.kind, "", "", "", "", str(problem)
+            return wire, problem.kind, "", "", "", "", str(problem)
     milliseconds = (time.perf_counter() - started) * 1000
     calls = sum(len(reply.function_calls) for reply in replies)
     tokens = sum(int(reply.info.metadata["total_tokens"]) for reply in replies)
     last = replies[-1]
-    status = last.status if "".join(pieces) == last.output_text else "streamed otherwise"
-    came = f"in {len(pieces)} pieces"
-    return "simulator", wire, path, status, str(calls), str(tokens), came, f"{milliseconds:.0f}", last.output_text
+    status = last.status if "".join(pieces) == last.output_text else "stream differs"
+    return wire, status, str(calls), str(tokens), str(len(pieces)), f"{milliseconds:.0f}", last.output_text
 
 
 def _conversation(llm: Client) -> tuple[list[Reply], list[str]]:
-    """Ask; as long as the model calls tools, send what they give. The answers, and the last one's text as it is streamed."""
-    said: list[AnyItem] = [Message(role="user", content=QUESTION)]
-    asked: list[AnyItem] = []
+    """Call until the model calls no more tools, and send their results. The answers, and the last one's text streamed."""
+    items: list[AnyItem] = [Message(role="user", content=QUESTION)]
+    sent: list[AnyItem] = []
     replies: list[Reply] = []
     while not replies or (replies[-1].function_calls and len(replies) < MOST_ROUNDS):
-        asked = list(said)
-        reply = llm.generate(asked, tools=[WEATHER])
+        sent = list(items)
+        reply = llm.generate(sent, tools=[WEATHER])
         outputs = [
             FunctionCallOutput(call_id=call.call_id, output=get_weather(call.arguments))
             for call in reply.function_calls
         ]
-        said += [*reply.output, *outputs]
+        items += [*reply.output, *outputs]
         replies.append(reply)
-    with llm.stream(asked, tools=[WEATHER]) as events:
+    with llm.stream(sent, tools=[WEATHER]) as events:
         return replies, list(events.text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from ..client.options import read_request
+from ..client.options import check_names, read_request
 from ..client.target import DEFAULT_HEADERS, Targets, url_of
 from ..vendors import models
 from ..vendors.auth import Secret, credentials
@@ -37,8 +37,10 @@ def run(arguments: Namespace) -> int:
     model = model_of(arguments)
     targets = Targets(model, api_key=None, base_url=arguments.base_url, wire=arguments.wire, vendor=None, provider=None)
     target = targets.find(model)
+    options = options_of(arguments)
+    check_names(options)
     request, changed, origins = read_request(
-        input_of(arguments), options_of(arguments), lambda: (target.endpoint.wire, target.dialect)
+        input_of(arguments), options, lambda: (target.endpoint.wire, target.dialect)
     )
     request = replace(request, model=target.model, stream=None)
     body, losses = target.wire.encode_request(request, dialect=target.dialect)
@@ -48,7 +50,7 @@ def run(arguments: Namespace) -> int:
     if base.startswith("inproc:"):
         base = SERVED
         note("the simulator runs inside this process; the command reaches the one of `llm-rest serve --simulate`")
-    headers = {**_plain(DEFAULT_HEADERS), **_plain(_who(target)), **route.headers}
+    headers = {**_plain(DEFAULT_HEADERS), **_plain(_authentication(target)), **route.headers}
     problems = models.check(request, target.known, target.endpoint.wire)
     if origins is not None:
         problems = [replace(problem, path=origins.path(problem.path)) for problem in problems]
@@ -60,11 +62,12 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _who(target: Target) -> dict[str, Any]:
+def _authentication(target: Target) -> dict[str, Any]:
     """The headers that say who is calling, with variables in place of what they hold."""
     endpoint = target.endpoint
     held = {name: f"${name}" for name in endpoint.vendor.header_env.values() if os.environ.get(name)}
-    names = [name for way in endpoint.ways if not isinstance(way, NoAuth) for name in _names(way.env)]
+    ways = [way for way in endpoint.ways if not isinstance(way, NoAuth)]
+    names = [name for way in ways for name in ((way.env,) if isinstance(way.env, str) else way.env)]
     name = next((name for name in names if os.environ.get(name)), names[0] if names else "API_KEY")
     if not names and endpoint.key_optional:
         return dict(credentials(endpoint, environ=held).headers())
@@ -72,10 +75,6 @@ def _who(target: Target) -> dict[str, Any]:
     return dict(
         credentials(endpoint, api_key=None if names else f"${name}", environ={**held, name: f"${name}"}).headers()
     )
-
-
-def _names(env: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (env,) if isinstance(env, str) else env
 
 
 def _plain(headers: dict[str, Any]) -> dict[str, str]:

@@ -27,18 +27,16 @@ def run(arguments: Namespace) -> int:
     if not rows:
         note(f"nothing is known of models whose names begin with {arguments.prefix}; `llm-rest models` lists all")
     show(
-        ("model", "at", "tools", "images", "JSON schema", "reasoning", "efforts", "context", "output"),
+        ("model", "at", "tools", "images", "schema", "reasons", "context"),
         [
             (
                 f"{row.prefix}*",
                 "any" if row.at is None else " ".join(filter(None, row.at)) or "-",
-                _said(row.facts.tools),
-                _said(row.facts.vision),
-                _said(row.facts.json_schema),
-                _said(row.facts.reasoning),
-                "?" if row.facts.efforts is None else " ".join(row.facts.efforts) or "none",
-                _said(row.facts.context_window),
-                _said(row.facts.max_output),
+                _yes_no(row.facts.tools),
+                _yes_no(row.facts.vision),
+                _yes_no(row.facts.json_schema),
+                _yes_no(row.facts.reasoning),
+                _thousands(row.facts.context_window),
             )
             for row in rows
         ],
@@ -46,5 +44,9 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _said(fact: bool | int | str | None) -> str:
-    return YES_NO[fact] if fact is None or isinstance(fact, bool) else str(fact)
+def _thousands(tokens: int | None) -> str:
+    return "?" if tokens is None else f"{tokens / 1000:g}k"
+
+
+def _yes_no(fact: bool | str | None) -> str:
+    return YES_NO[fact] if fact is None or isinstance(fact, bool) else fact

@@ -12,15 +12,17 @@ _EXAMPLES = """\
 examples:
   llm-rest demo
   llm-rest ask "Why is the sky blue?" -m openai/gpt-5.2
-  llm-rest ask "What is this?" --image photo.png -m anthropic/claude-haiku-4-5
+  llm-rest ask "What is this?" --file photo.png -m anthropic/claude-haiku-4-5
+  git diff | llm-rest ask "Review this change" -o temperature=0
+  llm-rest ask "Invent a dog" --schema "name, age int, tricks str[]"
   llm-rest chat -m openai/gpt-5.2
   llm-rest explain "hi" -m groq/openai/gpt-oss-120b
-  llm-rest ask "Tell me a story" --stream -m groq/openai/gpt-oss-120b
   llm-rest convert --from anthropic_messages --to openai_chat --kind request < body.json
   llm-rest serve --simulate
   llm-rest serve -m anthropic/claude-haiku-4-5 --alias fast=groq/openai/gpt-oss-20b
 
 A model is written vendor/model; `llm-rest vendors` lists the vendors and the variables that hold their keys.
+The default model is LLM_REST_MODEL, or model = "vendor/model" in ~/.config/llm-rest/config.toml.
 exit codes: 0 done, 1 the call failed, 2 wrong usage or input, 3 losses under --strict, 4 the stream on stdin was cut,
 130 interrupted, 141 output closed
 """
@@ -35,10 +37,20 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     whole.add_argument("--version", action="version", version=f"llm-rest {__version__}")
-    commands = whole.add_subparsers(dest="command", required=True, metavar="command", title="commands")
+    commands = whole.add_subparsers(dest="command", metavar="command", title="commands")
     ask = _add(commands, "ask", "ask a model and print its answer")
     _ask(ask)
-    ask.add_argument("--stream", action="store_true", help="print the answer as it comes")
+    ask.add_argument(
+        "--stream",
+        action=argparse.BooleanOptionalAction,
+        help="print the answer while it comes (default: on a terminal)",
+    )
+    ask.add_argument(
+        "--log",
+        action=argparse.BooleanOptionalAction,
+        help="store prompt and answer for `logs` (default: as in the settings)",
+    )
+    _store(ask)
     _chat(_add(commands, "chat", "talk to a model, turn by turn; /help lists the commands"))
     _explain(_add(commands, "explain", "show the HTTP request that `ask` would send, as a curl command; sends nothing"))
     _add(commands, "demo", "run a conversation with a tool through every wire, against a simulated vendor")
@@ -46,7 +58,12 @@ def parser() -> argparse.ArgumentParser:
     _convert(
         _add(commands, "convert", "turn a request, an answer or a stream of one wire into another's, stdin to stdout")
     )
-    _listing(_add(commands, "vendors", "list the vendors, their wires and the variables that hold their keys"))
+    _logs(_add(commands, "logs", "list the stored conversations, or show one"))
+    vendors = _add(commands, "vendors", "list the vendors, or show what is known of one")
+    vendors.add_argument("name", nargs="?", help="show what is known of this vendor")
+    _listing(vendors)
+    doctor = _add(commands, "doctor", "check the installation, settings, keys, proxies and certificates")
+    doctor.add_argument("-m", "--model", metavar="VENDOR/MODEL", help="make one small call to this model as well")
     models = _add(commands, "models", "list what is known about models")
     models.add_argument("prefix", nargs="?", default="", help="only models whose names begin so")
     _listing(models)
@@ -59,32 +76,63 @@ def _add(commands: Any, name: str, what: str) -> argparse.ArgumentParser:  # arg
 
 
 def _ask(command: argparse.ArgumentParser) -> None:
-    command.add_argument("text", help="what to ask; - reads it from stdin")
-    command.add_argument("-m", "--model", metavar="VENDOR/MODEL", help="who to ask, such as openai/gpt-5.2")
-    command.add_argument("--system", metavar="TEXT", help="instructions that stand above the question")
-    command.add_argument(
-        "--image", metavar="FILE", action="append", default=[], help="an image to look at; may be repeated"
-    )
-    command.add_argument("--schema", metavar="FILE", help="a JSON Schema that the answer has to fit")
-    command.add_argument("--wire", choices=NAMES, help="which wire to speak, where the vendor speaks several")
-    command.add_argument("--base-url", metavar="URL", help="where the vendor is reached, instead of its own address")
-    command.add_argument("--max-output-tokens", metavar="N", type=int, help="the most tokens the answer may have")
-
-
-def _chat(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-m", "--model", metavar="VENDOR/MODEL", help="who to talk to, such as openai/gpt-5.2")
-    command.add_argument(
-        "-c", "--continue", dest="continues", action="store_true", help="continue the last conversation"
-    )
+    command.add_argument("text", nargs="?", help="the prompt; text that is piped in stands before it")
+    _model(command)
     command.add_argument("--system", metavar="TEXT", help="the system prompt")
+    command.add_argument(
+        "--file",
+        "--image",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="an image, PDF, document or text file to attach; may be repeated",
+    )
+    command.add_argument(
+        "--schema",
+        metavar="SCHEMA",
+        help="a JSON Schema for the answer: a file, JSON, or fields such as 'name, age int, tags str[]'",
+    )
+    command.add_argument(
+        "-o",
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="any option of the request, as JSON or text, such as temperature=0.2 or reasoning.effort=low; may be repeated",
+    )
+    command.add_argument("--max-output-tokens", metavar="N", type=int, help="the most tokens of the answer")
+
+
+def _model(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-m", "--model", metavar="VENDOR/MODEL", help="the model, such as openai/gpt-5.2")
+    command.add_argument("--wire", choices=NAMES, help="the wire format, where the vendor has several")
+    command.add_argument("--base-url", metavar="URL", help="another base URL than the vendor's own")
+
+
+def _store(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--store",
         metavar="FILE",
         help="the SQLite file of conversations (default: $LLM_REST_STORE, else llm-rest/conversations.db in the user's state)",
     )
+
+
+def _chat(command: argparse.ArgumentParser) -> None:
+    _model(command)
+    command.add_argument(
+        "-c", "--continue", dest="continues", action="store_true", help="continue the last conversation"
+    )
+    command.add_argument("--system", metavar="TEXT", help="the system prompt")
+    _store(command)
     command.add_argument("--max-items", metavar="N", type=int, help="the most items of the history that are sent")
-    command.add_argument("--wire", choices=NAMES, help="which wire to speak, where the vendor speaks several")
-    command.add_argument("--base-url", metavar="URL", help="where the vendor is reached, instead of its own address")
+
+
+def _logs(command: argparse.ArgumentParser) -> None:
+    command.add_argument("id", nargs="?", help="the conversation to show; its first letters are enough")
+    command.add_argument("-n", "--limit", metavar="N", type=int, default=10, help="how many (default: %(default)s)")
+    command.add_argument("--search", metavar="TEXT", help="only those in which this was said")
+    _store(command)
+    _listing(command)
 
 
 def _explain(command: argparse.ArgumentParser) -> None:
@@ -134,4 +182,4 @@ def _convert(command: argparse.ArgumentParser) -> None:
 
 
 def _listing(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    command.add_argument("--json", action="store_true", help="print JSON")

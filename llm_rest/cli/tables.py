@@ -1,26 +1,43 @@
-"""Tables on a terminal: pretty with the extra `cli` (rich), plain columns without it or in a pipe."""
+"""Tables, Markdown and a status line on a terminal (with the extra `cli`); plain text without it or in a pipe."""
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
+from contextlib import contextmanager
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Generator, Sequence
+
+
+_LONGEST_WORD = 30
 
 
 def show(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table to stdout."""
+    """Print a table to stdout, no wider than the terminal, or 80 columns in a pipe: cells are wrapped at spaces."""
     if sys.stdout.isatty() and _pretty(columns, rows):
         return
+    most = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
     widths = [max(len(cell) for cell in column) for column in zip(columns, *rows, strict=True)]
+    words = [[word for cell in column for word in cell.split()] for column in zip(columns, *rows, strict=True)]
+    least = [min(_LONGEST_WORD, max(map(len, column), default=0)) for column in words]
+    while sum(widths) + 2 * (len(widths) - 1) > most:
+        widest = max(range(len(widths)), key=lambda index: widths[index] * (widths[index] > least[index]))
+        if widths[widest] <= least[widest]:
+            break
+        widths[widest] -= 1
     for row in (columns, *rows):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        sys.stdout.write(line.rstrip() + "\n")
+        cells = [textwrap.wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for lines in zip_longest(*cells, fillvalue="") if any(cells) else [[""] * len(widths)]:
+            line = "  ".join(cell.ljust(width) for cell, width in zip(lines, widths, strict=True))
+            sys.stdout.write(line.rstrip() + "\n")
 
 
 def _pretty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Print with rich; whether it is there."""
+    """Print with rich; whether it is installed."""
     try:
         from rich.console import Console
         from rich.table import Table
@@ -33,3 +50,28 @@ def _pretty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         table.add_row(*(Text(cell) for cell in row))
     Console().print(table)
     return True
+
+
+def markdown(text: str) -> bool:
+    """Print the text as formatted Markdown; whether stdout is a terminal and rich is installed."""
+    if not sys.stdout.isatty():
+        return False
+    try:
+        from rich.console import Console
+        from rich.markdown import Markdown
+    except ImportError:
+        return False
+    Console().print(Markdown(text))
+    return True
+
+
+@contextmanager
+def waiting(model: str) -> Generator[Callable[[], None]]:
+    """A status line on stderr while a model is waited for, where that is a terminal; gone when the function is called."""
+    try:
+        from rich.console import Console
+    except ImportError:
+        yield lambda: None
+        return
+    with Console(stderr=True).status(f"waiting for {model}") as status:  # shows nothing in a pipe
+        yield status.stop

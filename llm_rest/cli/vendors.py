@@ -1,14 +1,15 @@
-"""`vendors`: who can be asked, over which wires, and which variables hold the keys."""
+"""`vendors`: the vendors, their wires, and the variables that hold their keys; or all that is known of one."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ..vendors.rows import VENDORS, NoAuth
+from ..vendors.models import ROWS
+from ..vendors.rows import DIALECTS, VENDORS, NoAuth, vendor_named
 from .tables import show
 
 if TYPE_CHECKING:
@@ -18,25 +19,41 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace) -> int:
-    """List the vendors."""
-    facts = [facts_of(vendor) for vendor in VENDORS.values()]
+    """List the vendors, or show one. Raises `ConfigError` for a name that no vendor has."""
+    if arguments.name:
+        facts: Any = details_of(vendor_named(arguments.name))
+        if not arguments.json:
+            show(
+                ("fact", arguments.name),
+                [(name, _text(fact)) for name, fact in facts.items() if fact not in (None, {}, [])],
+            )
+            return 0
+    else:
+        facts = [facts_of(vendor) for vendor in VENDORS.values()]
     if arguments.json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(facts)).decode() + "\n")
         return 0
     show(
-        ("vendor", "wires", "key", "set", "base URL"),
+        ("vendor", "wires", "key", "set"),
         [
             (
                 fact["name"],
                 " ".join(fact["wires"]),
                 " or ".join(fact["keys"]) or ("not needed" if fact["key_optional"] else "an argument"),
                 "yes" if fact["key_set"] else "",
-                fact["base_url"],
             )
             for fact in facts
         ],
     )
     return 0
+
+
+def _text(fact: object) -> str:
+    if isinstance(fact, dict):
+        return " ".join(f"{name}: {value}" for name, value in cast("dict[str, object]", fact).items())
+    if isinstance(fact, bool):
+        return "yes" if fact else "no"
+    return " ".join(map(str, cast("list[object]", fact))) if isinstance(fact, list | tuple) else str(fact)
 
 
 def facts_of(vendor: Vendor) -> dict[str, Any]:
@@ -51,6 +68,26 @@ def facts_of(vendor: Vendor) -> dict[str, Any]:
         "key_set": bool(set_keys(vendor)),
         "key_optional": any(isinstance(way, NoAuth) or way.optional for way in ways),
         "docs_url": vendor.docs_url,
+    }
+
+
+def details_of(vendor: Vendor) -> dict[str, Any]:
+    """Everything known of a vendor: `facts_of`, and in what its dialects differ from the wire's usual one."""
+    dialects: dict[str, str] = {}
+    for surface in vendor.surfaces:
+        usual = DIALECTS[surface.wire]()
+        dialect = usual if surface.dialect is None else surface.dialect
+        differs = {name: getattr(dialect, name) for name in usual.__struct_fields__}
+        found = [f"{name}={value!r}" for name, value in differs.items() if value != getattr(usual, name)]
+        dialects[f"dialect of {surface.wire}"] = ", ".join(found) or "the usual one"
+    return {
+        **facts_of(vendor),
+        "base_url_variables": [one if isinstance(one, str) else one.name for one in vendor.base_url_env],
+        "header_variables": vendor.header_env,
+        "first_byte_seconds": vendor.first_byte,
+        "start": vendor.start or None,
+        "models": [row.prefix + "*" for row in ROWS if row.at is not None and vendor.name in row.at],
+        **dialects,
     }
 
 

@@ -711,12 +711,21 @@ def _split(model: str | None, vendor: Vendor | None) -> tuple[Vendor, str]:
             f"the model {model!r} names no vendor", hint=f'write "vendor/{model}", such as "openai/{model}"'
         )
     else:
-        found = VENDORS.get(first)
-        if found is None:
-            raise ConfigError(f"there is no vendor {first!r}", hint=_near(first))
-        row, name = found, rest
+        row, name = vendor_named(first), rest
     _check_model(name)
     return row, name
+
+
+def vendor_named(name: str) -> Vendor:
+    """The vendor of this name. Raises `ConfigError`, naming similar ones, where there is none."""
+    if name in VENDORS:
+        return VENDORS[name]
+    from difflib import get_close_matches  # only for this message
+
+    lowered = name.lower()
+    near = [OTHER_NAMES[lowered]] if OTHER_NAMES.get(lowered) else get_close_matches(lowered, VENDORS, n=3)
+    hint = f'there are {", ".join(VENDORS)}; for any other host write "compatible/<model>" and pass base_url='
+    raise ConfigError(f"there is no vendor {name!r}", hint=f"did you mean {' or '.join(near)}?" if near else hint)
 
 
 _NOT_IN_A_MODEL = r"[\x00-\x1f\x7f-\x9f\u2028\u2029?#%\\]|(^|/)\.\.?(/|$)|^\s|\s$"
@@ -730,16 +739,6 @@ def _check_model(name: str) -> None:
             f"the model name {name[:80]!r} cannot be sent",
             hint="it must not hold control characters, any of ? # % \\, or the path segments . and ..",
         )
-
-
-def _near(name: str) -> str:
-    from difflib import get_close_matches  # only for this message
-
-    lowered = name.lower()
-    near = [OTHER_NAMES[lowered]] if OTHER_NAMES.get(lowered) else get_close_matches(lowered, VENDORS, n=3)
-    if near:
-        return f"did you mean {' or '.join(near)}?"
-    return f'there are {", ".join(VENDORS)}; for any other host write "compatible/<model>" and pass base_url='
 
 
 def _dialect(surface: Surface) -> Dialect:

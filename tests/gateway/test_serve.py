@@ -28,7 +28,7 @@ TOKEN = "token-of-alice-0123"
 @contextmanager
 def serving(*arguments: str, end: int = signal.SIGINT) -> Generator[tuple[str, str, list[str]]]:
     """A server in a process of its own: its URL, what it printed, and afterwards what it logged. It ends by that signal."""
-    command = [sys.executable, "-m", "llm_rest.cli", "serve", "--port", "0", *arguments]
+    command = [sys.executable, "-m", "llm_rest", "serve", "--port", "0", *arguments]
     environment = {**os.environ, "ALICE": TOKEN}
     log: list[str] = []
     with subprocess.Popen(

@@ -39,8 +39,13 @@ format: $(VENV)/.dev ## what `make check` can repair by itself
 bench: $(VENV)/.dev ## time per conversion and call, as ratios to a floor of the same run
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-docs: $(VENV)/.docs ## the documentation as a site in site/
-	@$(BIN)/mkdocs build --strict
+docs: $(VENV)/.docs ## the documentation as a site in site/, which works offline
+	@echo "building the documentation in site/ (about a minute; broken links fail)"
+	@$(BIN)/python docs/_tools/diagrams.py docs/assets
+	@$(BIN)/python docs/_tools/pages.py build/docs
+	@$(BIN)/zensical build --strict --clean
+	@$(BIN)/python docs/_tools/pages.py --check site
+	@echo "open site/index.html"
 
 clean: ## remove the environment and everything generated
 	rm -rf $(VENV) site dist build .pytest_cache .ruff_cache .mypy_cache .hypothesis
@@ -68,5 +73,5 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.pip
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/.pip
 	@echo "installing the documentation tools in $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[server,cli]" --group docs
 	@touch $@

@@ -105,7 +105,9 @@ def test_no_block_of_commands_is_empty(page: Path) -> None:
 def test_links_to_other_files_lead_somewhere(page: Path) -> None:
     prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
     links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", prose) if "://" not in link]
-    assert [link for link in links if link and not (page.parent / link).exists()] == []
+    made = ROOT / "docs" / "reference"  # generated pages, whose links `make docs` checks
+    paths = [(page.parent / link).resolve() for link in links if link]
+    assert [path for path in paths if not path.exists() and not path.is_relative_to(made)] == []
 
 
 def test_every_vendor_is_in_the_readme_below_the_wire_it_prefers() -> None:

@@ -1,0 +1,76 @@
+"""The tables "you write / here it is" of `docs/how-to/coming-from.md`: the right side of each row runs against the simulator."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+import llm_rest
+
+PAGE = Path(__file__).parents[1] / "docs/how-to/coming-from.md"
+CELL = re.compile(r"^\| (?P<theirs>.*\S) \| `(?P<ours>[^`]+)` \|$")
+ROWS = [
+    (line_number, found["ours"])
+    for line_number, line in enumerate(PAGE.read_text().splitlines(), 1)
+    if (found := CELL.match(line))
+]
+
+
+class Person(Struct):
+    """A type for typed output."""
+
+    name: str
+
+
+def weather(city: str) -> str:
+    """The weather in a city."""
+    return f"4 degrees in {city}"
+
+
+def names(llm: llm_rest.Client) -> dict[str, Any]:
+    """What the rows may use."""
+    return {
+        "llm": llm,
+        "Client": llm_rest.Client,
+        "AsyncClient": llm_rest.AsyncClient,
+        "tool": llm_rest.tool,
+        "weather": llm_rest.tool(weather),
+        "weather_function": weather,
+        "messages": [{"role": "user", "content": "Hi"}],
+        "Person": Person,
+        "Path": Path,
+        "asyncio": asyncio,
+    }
+
+
+@pytest.mark.parametrize(("line", "ours"), ROWS, ids=[f"line {line}" for line, _ in ROWS])
+def test_the_right_side_of_a_row_runs(line: int, ours: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("photo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(20))
+    Path("schema.json").write_text(
+        '{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}'
+    )
+    if ours.startswith("llm-rest "):
+        if "chat -c" in ours:
+            first = [sys.executable, "-m", "llm_rest.cli", "chat", "-m", "simulator/demo", "--store", "chat.db"]
+            subprocess.run(first, input="Hi\n", text=True, capture_output=True, check=True, timeout=60)
+        command = [sys.executable, "-m", "llm_rest.cli", *shlex.split(ours)[1:]]
+        done = subprocess.run(command, input="Hi\n", text=True, capture_output=True, check=False, timeout=60)
+        assert (done.returncode, done.stdout == "") == (0, False), done.stderr
+        return
+    with llm_rest.Client("simulator/demo") as llm:
+        exec(compile(ours, f"coming-from.md:{line}", "exec"), names(llm))
+
+
+def test_each_library_has_a_table() -> None:
+    libraries = re.findall(r"^## (.+)$", PAGE.read_text(), re.MULTILINE)
+    assert len(libraries) == 8
+    assert len(ROWS) >= 80

@@ -54,15 +54,17 @@ def names(llm: llm_rest.Client) -> dict[str, Any]:
 @pytest.mark.parametrize(("line", "ours"), ROWS, ids=[f"line {line}" for line, _ in ROWS])
 def test_the_right_side_of_a_row_runs(line: int, ours: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LLM_REST_STORE", "chat.db")
     Path("photo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(20))
     Path("schema.json").write_text(
         '{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}'
     )
     if ours.startswith("llm-rest "):
-        if "chat -c" in ours:
-            first = [sys.executable, "-m", "llm_rest.cli", "chat", "-m", "simulator/demo", "--store", "chat.db"]
+        if "chat -c" in ours or "logs" in ours:
+            first = [sys.executable, "-m", "llm_rest", "chat", "-m", "simulator/demo"]
             subprocess.run(first, input="Hi\n", text=True, capture_output=True, check=True, timeout=60)
-        command = [sys.executable, "-m", "llm_rest.cli", *shlex.split(ours)[1:]]
+        command = [sys.executable, "-m", "llm_rest", *shlex.split(ours)[1:]]
         done = subprocess.run(command, input="Hi\n", text=True, capture_output=True, check=False, timeout=60)
         assert (done.returncode, done.stdout == "") == (0, False), done.stderr
         return

@@ -59,9 +59,10 @@ def run_python(example: Example, names: dict[str, Any]) -> None:
 
 
 def run_console(example: Example, folder: Path) -> None:
-    """Run the `llm-rest` commands of a block in a folder of their own, as a user without keys."""
+    """Run the `llm-rest` commands of a block in a folder of their own, as a user without keys, settings and conversations."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    keyless = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_TOKEN"))}
+    own = ("_API_KEY", "_TOKEN", "LLM_REST_STORE", "LLM_REST_MODEL", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
+    keyless = {name: value for name, value in os.environ.items() if not name.endswith(own)}
     for command, promised in commands(example.body):
         if "llm-rest" not in command:
             continue
@@ -72,7 +73,7 @@ def run_console(example: Example, folder: Path) -> None:
             check=False,
             cwd=folder,
             timeout=120,
-            env={**keyless, "PATH": path, "COLUMNS": "120", "NO_COLOR": "1"},
+            env={**keyless, "HOME": str(folder), "PATH": path, "COLUMNS": "120", "NO_COLOR": "1"},
         )
         assert done.returncode == 0 or promised is not None, done.stderr
         check(promised, done.stdout + done.stderr, f"{example.name}: {command}")

@@ -2,7 +2,8 @@
 some wait for what takes time.
 
 Each process collects its own files alone and gives its memory back when they are done; what it printed is shown when a test
-failed. Options that name files or folders are given to one pytest, as they are.
+failed. Compiled modules are kept in `.pytest_cache/bytecode`: the tests start hundreds of interpreters that import them. Options
+that name files or folders are given to one pytest, as they are.
 """
 
 from __future__ import annotations
@@ -72,7 +73,11 @@ class Run:
 def begin(part: str, files: list[str], options: list[str]) -> Run:
     output = tempfile.TemporaryFile()  # noqa: SIM115 - read when the process has ended
     command = [sys.executable, "-m", "pytest", "--quiet", *files, *options]
-    process = subprocess.Popen(command, cwd=HERE.parent, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment.setdefault("PYTHONPYCACHEPREFIX", str(HERE.parent / ".pytest_cache" / "bytecode"))
+    process = subprocess.Popen(
+        command, cwd=HERE.parent, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
+    )
     return Run(part, process, output, time.monotonic())
 
 

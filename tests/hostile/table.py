@@ -265,11 +265,15 @@ class Case:
     """Whether a connection may stay open for a moment, because nobody closes it."""
 
     def runs(self, *, whole: bool = True) -> list[tuple[Documents, str]]:
-        """The wires and modes it is made on. Faults below the documents are made on one wire unless `whole`, in turns."""
+        """The wires and modes it is made on: with `whole` in every mode on every wire, else faults below the documents in every
+        mode on one wire, others on every wire in one mode; which one it is changes from case to case."""
         found = [documents for documents in ALL if documents.wire not in self.cannot]
-        if self.id[0] in BELOW_DOCUMENTS and not whole:
-            found = [found[int(self.id[1:]) % len(found)]]
-        return [(documents, mode) for documents in found for mode in self.modes]
+        number = int(self.id[1:])
+        if whole:
+            return [(documents, mode) for documents in found for mode in self.modes]
+        if self.id[0] in BELOW_DOCUMENTS:
+            return [(found[number % len(found)], mode) for mode in self.modes]
+        return [(documents, self.modes[(number + i) % len(self.modes)]) for i, documents in enumerate(found)]
 
 
 def run(case: Case, documents: Documents, mode: str, server: Server) -> tuple[Seen, list[str]]:

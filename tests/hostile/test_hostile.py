@@ -1,5 +1,6 @@
-"""Every case of the table, for sync callers, on asyncio and on trio: each on every wire, but faults below the documents on one
-wire, in turns. `python -m tests.hostile` makes and prints all of them, `LLM_REST_TESTS=whole` makes them here.
+"""Every case of the table: faults of documents on every wire, faults below them for sync callers, on asyncio and on trio; the
+modes and the wires change from case to case. `python -m tests.hostile` makes and prints all of them, `LLM_REST_TESTS=whole`
+makes them here.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from tests.gateway.attacks.serve import BEHIND
 from tests.gateway.attacks.table import Attack, Does, each, judged, sent
 from tests.gateway.attacks.world import ALICE, BOB, KEY, Place
 from tests.gateway.upstreams import question
+from tests.support import WHOLE
 
 GUARDED = ("guarded",)
 NO_TOKENS = {"gateway": "has no tokens here", "simulator": "has no tokens ever"}
@@ -311,8 +312,9 @@ FORGED = (
 
 def forged(place: Place) -> list[str]:
     found: list[str] = []
-    for behind in wires.NAMES if place.name == "gateway" else ["openai_responses"]:
-        for text in FORGED:
+    for number, text in enumerate(FORGED):
+        of = [name for name in wires.NAMES if WHOLE or name in text] or [wires.NAMES[number % len(wires.NAMES)]]
+        for behind in of if place.name == "gateway" else ["openai_responses"]:
             for item in (
                 {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": text},
                 {"type": "compaction", "id": "cmp_1", "encrypted_content": text},

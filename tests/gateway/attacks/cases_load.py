@@ -197,7 +197,7 @@ def small(place: Place) -> list[str]:
 
 
 MANY = [
-    Attack("L07", "thousands of small requests, after which nothing has grown", small, mib=16),
+    Attack("L07", "thousands of small requests, after which nothing has grown", small, mib=16, whole=True),
     Attack("L01", "200 clients that ask for a stream and leave", leaving),
     # A hundred streams under way at once, each with connections on both sides: about a megabyte each.
     Attack("L02", "100 clients that leave when it has begun", after_a_byte, mib=128),

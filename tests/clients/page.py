@@ -32,8 +32,9 @@ INTRODUCTION = """\
 
 The official Python clients of the vendors work in front of [the gateway](gateway.md), unmodified, whatever wire the vendor behind
 it speaks. This page is written by `python -m tests.clients.page` from the data of `tests/clients`, which plays every case below
-with every client whose API has it in front of every wire, sync and async, whole and streamed, against simulated vendors who
-refuse what the real ones refuse. [Scripts](#other-clients) play clients that are not Python packages of a vendor.
+with every client whose API has it in front of every wire, sync and async, whole and streamed (`make test-whole`; `make test`
+takes every two of client, wire, case and way), against simulated vendors who refuse what the real ones refuse.
+[Scripts](#other-clients) play clients that are not Python packages of a vendor.
 
 | client | pointed at a gateway by |
 |---|---|

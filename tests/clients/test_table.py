@@ -1,7 +1,6 @@
-"""The vendors' own SDKs in front of the gateway, with each wire behind it: every client, every upstream, every case.
+"""The vendors' own SDKs in front of the gateway, with each wire behind it: every two of client, upstream, case and way meet.
 
-A cell is played by the sync or by the async client, in turns, so that every two of client, upstream, case and way meet; with
-`LLM_REST_TESTS=whole` by both.
+With `LLM_REST_TESTS=whole` every client plays every case with every upstream, sync and async.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import pytest
 from llm_rest import wires
 from tests.support import WHOLE
 
-from .cases import CANNOT, CASES, CELLS
+from .cases import CANNOT, CASES, CELLS, ONLY
 from .neutral import Unsayable
 from .world import CLIENTS, TOKENS, WAYS, Spy, World
 
@@ -33,7 +32,8 @@ def played(cells: Iterable[Cell]) -> list[tuple[Cell, str]]:
     for cell in cells:
         client, behind, case = cell
         number = [*CLIENTS].index(client) + wires.NAMES.index(behind) + [*CASES].index(case)
-        found += [(cell, way) for way in (WAYS if WHOLE else [[*WAYS][number % 2]])]
+        if WHOLE or number % 5 < 2 or case in ONLY:
+            found += [(cell, way) for way in (WAYS if WHOLE else [[*WAYS][number % 2]])]
     return found
 
 

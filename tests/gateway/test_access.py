@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import socket
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -214,91 +212,6 @@ def test_a_head_tells_what_a_get_would(local: httpx.Client) -> None:
     got, head = local.get("/v1/models"), local.head("/v1/models")
     assert head.content == b""
     assert head.headers["content-length"] == got.headers["content-length"]
-
-
-# --- bodies ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"[]",
-        b"null",
-        b'"text"',
-        b'{"model": "\xff\xfe"}',
-        b"[" * 4000,
-        b'{"a":' * 800 + b"1" + b"}" * 800,
-        b'{"model":"m","max_tokens":' + b"9" * 4500 + b"}",
-        b'{"model":"m","messages":"hi","input":5,"contents":5,"max_tokens":1}',
-        b'{"model":"m","messages":[5],"input":[[]],"contents":[5],"max_tokens":1}',
-        b"\x16\x03\x01\x02\x00",
-    ],
-    ids=lambda body: body[:12].decode("latin-1"),
-)
-def test_a_body_that_is_no_request_is_a_bad_request_in_the_callers_words(local: httpx.Client, body: bytes) -> None:
-    for path in (*ASKED, "/v1/messages/count_tokens", "/v1/responses/input_tokens", "/v1beta/models/m:countTokens"):
-        answer = local.post(path, content=body)
-        if b"999" in body and answer.status_code == 200:
-            continue  # a number where this wire has no field of that name
-        assert answer.status_code == 400, (path, answer.text)
-        assert message_of(answer)
-        assert "Traceback" not in answer.text
-
-
-def test_a_body_that_is_packed_is_refused_unopened(local: httpx.Client) -> None:
-    bomb = gzip.compress(b"[" * 100_000)
-    for path in ASKED:
-        for coding in ("gzip", "deflate", "br", "zstd", "gzip, identity"):
-            answer = local.post(path, content=bomb, headers={"content-encoding": coding})
-            assert (answer.status_code, message_of(answer)) == (
-                415,
-                "Send the body as it is, without a content encoding.",
-            )
-    path, document = question("openai_chat", "m", "hi")
-    assert local.post(path, json=document, headers={"content-encoding": "identity"}).status_code == 200
-
-
-def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not(local: httpx.Client) -> None:
-    for path in ASKED:
-        for body in (b"x" * 5001, iter([b"x" * 3000, b"x" * 3000])):
-            answer = local.post(path, content=body)
-            assert answer.status_code == 413
-            assert message_of(answer) == "The request is too large."
-
-
-def test_the_bodies_of_all_requests_together_are_bounded() -> None:
-    path, document = question("openai_chat", "m", "x" * 600)
-    with serve_in_thread(Echo(), door=Door(limits=Limits(bodies=1000))) as url:
-        host, port = urlsplit(url).netloc.split(":")
-        with socket.create_connection((host, int(port)), timeout=60) as plain:
-            plain.sendall(b"POST /api/chat HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n" + b" " * 600)
-            busy = eventually(503, lambda: httpx.post(url + path, json=document))
-            assert busy.headers["retry-after"] == "1"
-        eventually(200, lambda: httpx.post(url + path, json=document))
-
-
-def test_a_body_that_does_not_come_is_not_waited_for() -> None:
-    with serve_in_thread(Echo(), door=Door(limits=Limits(body_seconds=0.1))) as url:
-        host, port = urlsplit(url).netloc.split(":")
-        with socket.create_connection((host, int(port)), timeout=60) as plain:
-            plain.sendall(b"POST /api/chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
-            came = b""
-            while piece := plain.recv(1000):
-                came += piece
-            assert came.startswith(b"HTTP/1.1 408 ")
-
-
-def eventually(status: int, ask: Callable[[], httpx.Response]) -> httpx.Response:
-    """The first answer of that status."""
-    answer = ask()
-    for _ in range(500):
-        if answer.status_code == status:
-            break
-        time.sleep(0.02)
-        answer = ask()
-    assert answer.status_code == status, answer.text
-    return answer
 
 
 # --- the file -------------------------------------------------------------------------------------------------------

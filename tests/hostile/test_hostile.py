@@ -27,6 +27,7 @@ def hostile() -> Iterator[Server]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_a_fault_comes_to_its_good_end(case: Case, hostile: Server) -> None:
+    """BUGS 28, 48, 62, 64, 65, 67, 70, 84, 86 and 87"""
     faults = {key: "; ".join(found) for key, (_, found) in run_all(case, hostile, whole=WHOLE).items() if found}
     assert not faults, f"{case.given}: {faults}"
 

@@ -6,9 +6,7 @@ Over connections of our own: the pool of `httpx` loses places when its requests 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
-import json
 import random
 import socket
 from collections.abc import Callable, Coroutine, Iterator
@@ -20,8 +18,6 @@ import pytest
 
 from llm_rest import AsyncClient, RetryPolicy
 from llm_rest.errors import LLMError
-from tests.callers import BEGIN, NewClient, answer, delta
-from tests.loopback import STREAM, chunks, http, loopback, send, watched
 from tests.support import WHOLE
 from tests.transport.hindered import hindered
 from tests.transport.support import open_sockets
@@ -132,36 +128,3 @@ def test_ten_thousand_cancellations_leave_nothing_behind(backend: str, how: str)
         anyio.run(main, good, never, backend=backend)
     gc.collect()
     assert open_sockets() == before
-
-
-async def test_leaving_a_stream_closes_its_connection(new_client: NewClient) -> None:
-    """Within two seconds, however it is left."""
-    for how in ("break", "error"):
-        with loopback(watched(STREAM + chunks(BEGIN, delta("Hel")), every=chunks(delta("lo")))) as server:
-            async with new_client(base_url=f"{server.url}/v1") as llm:
-                with contextlib.suppress(KeyError):
-                    async with llm.stream("Hi") as events:
-                        async for _ in events:
-                            if how == "break":
-                                break
-                            raise KeyError
-                assert server.left.wait(2)
-
-
-async def test_fifty_streams_left_at_once_close_their_connections(new_client: NewClient) -> None:
-    """Case C13."""
-    endless = watched(STREAM + chunks(BEGIN, delta("Hel")), every=chunks(delta("lo")))
-    before = open_sockets()
-    with loopback(*[endless] * 50, send(http(json.dumps(answer("Hello")).encode()))) as server:
-        async with new_client(base_url=f"{server.url}/v1") as llm:
-
-            async def leave() -> None:
-                async with llm.stream("Hi") as events:
-                    async for _ in events:
-                        break
-
-            async with anyio.create_task_group() as tasks:
-                for _ in range(50):
-                    tasks.start_soon(leave)
-            assert (await llm.generate("Hi")).output_text == "Hello"
-    assert (open_sockets(), server.connections) == (before, 51)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import json
 import os
 import signal
@@ -13,7 +12,6 @@ import time
 import warnings
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import anyio
@@ -94,26 +92,6 @@ def test_waiting_for_a_free_connection_has_a_deadline_async(backend: str) -> Non
         anyio.run(main, backend=backend)
 
 
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_cancelled_exchanges_leave_the_transport_usable(backend: str) -> None:
-    slow = send_and_stall(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx")
-
-    async def main() -> None:
-        transport = AsyncTransport(max_connections=3)
-        for _ in range(20):
-            async with anyio.create_task_group() as tasks:
-                for _ in range(5):
-                    tasks.start_soon(transport.send, post(stalling.url), Timeouts(total=30))
-                await anyio.sleep(0.005)
-                tasks.cancel_scope.cancel()
-        for _ in range(5):
-            assert (await transport.send(post(good.url), Timeouts(total=5))).body == b"good"
-        await transport.close()
-
-    with loopback(slow) as stalling, loopback(send(http(b"good"))) as good:
-        anyio.run(main, backend=backend)
-
-
 def test_one_transport_serves_two_event_loops_one_after_the_other() -> None:
     async def main() -> bytes:
         return (await transport.send(post(server.url), Timeouts())).body
@@ -188,50 +166,6 @@ def test_connections_of_a_busy_hour_are_let_go_in_a_quiet_one(way: str) -> None:
         transport: Any = SyncTransport() if way == "sync" else AsyncTransport()
         anyio.run(main, transport, backend="trio" if way == "trio" else "asyncio")
     assert server.connections == 1
-
-
-# --- several event loops ---------------------------------------------------------------------------------------------
-
-
-def test_a_client_of_a_module_is_used_by_one_loop_after_the_other() -> None:
-    """Case M07. What the first loop left open is closed without a warning."""
-    before = open_sockets()
-    with loopback(send(http(GOOD))) as server:
-        llm = AsyncClient("openai/gpt-4o", api_key="sk-0123456789", base_url=f"{server.url}/v1")
-        for _ in range(3):
-            assert asyncio.run(llm.generate_text("Hi")) == "Hello"
-            gc.collect()
-        assert server.connections == 3
-        assert len(open_sockets()) <= len(before) + 4, "the server's two, the listening one and that of the last loop"
-        asyncio.run(llm.aclose())
-    gc.collect()
-    assert open_sockets() == before
-
-
-@pytest.mark.parametrize("backends", [("asyncio", "asyncio"), ("asyncio", "trio"), ("trio", "trio")])
-def test_one_client_serves_two_loops_at_the_same_time(backends: tuple[str, str]) -> None:
-    """Case C15."""
-    with loopback(send(http(GOOD))) as server:
-        llm = AsyncClient("openai/gpt-4o", api_key="sk-0123456789", base_url=f"{server.url}/v1", max_connections=2)
-
-        async def calls() -> None:
-            async with anyio.create_task_group() as tasks:
-                for _ in range(20):
-                    tasks.start_soon(llm.generate_text, "Hi")
-
-        in_threads([partial(anyio.run, calls, backend=backend) for backend in backends])
-        anyio.run(llm.aclose)
-    assert len(server.heads) == 40
-    assert server.connections <= 4
-
-
-def test_a_sync_client_works_inside_a_running_loop() -> None:
-    async def main() -> str:
-        return llm.generate_text("Hi")
-
-    with loopback(send(http(GOOD))) as server:
-        with Client("openai/gpt-4o", api_key="sk-0123456789", base_url=f"{server.url}/v1") as llm:
-            assert asyncio.run(main()) == "Hello"
 
 
 # --- Ctrl-C ------------------------------------------------------------------------------------------------------------

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
-import socket
 import ssl
 import subprocess
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +18,9 @@ import trustme
 from cryptography.hazmat.primitives import serialization
 
 from llm_rest import TLS, AsyncClient, Client
-from llm_rest.errors import APIConnectionError, APITimeoutError, ConfigError, ConnectError, TLSError
-from llm_rest.transport import Timeouts
+from llm_rest.errors import ConfigError, TLSError
 from llm_rest.transport.tls import context_of, usual_context
-from tests.callers import NewClient
-from tests.loopback import END, STREAM, Loopback, accepting, chunks, http, loopback, send
+from tests.loopback import END, STREAM, chunks, http, loopback, send
 from tests.transport.support import TEN_SECONDS, NewTransport, exchange, post, rest
 
 pytestmark = pytest.mark.anyio
@@ -128,58 +122,7 @@ async def test_connections_are_used_again_and_streams_come_through(
     assert (server.connections, server.bodies[0]) == (1, long)
 
 
-@pytest.mark.parametrize("apart", [False, True], ids=["one-record", "two-records"])
-async def test_bytes_behind_an_answer_are_not_the_next_answer(
-    new_transport: NewTransport, authority: Authority, apart: bool
-) -> None:
-    """Neither what was decrypted with it nor what waits to be."""
-
-    def forge(connection: Any, server: Loopback) -> bool:
-        for piece in [http(b"first"), http(b"forged")] if apart else [http(b"first") + http(b"forged")]:
-            connection.sendall(piece)
-        return True
-
-    with loopback(forge, hello(), tls=authority.server("127.0.0.1")) as server:
-        transport = new_transport(tls=authority.file)
-        assert (await transport.send(post(server.url), TEN_SECONDS)).body == b"first"
-        assert (await transport.send(post(server.url), TEN_SECONDS)).body == b"hello"
-        await transport.close()
-    assert server.connections == 2
-
-
 # --- servers that are not ------------------------------------------------------------------------------------------
-
-
-async def test_an_authority_nobody_knows_is_refused_before_anything_is_sent(
-    new_transport: NewTransport, authority: Authority
-) -> None:
-    """BUGS 87, case T31."""
-    with loopback(hello(), tls=authority.server("127.0.0.1")) as server, pytest.raises(TLSError) as caught:
-        await exchange(new_transport, server.url)
-    assert not caught.value.retryable
-    assert "certificate" in caught.value.message
-    assert server.heads == []
-
-
-YESTERDAY = datetime.now(UTC) - timedelta(days=1)
-WRONG = {
-    "name": (["other.example"], {}, "127.0.0.1"),
-    "expired": (["127.0.0.1"], {"not_before": YESTERDAY - timedelta(days=9), "not_after": YESTERDAY}, "expired"),
-    "not-yet": (["127.0.0.1"], {"not_before": YESTERDAY + timedelta(days=9)}, "not yet valid"),
-}
-
-
-@pytest.mark.parametrize("wrong", WRONG)
-async def test_a_certificate_that_is_wrong_is_refused_and_not_tried_again(
-    new_client: NewClient, authority: Authority, wrong: str
-) -> None:
-    """Case T33."""
-    names, how, said = WRONG[wrong]
-    with loopback(hello(), tls=authority.server(*names, **how)) as server:
-        async with new_client(base_url=f"{server.url}/v1", tls=authority.file, retry=3) as llm:
-            with pytest.raises(TLSError, match=said) as caught:
-                await llm.generate("Hi")
-    assert (len(caught.value.attempts), caught.value.retryable, server.heads) == (1, False, [])
 
 
 async def test_a_name_is_verified_also_where_it_leads_to_a_trusted_server(
@@ -187,69 +130,6 @@ async def test_a_name_is_verified_also_where_it_leads_to_a_trusted_server(
 ) -> None:
     with loopback(hello(), tls=authority.server("127.0.0.1")) as server, pytest.raises(TLSError, match="localhost"):
         await exchange(new_transport, server.url.replace("127.0.0.1", "localhost"), tls=authority.file)
-
-
-async def test_old_versions_of_tls_are_not_spoken(new_transport: NewTransport, authority: Authority) -> None:
-    context = authority.server("127.0.0.1")
-    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
-        context.maximum_version = ssl.TLSVersion.TLSv1_1
-    context.set_ciphers("ALL:@SECLEVEL=0")
-    with loopback(hello(), tls=context) as server, pytest.raises(TLSError):
-        await exchange(new_transport, server.url, tls=authority.file)
-
-
-# --- connections that break -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("heard", [1, 65_536], ids=["reset", "closed"])
-async def test_a_server_that_closes_instead_of_agreeing_may_be_asked_again(
-    new_transport: NewTransport, heard: int
-) -> None:
-    with accepting(lambda connection: connection.recv(heard)) as url, pytest.raises(ConnectError) as caught:
-        await exchange(new_transport, url.replace("http:", "https:"))
-    assert (type(caught.value), caught.value.retryable) == (ConnectError, True)
-
-
-async def test_agreeing_has_the_limit_of_connecting(new_transport: NewTransport) -> None:
-    done = threading.Event()
-    with accepting(lambda connection: done.wait(10)) as url:
-        with pytest.raises(APITimeoutError) as caught:
-            await exchange(new_transport, url.replace("http:", "https:"), Timeouts(connect=0.2, total=10))
-        done.set()
-    assert (caught.value.phase, caught.value.retryable) == ("connect", True)
-
-
-@pytest.mark.parametrize(
-    "head",
-    [b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n", STREAM, b"HTTP/1.0 200 OK\r\n\r\n"],
-    ids=["length", "chunks", "close"],
-)
-async def test_an_answer_cut_without_a_word_of_tls_is_not_whole(
-    new_transport: NewTransport, authority: Authority, head: bytes
-) -> None:
-    """Case T37: whoever cuts the line cannot make a shorter answer of it, where its end is that of the connection neither."""
-
-    def cut(connection: Any, server: Loopback) -> bool:
-        connection.sendall(head + chunks(b"half"))
-        socket.socket(fileno=connection.detach()).close()
-        return False
-
-    with loopback(cut, tls=authority.server("127.0.0.1")) as server, pytest.raises(APIConnectionError) as caught:
-        await exchange(new_transport, server.url, tls=authority.file)
-    assert caught.value.retryable
-
-
-async def test_an_answer_that_ends_with_the_connection_is_whole_when_tls_says_so(
-    new_transport: NewTransport, authority: Authority
-) -> None:
-    def end(connection: Any, server: Loopback) -> bool:
-        connection.sendall(b"HTTP/1.0 200 OK\r\n\r\nwhole")
-        with contextlib.suppress(OSError):
-            connection.unwrap()
-        return False
-
-    with loopback(end, tls=authority.server("127.0.0.1")) as server:
-        assert (await exchange(new_transport, server.url, tls=authority.file)).body == b"whole"
 
 
 # --- who the client is ----------------------------------------------------------------------------------------------
@@ -264,18 +144,6 @@ async def test_a_server_that_asks_gets_the_certificate_of_the_client(
     with loopback(hello(), tls=authority.server("127.0.0.1", asks=True)) as server:
         for tls in (TLS(ca=authority.file, cert=cert, key=key), TLS(ca=authority.file, cert=together)):
             assert (await exchange(new_transport, server.url, tls=tls)).body == b"hello"
-
-
-@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=["1.2", "1.3"])
-async def test_a_server_that_asks_and_gets_none_is_an_error_that_is_not_tried_again(
-    new_transport: NewTransport, authority: Authority, version: ssl.TLSVersion
-) -> None:
-    """In TLS 1.3 the server says so after the client thinks that all is well."""
-    context = authority.server("127.0.0.1", asks=True)
-    context.maximum_version = version
-    with loopback(hello(), tls=context) as server, pytest.raises(TLSError) as caught:
-        await exchange(new_transport, server.url, tls=authority.file)
-    assert (caught.value.retryable, server.heads) == (False, [])
 
 
 # --- what tls= takes -------------------------------------------------------------------------------------------------

@@ -16,8 +16,6 @@ from llm_rest.responses.items import Message
 from llm_rest.responses.request import Request
 from llm_rest.responses.tools import FunctionTool
 from llm_rest.simulator import handle
-from tests.loop.simulation.ledger import Broken
-from tests.loop.simulation.mutants import MUTANTS, stepping
 from tests.loop.simulation.world import World
 from tests.support import WHOLE
 
@@ -94,18 +92,6 @@ def test_every_wire_takes_the_conversation_of_a_run_as_it_is(wire: str) -> None:
             path = route.path if route.path.startswith(("/v1", "/api")) else f"/v1{route.path}"
             status, _, said = handle("POST", path, route.headers, msgspec.json.encode(body))
             assert status == 200, (seed, said)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
-def test_a_mistake_in_the_step_is_noticed(mutant: type[Turn]) -> None:
-    step = stepping(mutant)
-
-    def schedules() -> None:
-        for seed in range(3000):
-            World(seed, step).run()
-
-    with pytest.raises(Broken):
-        schedules()
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import errno
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
@@ -86,6 +86,10 @@ def said(error: Any) -> str:
     text, _, advice = str(error).rpartition("; ")
     assert advice
     return text
+
+
+def interrupted(error: Any) -> bool:
+    return isinstance(error, StreamInterruptedError)
 
 
 # --- connecting ------------------------------------------------------------------------------------------------------
@@ -193,63 +197,67 @@ async def test_a_slow_proxy_is_named_with_the_limit(opened: Opened, monkeypatch:
 # --- limits ----------------------------------------------------------------------------------------------------------
 
 
-@ours("a thread in an HTTP client ends its waits only", "sync")
-@pytest.mark.parametrize("act", [send_and_stall(b""), drip(http(b" " * 100))])
-async def test_the_limit_of_the_whole_call_is_named(opened: Opened, act: Any) -> None:
-    with loopback(act) as server:
-        async with opened(base_url=server.url, timeout=Timeouts(total=0.3)) as llm:
-            error = await failing(llm)
-    assert said(error) == f"no complete answer from {server.url} (openai) after 0.3 s (Timeouts.total)"
+class Row(NamedTuple):
+    """What a server does, and the text of the error without its last part, with the server and the vendor at `{}`."""
+
+    act: Any
+    text: str
+    timeout: Timeouts | float | None = None
+    stream: bool = False
+    ours: str = ""
+    """`all` or a way of calling where an HTTP client of the caller's has limits of its own."""
+    then: Callable[[Any], bool] = lambda error: True
+
+
+TOTAL = "no complete answer from {} after 0.3 s (Timeouts.total)"
+FIRST_BYTE = "no answer from {} after 0.2 s (Timeouts.first_byte)"
+READ = "no bytes for 0.2 s (Timeouts.read) from {}"
+HEL = STREAM + chunks(BEGIN, delta("Hel"))
+SILENT = send_and_stall(b"")
+ALIVE = watched(HEL, every=chunks(b": alive\n\n"))
+
+NAMED = {
+    "the whole call": Row(SILENT, TOTAL, Timeouts(total=0.3), ours="sync"),
+    "the whole call, while bytes come": Row(drip(http(b" " * 100)), TOTAL, Timeouts(total=0.3), ours="sync"),
+    "the first byte": Row(SILENT, FIRST_BYTE, Timeouts(first_byte=0.2)),
+    "the first byte of a stream": Row(SILENT, FIRST_BYTE, Timeouts(first_byte=0.2), stream=True),
+    "seconds alone": Row(SILENT, FIRST_BYTE, 0.2, stream=True),
+    "between bytes": Row(send_and_stall(PART), READ, Timeouts(read=0.2), ours="all"),
+    "between bytes of a stream": Row(
+        send_and_stall(HEL), READ, Timeouts(read=0.2), True, "sync", lambda error: error.partial.output_text == "Hel"
+    ),
+    "without content": Row(
+        ALIVE, "no content for 0.3 s (Timeouts.stall) from {}, keep-alives at most", Timeouts(read=5, stall=0.3), True
+    ),
+    "a broken connection": Row(reset, "the connection to {} broke: ", then=lambda e: isinstance(e, APIConnectionError)),
+    "no answer": Row(
+        send_and_close(b""), "no complete HTTP answer from {}: ", then=lambda error: isinstance(error, ProtocolError)
+    ),
+    "a stream that breaks off": Row(send_and_close(HEL), "from {}", stream=True, then=interrupted),
+    "a stream that ends early": Row(send_and_close(HEL + b"0\r\n\r\n"), "from {}", stream=True, then=interrupted),
+}
+
+
+@pytest.mark.parametrize("row", NAMED.values(), ids=NAMED)
+async def test_an_error_names_the_host_and_the_limit(opened: Opened, row: Row, through: str, way: str) -> None:
+    if through != "own" and row.ours in ("all", way):
+        pytest.skip("an HTTP client of the caller's waits in its own way there")
+    with loopback(row.act) as server:
+        async with opened(base_url=server.url, timeout=row.timeout) as llm:
+            error = await failing(llm, stream=row.stream)
+    text = row.text.format(f"{server.url} (openai)")
+    assert said(error) == text if "Timeouts." in text else text in str(error)
+    assert row.then(error)
 
 
 async def test_the_limit_of_the_whole_call_is_named_in_full_at_a_later_attempt(opened: Opened) -> None:
-    with loopback(send(http(b"{}", "HTTP/1.1 503 Not now", "retry-after: 0.1")), send_and_stall(b"")) as server:
+    with loopback(send(http(b"{}", "HTTP/1.1 503 Not now", "retry-after: 0.1")), SILENT) as server:
         async with opened(base_url=server.url, timeout=Timeouts(total=1.5), retry=2) as llm:
             error = await failing(llm)
     assert said(error).partition(" (the time of the call")[0] == (
         f"no complete answer from {server.url} (openai) after 1.5 s (Timeouts.total)"
     )
     assert len(error.attempts) == 2
-
-
-@pytest.mark.parametrize("stream", [False, True])
-async def test_the_limit_for_the_first_byte_is_named(opened: Opened, stream: bool) -> None:
-    with loopback(send_and_stall(b"")) as server:
-        async with opened(base_url=server.url, timeout=Timeouts(first_byte=0.2)) as llm:
-            error = await failing(llm, stream=stream)
-    assert said(error) == f"no answer from {server.url} (openai) after 0.2 s (Timeouts.first_byte)"
-
-
-async def test_seconds_alone_limit_a_stream_by_the_same_names(opened: Opened) -> None:
-    with loopback(send_and_stall(b"")) as server:
-        async with opened(base_url=server.url, timeout=0.2) as llm:
-            error = await failing(llm, stream=True)
-    assert said(error) == f"no answer from {server.url} (openai) after 0.2 s (Timeouts.first_byte)"
-
-
-@ours("an HTTP client has one limit for all waits of an answer that comes whole")
-async def test_the_limit_between_bytes_is_named(opened: Opened) -> None:
-    with loopback(send_and_stall(PART)) as server:
-        async with opened(base_url=server.url, timeout=Timeouts(read=0.2)) as llm:
-            error = await failing(llm)
-    assert said(error) == f"no bytes for 0.2 s (Timeouts.read) from {server.url} (openai)"
-
-
-@ours("a thread in an HTTP client waits for all bytes as long as for the first", "sync")
-async def test_the_limit_between_the_bytes_of_a_stream_is_named(opened: Opened) -> None:
-    with loopback(send_and_stall(STREAM + chunks(BEGIN, delta("Hel")))) as server:
-        async with opened(base_url=server.url, timeout=Timeouts(read=0.2)) as llm:
-            error = await failing(llm, stream=True)
-    assert said(error) == f"no bytes for 0.2 s (Timeouts.read) from {server.url} (openai)"
-    assert error.partial.output_text == "Hel"
-
-
-async def test_the_limit_without_content_is_named(opened: Opened) -> None:
-    alive = watched(STREAM + chunks(BEGIN, delta("Hel")), every=chunks(b": alive\n\n"))
-    with loopback(alive) as server:
-        async with opened(base_url=server.url, timeout=Timeouts(read=5, stall=0.3)) as llm:
-            error = await failing(llm, stream=True)
-    assert said(error) == f"no content for 0.3 s (Timeouts.stall) from {server.url} (openai), keep-alives at most"
 
 
 @ours("an HTTP client has a pool of its own")
@@ -312,31 +320,6 @@ async def test_a_server_in_this_process_is_named_too(
 
 
 # --- what breaks -------------------------------------------------------------------------------------------------------
-
-
-async def test_a_connection_that_breaks_names_the_host(opened: Opened) -> None:
-    with loopback(reset) as server:
-        async with opened(base_url=server.url) as llm:
-            error = await failing(llm)
-    assert isinstance(error, APIConnectionError)
-    assert f"the connection to {server.url} (openai) broke: " in str(error)
-
-
-async def test_a_connection_that_ends_without_an_answer_names_the_host(opened: Opened) -> None:
-    with loopback(send_and_close(b"")) as server:
-        async with opened(base_url=server.url) as llm:
-            error = await failing(llm)
-    assert isinstance(error, ProtocolError)
-    assert f"no complete HTTP answer from {server.url} (openai): " in str(error)
-
-
-@pytest.mark.parametrize("end", [b"", b"0\r\n\r\n"])
-async def test_a_stream_that_ends_early_names_the_host(opened: Opened, end: bytes) -> None:
-    with loopback(send_and_close(STREAM + chunks(BEGIN, delta("Hel")) + end)) as server:
-        async with opened(base_url=server.url) as llm:
-            error = await failing(llm, stream=True)
-    assert isinstance(error, StreamInterruptedError)
-    assert f"from {server.url} (openai)" in str(error)
 
 
 async def test_the_text_holds_neither_path_nor_query() -> None:

@@ -307,21 +307,6 @@ def test_tokens_are_counted_where_a_wire_has_a_path_for_it() -> None:
 
 
 @pytest.mark.parametrize("wire", PATHS)
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b"[" * 100_000, b'{"model": 5}'])
-def test_a_body_that_is_no_request_is_a_bad_request(wire: str, body: bytes) -> None:
-    answer, document = ask(PATHS[wire], body)
-    assert answer.status == 400
-    assert message_of(document)
-    if wire != "ollama_chat":  # whose errors have no type
-        assert document["error"].get("type", document["error"].get("status")) in (
-            "invalid_request_error",
-            "INVALID_ARGUMENT",
-        )
-    if wire in COUNTED:
-        assert ask(COUNTED[wire], body)[0].status == 400
-
-
-@pytest.mark.parametrize("wire", PATHS)
 def test_a_refusal_of_the_handler_keeps_its_facts(wire: str) -> None:
     facts = ErrorFacts(status=429, message="Slow down.", code="rate_limit_exceeded", retry_after=2.5)
     answer, body = ask(PATHS[wire], BODIES[wire], Scripted(Refused(facts)))

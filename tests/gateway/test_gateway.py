@@ -7,8 +7,6 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import AsyncGenerator
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,7 +21,7 @@ from llm_rest.server.access import Limits
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
-from llm_rest.server.handler import Context, Refused, Told
+from llm_rest.server.handler import Context, Refused
 from llm_rest.server.logs import JSONLines
 from llm_rest.vendors.models import capabilities
 from tests.gateway.attacks.world import eventually
@@ -330,28 +328,6 @@ def test_options_that_other_wires_share_may_be_set_in_responses() -> None:
     assert (echo.body["stop_sequences"], echo.body["top_k"]) == (["END"], 5)
 
 
-@pytest.mark.parametrize("behind", wires.NAMES)
-@pytest.mark.parametrize(
-    "forged",
-    [
-        "llm_rest.1.anthropic_messages.simulator.e30",
-        "llm_rest.1.gemini_generate_content.simulator." + "A" * 4000,
-        "llm_rest.1.server.llm_rest.eyJraW5kIjoic3VtbWFyeSIsInRleHQiOjV9",
-        "llm_rest.1.openai_chat.simulator.!!",
-        "llm_rest.",
-    ],
-)
-def test_a_forged_envelope_is_harmless(http: httpx.Client, behind: str, forged: str) -> None:
-    said: list[Plain] = [
-        {"type": "message", "role": "user", "content": "hi"},
-        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": forged},
-        {"type": "message", "role": "assistant", "content": "ho"},
-        {"type": "message", "role": "user", "content": "say Fine."},
-    ]
-    answer = http.post("/v1/responses", json={"model": behind, "input": said})
-    assert answer.status_code in (200, 400), answer.text
-
-
 # --- limits ---------------------------------------------------------------------------------------------------------
 
 
@@ -407,29 +383,6 @@ def asking(client: httpx.Client, wire: str, model: str, *, stream: bool, window:
     return plain
 
 
-class Silent(Busy):
-    """A vendor that never begins to answer."""
-
-    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
-        await self.answer(request, context)
-        yield []
-
-
-@pytest.mark.parametrize("how", ["whole", "streamed", "not begun"])
-@pytest.mark.parametrize("behind", wires.NAMES)
-def test_the_upstream_call_stops_when_the_client_goes_away(behind: str, how: str) -> None:
-    busy = Silent() if how == "not begun" else Busy(0.01)
-    with serve_in_thread(busy) as url, gateway(everything(url)) as client:
-        for wire in wires.NAMES:
-            busy.reset()
-            with asking(client, wire, behind, stream=how != "whole") as plain:
-                assert busy.came.wait(60)
-                if how == "streamed":
-                    assert plain.recv(100)
-                assert not busy.left.is_set()
-            assert busy.left.wait(60), wire
-
-
 def test_a_client_that_never_reads_holds_back_the_vendor() -> None:
     busy = Busy()
     with serve_in_thread(busy) as url, gateway(everything(url)) as client:
@@ -442,33 +395,6 @@ def test_a_client_that_never_reads_holds_back_the_vendor() -> None:
             assert busy.said < 30_000, "what is on its way fits the buffers of the sockets"
             assert post(client, "openai_chat", "nope", "hi").status_code == 404, "others are served"
         assert busy.left.wait(60)
-
-
-def drained(plain: socket.socket) -> None:
-    while plain.recv(100_000):
-        pass
-
-
-def kept(here: str, there: str) -> bool:
-    """Whether the system has anything left of a connection between these ports."""
-    lines = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
-    return any(line[1].endswith(here) and line[2].endswith(there) for line in lines)
-
-
-@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the system keeps what nobody reads")
-def test_a_client_that_does_not_read_for_too_long_is_left() -> None:
-    busy = Busy()
-    with (
-        serve_in_thread(busy) as url,
-        gateway(Config(models=everything(url).models, limits=Limits(stall=0.5))) as client,
-    ):
-        with asking(client, "openai_responses", "openai_responses", stream=True, window=4096) as plain:
-            ports = f":{urlsplit(str(client.base_url)).port:04X}", f":{plain.getsockname()[1]:04X}"
-            assert kept(*ports)
-            assert busy.left.wait(60)
-            assert eventually(lambda: not kept(*ports))
-            with pytest.raises(ConnectionResetError):  # and not what is left of it, which nobody kept
-                drained(plain)
 
 
 @pytest.mark.parametrize("wire", wires.NAMES)

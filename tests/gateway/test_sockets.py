@@ -217,13 +217,3 @@ def test_a_turn_that_runs_comes_to_its_end_when_the_server_stops(address: str) -
         (rest, code), (more, idle_code) = (to_the_end(connection) for connection in (busy, idle))
     assert text_of([*events, *rest]) == "12345678"
     assert (more, code, idle_code) == ([], 1012, 1012)
-
-
-def test_a_message_beyond_the_limit_ends_the_connection() -> None:
-    from llm_rest.server.access import Door, Limits
-
-    with serve_in_thread(Simulator(), door=Door(limits=Limits(body=1000))) as url:
-        with connect(url.replace("http", "ws") + "/v1/responses", proxy=None) as socket:
-            socket.send("x" * 2000)
-            with pytest.raises(ConnectionClosed):
-                socket.recv(timeout=60)

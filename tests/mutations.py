@@ -58,7 +58,7 @@ MUTATIONS = {
         "transport/connection.py",
         "return self._ended and self._keep_alive and not self._buffer",
         "return self._ended and self._keep_alive",
-        "tests/hostile/test_hostile.py::test_a_fault_comes_to_its_good_end[P16] tests/transport/test_http11.py",
+        "tests/transport/test_exchanges.py",
     ),
     "loop": Mutation(
         "loop/step.py",

@@ -48,6 +48,16 @@ async def test_a_connection_is_used_again(new_transport: NewTransport) -> None:
     assert server.connections == 1
 
 
+async def test_bytes_behind_an_answer_are_not_the_next_answer(new_transport: NewTransport) -> None:
+    forged = http(b"forged")
+    with loopback(send(http(b"first") + forged), send(http(b"second"))) as server:
+        transport = new_transport()
+        assert (await transport.send(post(server.url), Timeouts())).body == b"first"
+        assert (await transport.send(post(server.url), Timeouts())).body == b"second"
+        await transport.close()
+    assert server.connections == 2
+
+
 async def test_a_large_request_arrives_whole(new_transport: NewTransport) -> None:
     body = b"x" * 3_000_000
     with loopback(send(http(b"{}"))) as server:

@@ -48,6 +48,7 @@ async def test_a_connection_is_used_again(new_transport: NewTransport) -> None:
     assert server.connections == 1
 
 
+@ours("a client of httpx hands bytes behind an answer to the next request")
 async def test_bytes_behind_an_answer_are_not_the_next_answer(new_transport: NewTransport) -> None:
     forged = http(b"forged")
     with loopback(send(http(b"first") + forged), send(http(b"second"))) as server:

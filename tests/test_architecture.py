@@ -64,6 +64,12 @@ ROWS = (
     # The simulated model is a handler of the server, and needs nothing of what serves it over a socket.
     Row(("simulator",), (*PURE, "wires", "vendors.models", "sync", "tools.schema", "loop", "server")),
     Row(("server",), ("*",), ("msgspec", "anyio", "starlette", "uvicorn")),
+    # What tests are written with; nothing of the package needs it.
+    Row(
+        ("testing",),
+        (*FOUNDATION, "responses", "wires", "vendors", "transport", "client", "simulator", "server"),
+        ("msgspec", "pytest"),
+    ),
     Row(("cli", "__main__"), ("*",), ("msgspec", "rich")),
     # The package itself hands out names of everything and is imported by nobody below the rim.
     Row(("",), ("*",), ()),
@@ -95,6 +101,7 @@ SIZES = {
     "conversation": Size(1_625, 6, goal=900),
     "server": Size(3_760, 19, goal=2_600),
     "simulator": Size(1_915, 8, goal=1_300),
+    "testing": Size(1_000, 4),
     "cli": Size(1_630, 15, goal=1_600),
 }
 """The sizes of folders. A number goes down with the code and never up: what is added takes the place of something."""

@@ -85,8 +85,11 @@ def tale(request: Request) -> Tale:
 def _played(request: Request) -> Tale:
     turn = Turn.of(request)
     steps = turn.scripted()
-    if steps is None:
-        steps = turn.improvised(request)
+    return play(request, turn.improvised(request) if steps is None else steps)
+
+
+def play(request: Request, steps: list[Step]) -> Tale:
+    """The answer to `request` that consists of these steps."""
     pace = Pace()
     for step in steps:
         match step:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +117,10 @@ class Body:
                 raise MalformedResponseError(f"the {self._coding} of the answer ends early")
             if self._behind:
                 raise MalformedResponseError(f"bytes follow the {self._coding} of the answer")
+
+
+INTERCEPTORS: list[Callable[[str, Waiter, Callable[[], Awaitable[Connection]]], Connection]] = []
+"""What makes the connections of this process instead, given the origin and how to make the real one: recording in tests."""
 
 
 class Pool:
@@ -254,6 +258,11 @@ class Transport(ABC):
 
     async def _connection(self, pool: Pool, url: str) -> Connection:
         """An idle connection, or a new one, which connects when its first exchange begins."""
+        if INTERCEPTORS:
+            return INTERCEPTORS[-1](origin_of(url), self._waiter, lambda: self._own_connection(pool, url))
+        return await self._own_connection(pool, url)
+
+    async def _own_connection(self, pool: Pool, url: str) -> Connection:
         origin = origin_of(url)
         if url.startswith(IN_PROCESS):
             return InProcess(origin, self._waiter)

@@ -1,0 +1,38 @@
+"""The testing kit: a fake model with a script, recording and replaying of HTTP exchanges, strategies for Hypothesis.
+
+`fake.py` is the model, `cassette.py` records and replays, `strategies.py` makes documents for property tests, and `plugin.py` is
+what pytest loads. Names are loaded on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .cassette import CassetteError, Fault, record, replay
+    from .fake import Broken, FakeModel, Refusal, Streamed, Thinking, ToolCall
+
+_HOME = {
+    **dict.fromkeys(("Broken", "FakeModel", "Refusal", "Streamed", "Thinking", "ToolCall"), ".fake"),
+    **dict.fromkeys(("CassetteError", "Fault", "record", "replay"), ".cassette"),
+}
+
+__all__ = [
+    "Broken",
+    "CassetteError",
+    "FakeModel",
+    "Fault",
+    "Refusal",
+    "Streamed",
+    "Thinking",
+    "ToolCall",
+    "record",
+    "replay",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name], __name__), name)

@@ -1,0 +1,450 @@
+"""`record` and `replay`: the HTTP exchanges of this process in a file of JSON lines, and the same answers again without network.
+
+The file holds no secrets by construction: of headers only those in `HEADERS` are written, of a query only `QUERY`,
+fields of a body that are named like a secret are blank, and what stood in a header that is left out is blank
+everywhere else too. Its first line is the version, its last one all times, so that recording again changes as few
+lines as the answers changed. Before changing this file, know that both replace connections below retries and
+conversion, for every client of the process.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal, cast
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import msgspec
+from msgspec import Struct, field
+
+from .. import wires
+from ..client.events import StreamReader
+from ..errors import ConfigError, DecodeError
+from ..responses.stream import Assembler
+from ..server.routes import find
+from ..transport import HTTPRequest
+from ..transport.address import origin_of
+from ..transport.connection import Connection, plain
+from ..transport.exchange import INTERCEPTORS
+from ..vendors.rows import DIALECTS
+from .fake import FakeModel
+from .fake import handle as answer_whole
+from .fake import handle_stream as answer_streamed
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Awaitable, Generator, Mapping
+
+    from ..responses import Response
+    from ..transport.deadlines import Deadline
+    from ..transport.sockets import RawHeaders, Waiter
+
+VERSION = 1
+
+HEADERS = frozenset(
+    "accept anthropic-beta anthropic-version content-type openai-beta retry-after retry-after-ms x-should-retry".split()
+)
+"""The headers that are written."""
+
+QUERY = frozenset({"alt", "api-version", "beta"})
+"""The parameters of a query that are written."""
+
+_SECRET = re.compile(
+    r"authorization|headers|.*(api_?key|token|secret|password|credential)|(organization|project|account)(_id)?|user",
+    re.IGNORECASE,
+)
+BLANK = "[redacted]"
+"""What stands in the place of a secret."""
+
+
+class CassetteError(ConfigError):
+    """A recording that cannot be read or played: it names the file, the line, and what differs."""
+
+
+class Fault(Struct, frozen=True, kw_only=True):
+    """What goes wrong with an answer when it is replayed."""
+
+    exchange: int = 0
+    """The exchange, from 0 in the order of the recording."""
+    cut: int | None = None
+    """The connection breaks after so many bytes of the body."""
+    stall: float | None = None
+    """Seconds of silence before the last piece."""
+    duplicate: bool = False
+    """Every piece comes twice."""
+    status: int | None = None
+    """This HTTP status instead of the answer."""
+
+
+class Exchange(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One recorded exchange: a line of the file."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: Any = None
+    status: int = 0
+    answer_headers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    chunks: list[str | dict[str, str]] = field(default_factory=list["str | dict[str, str]"])
+    """Text, or `{"base64": ...}` for what is no UTF-8."""
+    cut: bool = False
+    """Whether the answer was not read to its end."""
+
+
+class _File(Struct):
+    exchanges: list[Exchange]
+    times: list[list[float]]
+
+
+def _secrets(headers: Mapping[str, Any]) -> list[str]:
+    """What stands in the headers that are not written, and may be repeated elsewhere."""
+    values = [plain(value) for name, value in headers.items() if name.lower() not in HEADERS]
+    found = {word for value in values for word in (value, *value.split()) if len(word) >= 12}
+    return sorted(found, key=len, reverse=True)
+
+
+def _without(text: str, secrets: Sequence[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, BLANK)
+    return text
+
+
+def _blank(value: Any, secrets: Sequence[str]) -> Any:
+    """JSON without secrets: whatever is named like one, and every text that holds a known one."""
+    if isinstance(value, dict):
+        return {
+            name: BLANK if _SECRET.fullmatch(name) and inner else _blank(inner, secrets)
+            for name, inner in cast("dict[str, Any]", value).items()
+        }
+    if isinstance(value, list):
+        return [_blank(one, secrets) for one in cast("list[object]", value)]
+    return _without(value, secrets) if isinstance(value, str) else value
+
+
+def _url(url: str, secrets: Sequence[str]) -> str:
+    parts = urlsplit(url)
+    query = urlencode([(name, value if name in QUERY else BLANK) for name, value in parse_qsl(parts.query)], safe="[]")
+    return _without(urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, "")), secrets)
+
+
+def _body(body: bytes, secrets: Sequence[str]) -> Any:
+    try:
+        return _blank(json.loads(body), secrets) if body else None
+    except ValueError:
+        return _without(body.decode(errors="replace"), secrets)
+
+
+def _request(request: HTTPRequest, secrets: Sequence[str]) -> Exchange:
+    headers = {name.lower(): plain(value) for name, value in request.headers.items() if name.lower() in HEADERS}
+    return Exchange(
+        method=request.method,
+        url=_url(request.url, secrets),
+        headers=dict(sorted(headers.items())),
+        body=_body(request.body, secrets),
+    )
+
+
+class _Recording(Connection):
+    """A connection whose exchange is recorded."""
+
+    def __init__(
+        self, origin: str, waiter: Waiter, real: Callable[[], Awaitable[Connection]], file: _File, lock: Lock
+    ) -> None:
+        super().__init__(origin, waiter)
+        self._make, self._file, self._lock = real, file, lock
+        self._inner: Connection | None = None
+        self._exchange: Exchange
+        self._held = b""
+
+    async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+        self._inner = await self._make()
+        self._secrets = _secrets(request.headers)
+        self._exchange, self._times = _request(request, self._secrets), list[float]()
+        self._exchange.cut = True
+        with self._lock:
+            self._file.exchanges.append(self._exchange)
+            self._file.times.append(self._times)
+        headers = {name: value for name, value in request.headers.items() if name.lower() != "accept-encoding"}
+        readable = msgspec.structs.replace(request, headers={**headers, "accept-encoding": "identity"})
+        self._started = time.monotonic()
+        status, raw = await self._inner.open(readable, deadline)
+        raw = list(raw)
+        self._exchange.status = status
+        named = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw]
+        self._exchange.answer_headers = [(name, value) for name, value in named if name in HEADERS]
+        return status, raw
+
+    async def read(self) -> bytes | None:
+        assert self._inner is not None
+        piece = await self._inner.read()
+        if piece is None:
+            self._exchange.cut = False
+        else:
+            self._exchange.chunks.append(self._chunk(piece))
+            self._times.append(round(time.monotonic() - self._started, 3))
+        return piece
+
+    def _chunk(self, piece: bytes) -> str | dict[str, str]:
+        try:
+            text = piece.decode()
+        except UnicodeDecodeError:
+            return {"base64": b64encode(piece).decode()}
+        return _without(text, self._secrets)
+
+    async def finish(self) -> Any:
+        assert self._inner is not None
+        return await self._inner.finish()
+
+    async def close(self) -> None:
+        if self._inner is not None:
+            await self._inner.close()
+
+    def drop(self) -> None:
+        if self._inner is not None:
+            self._inner.drop()
+
+
+@contextmanager
+def record(path: str | os.PathLike[str]) -> Generator[None]:
+    """Record every HTTP exchange of this process into a file, which is written at the end of the block, also after an error."""
+    file, lock = _File([], []), Lock()
+
+    def connection(origin: str, waiter: Waiter, real: Callable[[], Awaitable[Connection]]) -> Connection:
+        return _Recording(origin, waiter, real, file, lock)
+
+    with _intercepted(connection):
+        try:
+            yield
+        finally:
+            _write(Path(path), file)
+
+
+def _write(path: Path, file: _File) -> None:
+    documents = [{"llm_rest_cassette": VERSION}, *map(_complete, file.exchanges), {"times": file.times}]
+    lines = b"".join(msgspec.json.encode(document) + b"\n" for document in documents)
+    made = path.with_name(f"{path.name}.new")
+    made.write_bytes(lines)
+    made.replace(path)
+
+
+def _complete(exchange: Exchange) -> Exchange:
+    """The exchange with secrets of its answer blank where that is one JSON document."""
+    text = "".join(chunk for chunk in exchange.chunks if isinstance(chunk, str))
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return exchange
+    blank = _blank(document, ())
+    return exchange if blank == document else msgspec.structs.replace(exchange, chunks=[json.dumps(blank)])
+
+
+@contextmanager
+def _intercepted(make: Callable[..., Connection]) -> Generator[None]:
+    INTERCEPTORS.append(make)
+    try:
+        yield
+    finally:
+        INTERCEPTORS.remove(make)
+
+
+class Replay:
+    """What `replay` yields: the exchanges of the file, and which of them were played."""
+
+    def __init__(self, path: Path, match: Literal["strict", "order"], *, timing: bool, faults: Sequence[Fault]) -> None:
+        self.path = path
+        """The file."""
+        self.exchanges, self.times = _read(path)
+        """The recorded exchanges, in order."""
+        self._left = list(range(len(self.exchanges)))
+        self._match, self._timing = match, timing
+        self._faults = {fault.exchange: fault for fault in faults}
+        self._lock = Lock()
+
+    @property
+    def unused(self) -> int:
+        """How many exchanges were not played."""
+        return len(self._left)
+
+    def take(self, request: HTTPRequest) -> tuple[Exchange, list[float], Fault]:
+        """The exchange that answers a request. Raises `CassetteError` naming what differs from the nearest one."""
+        asked = _request(request, _secrets(request.headers))
+        with self._lock:
+            if not self._left:
+                text = (
+                    f"{self.path}: {asked.method} {asked.url} comes after the last of {len(self.exchanges)} exchanges"
+                )
+                raise CassetteError(text, hint="record the file again")
+            number = self._left[0]
+            if self._match == "strict":
+                found = [one for one in self._left if not _differences(self.exchanges[one], asked)]
+                if not found:
+                    what = "; ".join(_differences(self.exchanges[number], asked)[:3])
+                    hint = 'record the file again, or match="order" takes the answers in their order'
+                    raise CassetteError(f"{self.path}, line {number + 2}: the request differs: {what}", hint=hint)
+                number = found[0]
+            self._left.remove(number)
+        times = self.times[number] if self._timing and number < len(self.times) else []
+        return self.exchanges[number], times, self._faults.get(number, Fault())
+
+
+def _read(path: Path) -> tuple[list[Exchange], list[list[float]]]:
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as problem:
+        raise CassetteError(f"{path} cannot be read: {problem.strerror}", hint="record it first") from None
+    number = 1
+    try:
+        version = msgspec.json.decode(lines[0] if lines else b"", type=dict[str, int]).get("llm_rest_cassette")
+        if version != VERSION:
+            raise CassetteError(f"{path}, line 1: version {version}, not {VERSION}", hint="record the file again")
+        exchanges: list[Exchange] = []
+        for line in lines[1:-1]:
+            number += 1
+            exchanges.append(msgspec.json.decode(line, type=Exchange))
+        number += 1
+        return exchanges, msgspec.json.decode(lines[-1], type=dict[str, list[list[float]]])["times"]
+    except (msgspec.MsgspecError, KeyError) as problem:
+        raise CassetteError(f"{path}, line {number}: {problem}", hint="record the file again") from None
+
+
+def _differences(recorded: Exchange, asked: Exchange) -> list[str]:
+    """Where two requests differ, each with its path, what was recorded and what came."""
+    mine, theirs = ((one.method, urlsplit(one.url)[2:4]) for one in (recorded, asked))
+    found = (
+        [] if mine == theirs else [f"{recorded.method} {recorded.url} was recorded, {asked.method} {asked.url} came"]
+    )
+    return found + list(_differing(recorded.body, asked.body, "body"))
+
+
+def _differing(recorded: Any, came: Any, path: str) -> Iterator[str]:
+    if isinstance(recorded, dict) and isinstance(came, dict):
+        one, other = cast("dict[str, Any]", recorded), cast("dict[str, Any]", came)
+        for name in {**one, **other}:
+            yield from _differing(one.get(name), other.get(name), f"{path}.{name}")
+    elif isinstance(recorded, list) and isinstance(came, list):
+        first, second = cast("list[object]", recorded), cast("list[object]", came)
+        if len(first) != len(second):
+            yield f"{path} had {len(first)} entries, and has {len(second)}"
+        for index, pair in enumerate(zip(first, second, strict=False)):
+            yield from _differing(*pair, f"{path}[{index}]")
+    elif recorded != came:
+        yield f"{path} was {json.dumps(recorded)[:80]}, and is {json.dumps(came)[:80]}"
+
+
+class _Replaying(Connection):
+    """A connection that answers from a recording."""
+
+    ends_in_time = False
+
+    def __init__(self, origin: str, waiter: Waiter, played: Replay) -> None:
+        super().__init__(origin, waiter)
+        self._played = played
+        self._pieces: Iterator[bytes | float | Exception] = iter(())
+
+    async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
+        self._deadline = deadline
+        exchange, times, fault = self._played.take(request)
+        if fault.status is not None:
+            self._pieces = iter([b'{"error": {"message": "a fault of the replay"}}'])
+            return fault.status, [(b"content-type", b"application/json")]
+        status, headers, pieces = _in_wire_of(request, exchange)
+        self._pieces = _paced(pieces, times, fault)
+        return status, [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+
+    async def read(self) -> bytes | None:
+        await self._waiter.sleep(0)
+        for piece in self._pieces:
+            if isinstance(piece, Exception):
+                raise piece
+            if isinstance(piece, bytes):
+                return piece
+            left = self._deadline.allowed()
+            await self._waiter.sleep(piece if left is None else min(piece, left))
+            self._deadline.allowed()
+        return None
+
+
+def _paced(pieces: list[bytes], times: list[float], fault: Fault) -> Iterator[bytes | float | Exception]:
+    """The pieces with the waits between them, and with what goes wrong."""
+    before, left = 0.0, fault.cut
+    for number, piece in enumerate(pieces):
+        if number < len(times):
+            yield max(0.0, times[number] - before)
+            before = times[number]
+        if fault.stall is not None and number == len(pieces) - 1:
+            yield fault.stall
+        if left is not None and len(piece) >= left:
+            yield piece[:left]
+            yield ConnectionResetError("a fault of the replay: the connection was cut")
+            return
+        left = None if left is None else left - len(piece)
+        yield piece
+        if fault.duplicate:
+            yield piece
+
+
+def _in_wire_of(request: HTTPRequest, exchange: Exchange) -> tuple[int, list[tuple[str, str]], list[bytes]]:
+    """The recorded answer, converted where the request is made on another wire than the recorded one."""
+    pieces = [chunk.encode() if isinstance(chunk, str) else b64decode(chunk["base64"]) for chunk in exchange.chunks]
+    (recorded, _), (asked, path) = _wire(exchange.url), _wire(request.url)
+    if recorded == asked or recorded is None or asked is None or exchange.status >= 300:
+        return exchange.status, exchange.answer_headers, pieces
+    model = FakeModel([_response(recorded, b"".join(pieces))])
+    path = f"/{model.name}{path}"
+    headers = {name: plain(value) for name, value in request.headers.items()}
+    if request.stream:
+        status, named, streamed = answer_streamed(request.method, path, headers, request.body)
+        return status, list(named.items()), [piece for piece in streamed if isinstance(piece, bytes)]
+    status, named, body = answer_whole(request.method, path, headers, request.body)
+    return status, list(named.items()), [body]
+
+
+def _wire(url: str) -> tuple[str | None, str]:
+    """The wire of a URL and the path that means it, without what a host puts before it."""
+    parts = url[len(origin_of(url)) :].split("/")
+    for first in range(1, len(parts)):
+        path = f"/{'/'.join(parts[first:])}"
+        if place := next((place for place in find(path.partition("?")[0], {}) if place.purpose == "answer"), None):
+            return place.wire, path
+    return None, ""
+
+
+def _response(wire: str, body: bytes) -> Response:
+    """The response that a recorded answer of this wire holds, whether it was whole or streamed."""
+    module, dialect = wires.load(wire), DIALECTS[wire]()
+    with suppress(DecodeError, msgspec.MsgspecError):
+        return module.decode_response(module.RESPONSE.decode(body), dialect=dialect)[0]
+    reader, assembler = StreamReader(module, dialect=dialect), Assembler()
+    for event in (*reader.feed(body), *reader.close()):
+        assembler.feed(event)
+    return assembler.response
+
+
+@contextmanager
+def replay(
+    path: str | os.PathLike[str],
+    *,
+    match: Literal["strict", "order"] = "strict",
+    timing: bool = False,
+    faults: Sequence[Fault] = (),
+) -> Generator[Replay]:
+    """Answer every HTTP exchange of this process from a recording; nothing is sent.
+
+    `match="strict"` takes the first exchange with the same method, path and body that was not played yet, `"order"` the next one.
+    A request on another wire than the recorded one gets the answer converted (with `match="order"`). `timing` waits as long
+    before each piece as the vendor did. `faults` spoil answers. Raises `CassetteError` (a `ConfigError`) for a file that is none,
+    and in the call for a request that is not in it.
+    """
+    played = Replay(Path(path), match, timing=timing, faults=faults)
+
+    def connection(origin: str, waiter: Waiter, real: Callable[[], Awaitable[Connection]]) -> Connection:
+        return _Replaying(origin, waiter, played)
+
+    with _intercepted(connection):
+        yield played

@@ -29,6 +29,7 @@ sys.path.insert(0, str(DOCS.parent))  # the checkout, installed or not
 import llm_rest  # noqa: E402
 import llm_rest.responses  # noqa: E402
 import llm_rest.server  # noqa: E402
+import llm_rest.testing  # noqa: E402
 from llm_rest.cli import models  # noqa: E402
 from llm_rest.cli.parser import parser  # noqa: E402
 
@@ -97,6 +98,8 @@ def generated() -> Iterator[tuple[str, str]]:
     )
     served = [f"llm_rest.server.{name}" for name in llm_rest.server.__all__]
     yield "reference/api/server.md", page_of("Gateway and server", served)
+    kit = [f"llm_rest.testing.{name}" for name in llm_rest.testing.__all__]
+    yield "reference/api/testing.md", page_of("Testing", kit, link="testing")
     yield "reference/command-line-options.md", command_line()
     yield "reference/models.md", models_page()
 

@@ -120,6 +120,7 @@ TESTS = {
     "responses": 900,
     "structured": 1_550,
     "support": 700,
+    "testing": 450,
     "tools": 1_500,
     "transport": 4_250,
     "typing": 1_850,

@@ -1,4 +1,4 @@
-"""What may be deleted from an installation: the server, the command line and the simulator, of which the rest knows nothing."""
+"""What may be deleted from an installation: server, command line, simulator and testing kit, of which the rest knows nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import llm_rest
 
-OPTIONAL = ("server", "cli", "simulator")
+OPTIONAL = ("server", "cli", "simulator", "testing")
 
 PROGRAM = """
 import asyncio, importlib, json, pkgutil, sys

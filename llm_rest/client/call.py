@@ -373,7 +373,7 @@ class Caller:
         if not self._waits:
             return {**DEFAULT_HEADERS, **send_with_retries.headers(account=account, user_token=token, refused=refused)}
         try:
-            with self.transport.within(None if until is None else until - time.monotonic()):
+            with self.transport.waiter.within(None if until is None else until - time.monotonic()):
                 found = await send_with_retries.headers_async(account=account, user_token=token, refused=refused)
                 return {**DEFAULT_HEADERS, **found}
         except TimeoutError:

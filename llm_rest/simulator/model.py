@@ -84,8 +84,7 @@ def tale(request: Request) -> Tale:
 
 def _played(request: Request) -> Tale:
     turn = Turn.of(request)
-    steps = turn.scripted()
-    return play(request, turn.improvised(request) if steps is None else steps)
+    return play(request, turn.improvised(request) if (steps := turn.scripted()) is None else steps)
 
 
 def play(request: Request, steps: list[Step]) -> Tale:

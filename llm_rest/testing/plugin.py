@@ -18,8 +18,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from llm_rest import Client
-    from llm_rest.testing import FakeModel
+    from ..client.client import Client
+    from .fake import FakeModel
 
 OPTION = "llm_rest_block_network"
 MARK = "allow_network"

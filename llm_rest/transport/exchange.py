@@ -13,6 +13,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import (
@@ -33,7 +34,6 @@ from .deadlines import Deadline, map_error
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Mapping
-    from contextlib import AbstractContextManager
 
     from . import Call, HTTPRequest, Timeouts
     from .sockets import RawHeaders, Waiter
@@ -208,7 +208,7 @@ class Transport(ABC):
             if http is not None:
                 raise ConfigError("tls= is for connections of our own; the client given as http= has its own TLS")
             tls = context_of(tls)
-        self._waiter = waiter
+        self.waiter = waiter
         self._max = max_connections
         self._http = http
         self._tls: ssl.SSLContext | None = tls
@@ -258,18 +258,17 @@ class Transport(ABC):
 
     async def _connection(self, pool: Pool, url: str) -> Connection:
         """An idle connection, or a new one, which connects when its first exchange begins."""
-        if INTERCEPTORS:
-            return INTERCEPTORS[-1](origin_of(url), self._waiter, lambda: self._own_connection(pool, url))
-        return await self._own_connection(pool, url)
+        own = partial(self._own_connection, pool, url)
+        return INTERCEPTORS[-1](origin_of(url), self.waiter, own) if INTERCEPTORS else await own()
 
     async def _own_connection(self, pool: Pool, url: str) -> Connection:
         origin = origin_of(url)
         if url.startswith(IN_PROCESS):
-            return InProcess(origin, self._waiter)
+            return InProcess(origin, self.waiter)
         if self._http is not None:
-            return ClientExchange(origin, self._waiter, self._http)
+            return ClientExchange(origin, self.waiter, self._http)
         connection = pool.take(origin) or await self._new_connection(url)
-        return Intercepted(connection, self._waiter) if intercepting(self._waiter) else connection
+        return Intercepted(connection, self.waiter) if intercepting(self.waiter) else connection
 
     async def _new_connection(self, url: str) -> HTTPConnection:
         address = address_of(url)
@@ -278,9 +277,9 @@ class Transport(ABC):
         if tls is None and (address.secure or (proxy is not None and proxy.secure)):
             from .tls import usual_context
 
-            tls = usual_context() if self._has_usual else await self._waiter.in_thread(usual_context)
+            tls = usual_context() if self._has_usual else await self.waiter.in_thread(usual_context)
             self._has_usual = True
-        return HTTPConnection(address, self._waiter, tls=tls, proxy=proxy, public_only=self._public_only)
+        return HTTPConnection(address, self.waiter, tls=tls, proxy=proxy, public_only=self._public_only)
 
     async def release(self, slot: Slot, *, again: bool) -> None:
         """End an exchange. The connection waits for another one if it may be used `again`, and is closed otherwise."""
@@ -300,11 +299,7 @@ class Transport(ABC):
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
-        await self._waiter.sleep(seconds)
-
-    def within(self, seconds: float | None) -> AbstractContextManager[object]:
-        """Ends what happens inside with `TimeoutError` after so many seconds; a thread is not interrupted."""
-        return self._waiter.within(seconds)
+        await self.waiter.sleep(seconds)
 
     def tidy(self) -> None:
         """Close the idle connections that cannot be used any more."""

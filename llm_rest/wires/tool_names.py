@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
@@ -29,6 +29,12 @@ Call = FunctionCall | CustomToolCall
 _TEXT_OF_INPUT = msgspec.json.Decoder(dict[str, str])
 
 
+class Naming(Protocol):
+    """What a wire calls a tool by its name and namespace."""
+
+    def __call__(self, name: str, namespace: str | None = None) -> str: ...
+
+
 class Sent(NamedTuple):
     """Which tool of the request a name on the wire stands for."""
 
@@ -37,7 +43,7 @@ class Sent(NamedTuple):
     custom: bool
 
 
-def qualified(name: str, namespace: str | None) -> str:
+def qualified(name: str, namespace: str | None = None) -> str:
     """The name of a tool on a wire without namespaces."""
     return f"{namespace}__{name}" if given(namespace) else name
 
@@ -65,13 +71,8 @@ def fitted_name(name: str, legal: Callable[[str], object], illegal: re.Pattern[s
     return f"{start if legal(start) else f'_{start[:46]}'}_{digest(name)}"
 
 
-def names_sent(
-    request: Request | None, *, custom_tools: bool, naming: Callable[[str, str | None], str] = qualified
-) -> dict[str, Sent]:
-    """What the names in the calls of an answer stand for, where tools were sent under another name or as another kind.
-
-    `naming` is what a wire calls a tool by its name and namespace.
-    """
+def names_sent(request: Request | None, *, custom_tools: bool, naming: Naming = qualified) -> dict[str, Sent]:
+    """What the names in the calls of an answer stand for, where tools were sent under another name or as another kind."""
     sent: dict[str, Sent] = {}
     if request is None:
         return sent

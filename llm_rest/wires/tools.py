@@ -10,15 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Raw
 
 from ..losses import not_in
 from ..responses.carriers import NAMES
 from ..responses.items import AdditionalTools, CustomToolCall
 from ..responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction, FunctionTool, Grammar, NamespaceTool
 from ..unknown import Unknown, given
+from .leftovers import report_unknown
+from .tool_names import qualified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from ..losses import Losses
     from ..responses.items import AnyItem
@@ -29,27 +32,37 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Json = dict[str, Any]
 
-INPUT: Json = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+INPUT: Json = {
+    "type": "object",
+    "properties": {"input": {"type": "string", "description": "The input, as plain text."}},
+    "required": ["input"],
+    "additionalProperties": False,
+}
 """The parameters of a function that stands for a custom tool."""
+
+NO_PARAMETERS: Json = {"type": "object", "properties": {}}
+"""The parameters of a function without any, where a wire requires them."""
 
 
 # --- tools ----------------------------------------------------------------------------------------------------------
 
 
-def offered_tools(request: Request, items: Sequence[AnyItem], lost: Losses) -> list[AnyTool]:
-    """The tools of a request and, on a wire that takes no tools later, those that its items add."""
-    offered = list(request.tools or ())
+def offered_tools(request: Request, items: Sequence[AnyItem], lost: Losses) -> dict[str, AnyTool]:
+    """The tools of a request by their paths and, on a wire that takes no tools later, those that its items add."""
+    offered = {f"tools[{i}]": tool for i, tool in enumerate(request.tools or ())}
     for i, item in enumerate(items):
         if isinstance(item, AdditionalTools):
+            report_unknown(item, f"input[{i}]", lost)
             lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
-            offered += item.tools
+            offered |= {f"input[{i}].tools[{j}]": tool for j, tool in enumerate(item.tools)}
     return offered
 
 
-def each_tool(tools: Sequence[AnyTool], lost: Losses) -> Iterator[tuple[AnyTool, str | None, str]]:
+def each_tool(tools: Mapping[str, AnyTool], lost: Losses) -> Iterator[tuple[AnyTool, str | None, str]]:
     """The tools one by one, each with its namespace and its path, on a wire without namespaces."""
-    for i, tool in enumerate(tools):
-        path = f"tools[{i}]"
+    for path, tool in tools.items():
+        if not isinstance(tool, Unknown):
+            report_unknown(tool, path, lost)
         if not isinstance(tool, NamespaceTool):
             yield tool, None, path
             continue
@@ -58,6 +71,7 @@ def each_tool(tools: Sequence[AnyTool], lost: Losses) -> Iterator[tuple[AnyTool,
             if isinstance(inner, Unknown):
                 lost.refused(f"{path}.tools[{j}]", f"a tool of type {inner.kind!r}")
             else:
+                report_unknown(inner, f"{path}.tools[{j}]", lost)
                 yield inner, tool.name, f"{path}.tools[{j}]"
 
 
@@ -67,8 +81,10 @@ def refuse_tool(tool: AnyTool, path: str, wire: str, lost: Losses) -> None:
     lost.refused(path, not_in(f"a tool of type {kind!r}", NAMES[wire]))
 
 
-def custom_as_function(tool: CustomTool, path: str, lost: Losses, parameters: Json = INPUT) -> FunctionTool:
-    """A custom tool as a function with one text; a grammar is described to the model."""
+def as_function(tool: FunctionTool | CustomTool, path: str, lost: Losses) -> FunctionTool:
+    """A custom tool as a function with one text, whose grammar is described to the model; a function as it is."""
+    if isinstance(tool, FunctionTool):
+        return tool
     lost.emulated(path, "a custom tool, sent as a function with one text")
     description = tool.description
     if isinstance(tool.format, Grammar):
@@ -77,16 +93,31 @@ def custom_as_function(tool: CustomTool, path: str, lost: Losses, parameters: Js
         description = f"{description or ''}\n\n{grammar}".strip()
     elif isinstance(tool.format, Unknown):
         lost.dropped(f"{path}.format", f"a format of type {tool.format.kind!r}")
-    return FunctionTool(name=tool.name, description=description, parameters=parameters)
+    return FunctionTool(
+        name=tool.name,
+        description=description,
+        parameters=INPUT,
+        strict=False,
+        defer_loading=tool.defer_loading,
+        allowed_callers=tool.allowed_callers,
+    )
 
 
-def report_names(names: Iterable[str | None], lost: Losses) -> None:
-    """Refuse a second tool of one name, and one without a name; `None` is a tool that needs none."""
+def report_names(names: Mapping[str, str | None], lost: Losses) -> None:
+    """Refuse a second tool of one name, and one without a name; the names by path, `None` of a tool that needs none."""
     seen: set[str] = set()
-    for i, name in enumerate(names):
+    for path, name in names.items():
         if name is not None and (name in seen or not name):
-            lost.refused(f"tools[{i}].name", f"a second tool named {name}" if name else "a tool without a name")
+            lost.refused(f"{path}.name", f"a second tool named {name}" if name else "a tool without a name")
         seen.add(name or "")
+
+
+def report_name(
+    sent: str, tool: FunctionTool | CustomTool, namespace: str | None, path: str, wire: str, lost: Losses
+) -> None:
+    """Report the name under which a tool is `sent`, where a wire does not take its own."""
+    if sent != qualified(tool.name, namespace):
+        lost.emulated(f"{path}.name", f"the tool is called {sent!r} in {NAMES[wire]}")
 
 
 def call_arguments(item: Call, path: str, lost: Losses) -> str:
@@ -95,6 +126,28 @@ def call_arguments(item: Call, path: str, lost: Losses) -> str:
         return item.arguments
     lost.emulated(path, "a call with free text, sent as a function with one text")
     return msgspec.json.encode({"input": item.input}).decode()
+
+
+def object_arguments(text: str, path: str, lost: Losses) -> Raw:
+    """The arguments of a call at `path` as a JSON object: nothing is an empty one, and what is none goes as the text in one."""
+    if not text or text.strip() in ("", "null"):
+        return Raw(b"{}")
+    value = json_value(text) if text.lstrip()[:1] == "{" else None
+    if value is None:
+        lost.changed(f"{path}.arguments", "not a JSON object; sent as the text of INVALID_JSON")
+        value = Raw(msgspec.json.encode({"INVALID_JSON": text.encode("utf-8", "replace").decode()}))
+    return value
+
+
+_raw = msgspec.json.Decoder(Raw).decode
+
+
+def json_value(text: str) -> Raw | None:
+    """JSON text as it is; `None` for any other text."""
+    try:
+        return _raw(text.encode("utf-8", "replace"))
+    except (msgspec.MsgspecError, RecursionError):
+        return None
 
 
 # --- the choice among them ------------------------------------------------------------------------------------------
@@ -146,15 +199,19 @@ def choose(
         case ChooseFunction() | ChooseCustom():
             if ("custom" if isinstance(choice, ChooseCustom) and "custom" in takes else "function") in takes:
                 return Chosen(choice, tools)
-            lost.emulated("tool_choice", f"only {choice.name!r} is offered, and the model is told to call it")
             sent = naming(choice.name)
-            return Chosen(None, [tool for tool in tools if name_of(tool) == sent], CALL_ONE.format(sent))
+            only = [tool for tool in tools if name_of(tool) == sent]
+            if "required" in takes:
+                lost.emulated("tool_choice", f"{choice.name!r} is the only tool offered")
+                return Chosen("required", only)
+            lost.emulated("tool_choice", f"only {choice.name!r} is offered, and the model is told to call it")
+            return Chosen(None, only, CALL_ONE.format(sent))
         case ChooseAllowed():
-            names = allowed_names(choice, lost)
+            entries = allowed_tools(choice, lost)
             if "allowed_tools" in takes:
                 return Chosen(choice, tools)
             lost.emulated("tool_choice", "only the allowed tools are offered")
-            allowed = {naming(each) for each in names}
+            allowed = {naming(entry["name"]) for entry in entries}
             left = [tool for tool in tools if name_of(tool) in allowed]
             mode = choice.mode if given(choice.mode) else "auto"
             return choose(mode, left, name_of, wire, lost, takes=takes, naming=naming)
@@ -163,12 +220,12 @@ def choose(
     return Chosen(None, tools)
 
 
-def allowed_names(choice: ChooseAllowed, lost: Losses) -> list[str]:
-    """The names of the functions and custom tools that a choice allows; tools of vendors are reported."""
-    names: list[str] = []
+def allowed_tools(choice: ChooseAllowed, lost: Losses) -> list[Json]:
+    """The functions and custom tools that a choice allows; tools of vendors are reported."""
+    entries: list[Json] = []
     for j, entry in enumerate(choice.tools):
         if entry.get("type") in ("function", "custom") and isinstance(entry.get("name"), str):
-            names.append(entry["name"])
+            entries.append(entry)
         else:
             lost.dropped(f"tool_choice.tools[{j}]", "a tool of a vendor")
-    return names
+    return entries

@@ -25,7 +25,7 @@ from llm_rest.responses import (
 )
 from llm_rest.unknown import Unknown
 from llm_rest.wires.options import REASONS, decode_same, encode_same, report_include, report_missing
-from llm_rest.wires.tools import INPUT, call_arguments, choose, custom_as_function, each_tool, report_names
+from llm_rest.wires.tools import INPUT, as_function, call_arguments, choose, each_tool, report_names
 
 GEMINI = "gemini_generate_content"
 
@@ -108,6 +108,7 @@ ALLOWED: list[dict[str, Any]] = [{"type": "function", "name": "a"}, {"type": "cu
         ("strange", (), None, TOOLS, False, {"tool_choice (dropped)"}),
         ("strange", ("auto",), "strange", TOOLS, False, set()),
         (ChooseFunction(name="b"), (), None, ["b"], True, {"tool_choice (emulated)"}),
+        (ChooseFunction(name="b"), ("required",), "required", ["b"], False, {"tool_choice (emulated)"}),
         (ChooseFunction(name="b"), ("function",), ChooseFunction(name="b"), TOOLS, False, set()),
         (ChooseCustom(name="b"), ("function",), ChooseCustom(name="b"), TOOLS, False, set()),
         (ChooseCustom(name="b"), ("auto",), None, ["b"], True, {"tool_choice (emulated)"}),
@@ -158,7 +159,8 @@ def test_tools_of_a_namespace_come_one_by_one_with_their_paths() -> None:
     found = Losses()
     inner = [FunctionTool(name="f"), Unknown(type="scent"), CustomTool(name="g")]
     tools = [FunctionTool(name="a"), NamespaceTool(name="n", description="", tools=inner)]
-    assert [(getattr(tool, "name", ""), space, path) for tool, space, path in each_tool(tools, found)] == [
+    offered = {f"tools[{i}]": tool for i, tool in enumerate(tools)}
+    assert [(getattr(tool, "name", ""), space, path) for tool, space, path in each_tool(offered, found)] == [
         ("a", None, "tools[0]"),
         ("f", "n", "tools[1].tools[0]"),
         ("g", "n", "tools[1].tools[2]"),
@@ -169,7 +171,7 @@ def test_tools_of_a_namespace_come_one_by_one_with_their_paths() -> None:
 def test_a_custom_tool_and_its_call_become_a_function_with_one_text() -> None:
     found = Losses()
     tool = CustomTool(name="sh", description="Runs.", format=Grammar(definition="a: /x/", syntax="lark"))
-    made = custom_as_function(tool, "tools[0]", found)
+    made = as_function(tool, "tools[0]", found)
     assert made.parameters == INPUT
     assert made.description == "Runs.\n\nThe input follows this lark grammar:\na: /x/"
     assert told(found) == {"tools[0] (emulated)", "tools[0].format (changed)"}
@@ -181,5 +183,6 @@ def test_a_custom_tool_and_its_call_become_a_function_with_one_text() -> None:
 
 def test_a_second_tool_of_one_name_and_one_without_a_name_are_refused() -> None:
     found = Losses()
-    report_names(["a", None, "b", None, "a", ""], found)
+    names = ("a", None, "b", None, "a", "")
+    report_names({f"tools[{i}]": name for i, name in enumerate(names)}, found)
     assert told(found) == {"tools[4].name (refused)", "tools[5].name (refused)"}

@@ -25,6 +25,7 @@ from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
 from ..kept import Rules, diff, note, own_leftovers, patch, recall
 from ..leftovers import copies, report_unknown
 from ..tool_names import Call, Sent, undo, wire_name
+from ..tools import call_arguments, json_value, object_arguments
 from . import types
 from .types import WIRE, Json
 
@@ -40,9 +41,6 @@ ANTHROPIC = MessagesDialect()
 Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
 
 encode = msgspec.json.Encoder().encode
-raw_json = msgspec.json.Decoder(Raw).decode
-"""JSON text as it is, once it is known to be JSON."""
-
 NOTHING = Raw(b"{}")
 """The input of a tool that was not given any."""
 
@@ -364,16 +362,11 @@ def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolU
     # A call that nothing hangs on is nearly every call.
     bare = item.leftovers is None and item.caller is None and item.namespace is None and item.async_ is None
     if bare and type(item) is ours.FunctionCall and item.arguments[:1] == "{":
-        try:
-            return types.ToolUse(id, wire_name(item.name), raw_json(item.arguments))
-        except (msgspec.MsgspecError, UnicodeEncodeError):
-            pass  # it is mended below
+        value = json_value(item.arguments)
+        if value is not None:
+            return types.ToolUse(id, wire_name(item.name), value)
     lost = context.lost
-    if isinstance(item, ours.FunctionCall):
-        input = _mended(item.arguments, path, context)
-    else:
-        input = Raw(encode({"input": item.input}))
-        lost.emulated(path, "a custom tool's call is sent as a function's")
+    input = object_arguments(call_arguments(item, path, lost), path, lost)
     block = types.ToolUse(id, wire_name(item.name), input)
     if item.namespace in TOOLSETS:
         block.toolset_name = item.namespace
@@ -398,29 +391,6 @@ def _own_leftovers(item: Call | Output, path: str, context: Context) -> Json:
     """What this wire left with an item, without what it left of the message that begins with it."""
     left = own_leftovers(item, WIRE, path, context.lost)
     return {name: value for name, value in left.items() if name != BEGINS} if BEGINS in left else left
-
-
-def is_json(text: str) -> bool:
-    """Whether `text` can stand in a body as it is."""
-    try:
-        raw_json(text)
-    except (msgspec.MsgspecError, UnicodeEncodeError):
-        return False
-    return True
-
-
-def _mended(arguments: str, path: str, context: Context) -> Raw:
-    """Arguments as an object: nothing is an empty one, and what the model got wrong is the text in one."""
-    data = arguments.encode("utf-8", "replace")
-    if not data.strip():
-        return Raw(b"{}")
-    try:
-        if data.lstrip()[:1] == b"{":
-            return raw_json(data)
-    except msgspec.MsgspecError:
-        pass
-    context.lost.changed(f"{path}.arguments", "not a JSON object; sent as the text of INVALID_JSON")
-    return Raw(encode({"INVALID_JSON": data.decode()}))
 
 
 _call = copies(ours.FunctionCall(call_id="", name="", arguments=""))

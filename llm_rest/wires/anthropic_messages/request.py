@@ -411,7 +411,7 @@ def _encode_options(request: ours.Request, notes: Json, context: Context) -> typ
 
 def _encode_tools(request: ours.Request, body: types.Request, alone: Sequence[str], context: Context) -> None:
     lost = context.lost
-    offer = encode_tools(request.tools or (), alone, context)
+    offer = encode_tools({f"tools[{i}]": tool for i, tool in enumerate(request.tools or ())}, alone, context)
     body.container = offer.container
     if offer.servers:
         body.mcp_servers = [*offer.servers.values()]

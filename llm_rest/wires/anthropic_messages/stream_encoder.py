@@ -22,8 +22,9 @@ from ...unknown import Decoder, Unknown, base, extras, with_extras
 from ...vendors.dialects import messages_model
 from ..leftovers import as_plain
 from ..tool_names import Call
+from ..tools import json_value
 from . import types
-from .content import NOTHING, Context, encode, encode_call, encode_part, is_json, kind_of, wire_id
+from .content import NOTHING, Context, encode, encode_call, encode_part, kind_of, wire_id
 from .messages import AssistantMessage
 from .reasoning import GAP, VISIBLE, Cited, Sealed, guest_thought, opened, returning_blocks
 from .response import encode_end, encode_failure, encode_usage, model_of
@@ -484,7 +485,7 @@ class StreamEncoder:
             self._to.arguments(item.arguments[self._to.sent :] if self._to.as_it_comes else item.arguments)
             if self._to.as_it_comes:
                 meant = replace(item, arguments="{}")
-                if not is_json(item.arguments):
+                if json_value(item.arguments) is None:
                     self.losses.changed(f"{self._path}.arguments", "not a JSON object; streamed as it came")
         block: Any = self._writer.write(meant, self._path)[-1]
         if isinstance(item, ours.FunctionCall) and block.input != NOTHING:

@@ -16,16 +16,18 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...errors import DecodeError
-from ...losses import Losses, no_such, not_in
+from ...losses import Losses, no_such
 from ...responses import Schema
 from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
 from ..leftovers import report_unknown
+from ..options import report_missing
 from ..tool_names import wire_name
+from ..tools import NO_PARAMETERS, as_function, each_tool, refuse_tool, report_name
 from . import types
-from .content import kind_of
+from .types import WIRE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ...vendors.dialects import MessagesModel
     from .content import Context
@@ -339,6 +341,9 @@ def _allowed(enabled: Opt[bool], allowed: Opt[list[str]]) -> Opt[list[str]]:
 
 # --- tools and the choice among them ---------------------------------------------------------------------------------
 
+DROPPED = ("output_schema", "async_")
+"""Options of a tool that this wire does not have."""
+
 CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 """Tool choices, ours on the left."""
 CHOICES_BACK = {theirs: our for our, theirs in CHOICES.items()}
@@ -369,11 +374,11 @@ class Offer:
         self.container: Opt[str] = UNSET
 
 
-def encode_tools(tools: Sequence[ours.AnyTool], alone: Sequence[str], context: Context) -> Offer:
-    """The tools of a request; `alone` are the MCP servers that came without a toolset."""
+def encode_tools(tools: Mapping[str, ours.AnyTool], alone: Sequence[str], context: Context) -> Offer:
+    """The tools by their paths; `alone` are the MCP servers that came without a toolset."""
     offer = Offer(alone)
-    for i, tool in enumerate(tools):
-        offer.tools += _encode_tool(tool, f"tools[{i}]", offer, context)
+    for tool, namespace, path in each_tool(tools, context.lost):
+        offer.tools += _encode_tool(tool, namespace, path, offer, context)
     return offer
 
 
@@ -392,17 +397,13 @@ def check_tools(tools: Sequence[types.Tool], context: Context) -> None:
         context.marked(tool, f"tools[{i}]")
 
 
-def _encode_tool(tool: ours.AnyTool, path: str, offer: Offer, context: Context) -> list[types.Tool]:
+def _encode_tool(
+    tool: ours.AnyTool, namespace: str | None, path: str, offer: Offer, context: Context
+) -> list[types.Tool]:
     lost = context.lost
-    if not isinstance(tool, Unknown):
-        report_unknown(tool, path, lost)
     match tool:
-        case ours.FunctionTool():
-            return [_encode_function(tool, "", path, context)]
-        case ours.CustomTool():
-            return [_encode_custom(tool, "", path, context)]
-        case ours.NamespaceTool():
-            return _encode_namespace(tool, path, context)
+        case ours.FunctionTool() | ours.CustomTool():
+            return [_encode_function(tool, namespace, path, context)]
         case ours.CodeInterpreterTool():
             if isinstance(tool.container, str):
                 offer.container = tool.container
@@ -424,23 +425,29 @@ def _encode_tool(tool: ours.AnyTool, path: str, offer: Offer, context: Context) 
             except DecodeError:
                 lost.refused(path, f"a tool of type {tool.kind!r} with fields that do not fit")
         case _:
-            lost.refused(path, not_in(f"a tool of type {kind_of(tool)!r}", "Anthropic"))
+            refuse_tool(tool, path, WIRE, lost)
     return []
 
 
-def _encode_function(tool: ours.FunctionTool, namespace: str, path: str, context: Context) -> types.Tool:
-    parameters: Schema = tool.parameters if given(tool.parameters) else {"type": "object", "properties": {}}
+def _encode_function(
+    tool: ours.FunctionTool | ours.CustomTool, namespace: str | None, path: str, context: Context
+) -> types.Tool:
+    report_missing(tool, WIRE, context.lost, dropped=DROPPED, path=path)
+    function, name = as_function(tool, path, context.lost), wire_name(tool.name, namespace)
+    report_name(name, tool, namespace, path, WIRE, context.lost)
+    parameters: Schema = function.parameters if given(function.parameters) else NO_PARAMETERS
     if parameters.get("type") != "object":
         parameters = {"properties": {}, **parameters, "type": "object"}
         context.lost.changed(f"{path}.parameters.type", "arguments are an object at Anthropic")
-    if tool.output_schema:
-        context.lost.dropped(f"{path}.output_schema", "Anthropic has no schema for what a tool gives")
-    encoded = _callable(tool, parameters, namespace, path, context)
-    if encoded.name != tool.name and not namespace:
-        context.lost.emulated(f"{path}.name", f"the tool is called {encoded.name!r} at Anthropic")
-    if tool.strict:
-        changes = Losses()
-        encode_schema(parameters, changes, "")
+    encoded = types.Tool(
+        name=name,
+        description=or_unset(function.description),
+        input_schema=parameters,
+        defer_loading=or_unset(function.defer_loading),
+        allowed_callers=encode_callers(or_unset(function.allowed_callers), context.model),
+    )
+    if function.strict:
+        encode_schema(parameters, changes := Losses(), "")
         if changes:
             why = "the schema is beyond what Anthropic enforces; the tool is not strict"
             context.lost.changed(f"{path}.strict", why)
@@ -449,58 +456,18 @@ def _encode_function(tool: ours.FunctionTool, namespace: str, path: str, context
     return encoded
 
 
-def _encode_custom(tool: ours.CustomTool, namespace: str, path: str, context: Context) -> types.Tool:
-    """A custom tool as a function that takes one text."""
-    context.lost.emulated(path, "a custom tool is offered as a function with one text, `input`")
-    if isinstance(tool.format, ours.Grammar | Unknown):
-        context.lost.dropped(f"{path}.format", "Anthropic enforces no grammar")
-    properties = {"input": {"type": "string", "description": "The input, as plain text."}}
-    schema = {"type": "object", "properties": properties, "required": ["input"], "additionalProperties": False}
-    return _callable(tool, schema, namespace, path, context)
-
-
-def _callable(
-    tool: ours.FunctionTool | ours.CustomTool, schema: Schema, namespace: str, path: str, context: Context
-) -> types.Tool:
-    """What functions and custom tools have in common."""
-    if tool.async_:
-        context.lost.dropped(f"{path}.async", "Anthropic waits for every call")
-    return types.Tool(
-        name=wire_name(tool.name, namespace),
-        description=tool.description if given(tool.description) else UNSET,
-        input_schema=schema,
-        defer_loading=or_unset(tool.defer_loading),
-        allowed_callers=encode_callers(or_unset(tool.allowed_callers), context.model),
-    )
-
-
-def _encode_namespace(tool: ours.NamespaceTool, path: str, context: Context) -> list[types.Tool]:
-    """The tools of a namespace one by one, each under both names."""
-    context.lost.emulated(path, "the tools of a namespace are offered one by one, under its name and theirs")
-    found: list[types.Tool] = []
-    for j, inner in enumerate(tool.tools):
-        here = f"{path}.tools[{j}]"
-        match inner:
-            case ours.FunctionTool():
-                found.append(_encode_function(inner, tool.name, here, context))
-            case ours.CustomTool():
-                found.append(_encode_custom(inner, tool.name, here, context))
-            case Unknown():
-                context.lost.refused(here, not_in(f"a tool of type {inner.kind!r}", "Anthropic"))
-    return found
-
-
 def tool_additions(
     tools: Sequence[ours.AnyTool], path: str, offered: frozenset[str], context: Context
 ) -> list[types.AnyBlock]:
     """Blocks that make tools callable from here on: by name where the request offers them already, else with all of them."""
     found: list[types.AnyBlock] = []
-    for j, tool in enumerate(tools):
-        for encoded in _encode_tool(tool, f"{path}.tools[{j}]", Offer(), context):
+    placed = {f"{path}.tools[{j}]": tool for j, tool in enumerate(tools)}
+    for tool, namespace, here in each_tool(placed, context.lost):
+        for encoded in _encode_tool(tool, namespace, here, Offer(), context):
             if given(encoded.name) and encoded.name in offered:
                 change = types.ChangedTool(type="tool_reference", name=encoded.name)
             else:
-                context.lost.emulated(f"{path}.tools[{j}]", "a tool that is described within the conversation")
+                context.lost.emulated(here, "a tool that is described within the conversation")
                 change = types.ChangedTool(type="tool_definition", definition=encoded)
             found.append(types.ToolAddition(tool=change))
     return found

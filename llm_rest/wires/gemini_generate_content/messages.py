@@ -36,10 +36,12 @@ from ...responses.parts import ContentPart, InputText
 from ...unknown import given
 from ..kept import Rules, diff, own_leftovers, patch
 from ..leftovers import as_object
+from ..tool_names import Call
+from ..tools import json_value
 from . import types
 from .content import VisibleItem, comparing, decode_content, encode_content
 from .reasoning import AssistantMessage, Reader
-from .tools import Call, Output, encode_call, json_value
+from .tools import Output, encode_call
 from .types import WIRE, Json, encode, text_of
 
 if TYPE_CHECKING:

@@ -38,10 +38,10 @@ from ...responses.parts import OutputText, RefusalPart, SummaryText
 from ...unknown import Opt, Unknown, given, or_none
 from ..kept import diff, own_leftovers, patch
 from ..leftovers import report_unknown
-from ..tool_names import Sent, undo
+from ..tool_names import Call, Sent, undo
 from . import types
 from .content import PREFIX, SIGNED, VisibleItem, encode_content, fingerprint, is_grounded, visible_items
-from .tools import Call, decode_call, encode_call
+from .tools import decode_call, encode_call
 from .types import WIRE, ProtoDecoder, encode, text_of
 
 if TYPE_CHECKING:

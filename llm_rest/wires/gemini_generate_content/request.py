@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ...losses import Loss, Losses, no_such, not_in
 from ...responses.carriers import SPELLING, digest
-from ...responses.items import AdditionalTools, AnyItem, Message
+from ...responses.items import AnyItem, Message
 from ...responses.request import (
     JsonObjectFormat,
     JsonSchemaFormat,
@@ -36,6 +36,7 @@ from ..call_ids import paired
 from ..kept import Rules, diff, own_leftovers, patch
 from ..leftovers import as_object, report_unknown, says
 from ..schema import fitted, from_openapi
+from ..tools import each_tool, offered_tools
 from . import types
 from .content import Context, decode_content
 from .messages import decode_messages, encode_messages
@@ -192,14 +193,8 @@ def _encode_options(request: Request, items: Sequence[AnyItem], left: Json, cont
     """The body but for its contents."""
     body, config, lost = types.Request(contents=[]), types.GenerationConfig(), context.lost
     offer = Offer(context)
-    for i, tool in enumerate(request.tools or ()):
-        offer.add(tool, f"tools[{i}]")
-    for i, item in enumerate(items):
-        if isinstance(item, AdditionalTools):
-            report_unknown(item, f"input[{i}]", lost)
-            lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
-            for j, tool in enumerate(item.tools):
-                offer.add(tool, f"input[{i}].tools[{j}]")
+    for tool, namespace, path in each_tool(offered_tools(request, items, lost), lost):
+        offer.add(tool, namespace, path)
     body.tools = offer.finish(left) or UNSET
     body.tool_config = encode_choice(or_unset(request.tool_choice), offer, context)
     if request.parallel_tool_calls is False:

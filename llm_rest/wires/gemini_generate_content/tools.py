@@ -12,7 +12,7 @@ streaming function call arguments (read 2026-11-20).
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
+from collections import deque
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,9 +20,9 @@ import msgspec
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from ...losses import Losses, no_such
+from ...losses import Losses
 from ...responses.carriers import BEGINS, SPELLING, WITHIN
-from ...responses.items import CustomToolCall, CustomToolCallOutput, Direct, FunctionCall, FunctionCallOutput
+from ...responses.items import CustomToolCallOutput, FunctionCall, FunctionCallOutput
 from ...responses.tools import (
     ChooseAllowed,
     ChooseCustom,
@@ -32,11 +32,9 @@ from ...responses.tools import (
     CustomTool,
     FileSearchTool,
     FunctionTool,
-    Grammar,
     ImageGenerationTool,
     McpTool,
     McpToolFilter,
-    NamespaceTool,
     SearchFilters,
     ToolChoice,
     WebSearchPreviewTool,
@@ -47,8 +45,10 @@ from ...responses.tools import (
 from ...unknown import Unknown, given, or_none, or_unset
 from ..kept import Rules, diff, note, own_leftovers, patch
 from ..leftovers import as_list, as_object, report_unknown
+from ..options import report_missing
 from ..schema import fitted, from_openapi
-from ..tool_names import fitted_name
+from ..tool_names import Call, fitted_name, qualified, report_unsaid
+from ..tools import allowed_tools, as_function, call_arguments, object_arguments, refuse_tool, report_name, report_names
 from . import types
 from .content import MEDIA, SIGNED
 from .types import WIRE, Json, encode, merge, restored, text_of
@@ -65,12 +65,8 @@ WebSearch = WebSearchTool | WebSearchTool20250826 | WebSearchPreviewTool | WebSe
 GOOGLE = "google:"
 STORE = "fileSearchStores/"
 AUTO_CONTAINER = {"type": "auto"}
-TEXT_INPUT: Schema = {
-    "type": "object",
-    "properties": {"input": {"type": "string", "description": "The input, as plain text."}},
-    "required": ["input"],
-}
-"""What a custom tool takes as a function."""
+DROPPED = ("defer_loading", "allowed_callers", "async_")
+"""Options of a function that this wire does not have."""
 
 MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 """Words of the tool choice, ours on the left."""
@@ -90,11 +86,11 @@ def wire_name(name: str, namespace: str | None = None) -> str:
 
 
 class Offer:
-    """The tools of a request on their way: functions, the vendor's own, and what they ask of the rest of the body."""
+    """The tools of a request on their way: functions by their paths, the vendor's own, what they ask of the rest of the body."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.functions: list[types.FunctionDeclaration] = []
+        self.functions: dict[str, types.FunctionDeclaration] = {}
         self.hosted: list[types.Tool] = []
         self.held: dict[str, Opt[bool]] = {}  # where each function stands, and whether it is held to its schema
         self.draws = False
@@ -104,29 +100,18 @@ class Offer:
         lost = self.context.lost
         for tool in as_list(left.get("tools")):
             self.hosted += [found] if (found := restored(types.Tool, tool)) is not None else []
-        for name, count in Counter(function.name for function in self.functions).items():
-            if count > 1:
-                lost.refused("tools", f"two functions with the name {name!r}")
+        report_names({path: or_none(function.name) for path, function in self.functions.items()}, lost)
         if self.hosted and self.functions and not self.context.model.mixes_tools:
             lost.refused("tools", "this model takes functions or the vendor's tools, not both")
-        functions = [types.Tool(function_declarations=self.functions)] if self.functions else []
+        functions = [types.Tool(function_declarations=[*self.functions.values()])] if self.functions else []
         return [*functions, *self.hosted]
 
-    def add(self, tool: AnyTool, path: str) -> None:
+    def add(self, tool: AnyTool, namespace: str | None, path: str) -> None:
         """Offer one more tool, which stands at `path`."""
         lost, lacks = self.context.lost, self.context.dialect.lacks
-        if not isinstance(tool, Unknown):
-            report_unknown(tool, path, lost)
         match tool:
             case FunctionTool() | CustomTool():
-                self._function(tool, "", path)
-            case NamespaceTool():
-                lost.emulated(path, "the tools of a namespace are offered one by one, under its name and theirs")
-                for j, inner in enumerate(tool.tools):
-                    if isinstance(inner, FunctionTool | CustomTool):
-                        self._function(inner, tool.name, f"{path}.tools[{j}]")
-                    else:
-                        lost.refused(f"{path}.tools[{j}]", f"a tool of type {inner.kind!r}, which nobody here knows")
+                self._function(tool, namespace, path)
             case WebSearchTool() | WebSearchTool20250826() | WebSearchPreviewTool() | WebSearchPreviewTool20250311():
                 self.hosted.append(types.Tool(google_search=_search(tool, path, self.context)))
             case CodeInterpreterTool():
@@ -137,7 +122,7 @@ class Offer:
                 if "fileSearch" in lacks or not all(name.startswith(STORE) for name in stores):
                     lost.refused(path, f"file search works on stores of the vendor here, named `{STORE}...`")
                     return
-                _drop(tool, ("filters", "ranking_options"), path, lost)
+                report_missing(tool, WIRE, lost, dropped=("filters", "ranking_options"), path=path)
                 most = or_unset(tool.max_num_results)
                 self.hosted.append(types.Tool(file_search=types.FileSearch(file_search_store_names=stores, top_k=most)))
             case McpTool() if "mcpServers" not in lacks:
@@ -146,7 +131,7 @@ class Offer:
                 self.hosted.append(types.Tool(mcp_servers=[self._server(tool, path)]))
             case ImageGenerationTool() if self.context.model.draws:
                 self.draws = True
-                _drop(tool, tool.__struct_fields__, path, lost)
+                report_missing(tool, WIRE, lost, dropped=tool.__struct_fields__, path=path)
             case ImageGenerationTool():
                 lost.refused(path, "this model draws no images; the ones with `image` in their name do")
             case Unknown() if tool.kind.startswith(GOOGLE):
@@ -157,29 +142,21 @@ class Offer:
                 else:
                     self.hosted.append(found)
             case _:
-                kind = tool.kind if isinstance(tool, Unknown) else tool.__struct_config__.tag
-                lost.refused(path, f"a tool of type {kind!r}, which this host does not run")
+                refuse_tool(tool, path, WIRE, lost)
 
-    def _function(self, tool: FunctionTool | CustomTool, namespace: str, path: str) -> None:
-        lost = self.context.lost
-        encoded = types.FunctionDeclaration(
-            name=wire_name(tool.name, namespace), description=or_unset(tool.description)
-        )
-        self.functions.append(encoded)
-        if isinstance(tool, CustomTool):
-            lost.emulated(path, "a custom tool is offered as a function with one text, `input`")
-            if isinstance(tool.format, Grammar | Unknown):
-                lost.dropped(f"{path}.format", "Gemini enforces no grammar")
-            encoded.parameters_json_schema = TEXT_INPUT
-            return
-        if not namespace and encoded.name != tool.name:
-            lost.changed(f"{path}.name", f"a name Gemini does not take, sent as {encoded.name}")
-        if tool.parameters:
-            encoded.parameters_json_schema = fitted(tool.parameters, lost, f"{path}.parameters")
-        if given(tool.output_schema):
-            encoded.response_json_schema = fitted(tool.output_schema, lost, f"{path}.output_schema")
-        self.held[path] = or_unset(tool.strict)
-        _drop(tool, ("defer_loading", "allowed_callers", "async_"), path, lost)
+    def _function(self, tool: FunctionTool | CustomTool, namespace: str | None, path: str) -> None:
+        lost, name = self.context.lost, wire_name(tool.name, namespace)
+        report_missing(tool, WIRE, lost, dropped=DROPPED, path=path)
+        report_name(name, tool, namespace, path, WIRE, lost)
+        function = as_function(tool, path, lost)
+        made = types.FunctionDeclaration(name=name, description=or_unset(function.description))
+        self.functions[path] = made
+        if function.parameters:
+            made.parameters_json_schema = fitted(function.parameters, lost, f"{path}.parameters")
+        if given(function.output_schema):
+            made.response_json_schema = fitted(function.output_schema, lost, f"{path}.output_schema")
+        if isinstance(tool, FunctionTool):
+            self.held[path] = or_unset(tool.strict)
 
     def _server(self, tool: McpTool, path: str) -> types.McpServer:
         lost, allowed = self.context.lost, tool.allowed_tools
@@ -187,18 +164,12 @@ class Offer:
             lost.refused(f"{path}.require_approval", "Gemini cannot ask before an MCP call; only `never` is possible")
         if isinstance(allowed, McpToolFilter) or given(allowed):
             lost.refused(f"{path}.allowed_tools", "Gemini offers all tools of an MCP server, or none")
-        _drop(tool, ("server_description", "defer_loading", "allowed_callers"), path, lost)
+        report_missing(tool, WIRE, lost, dropped=("server_description", "defer_loading", "allowed_callers"), path=path)
         headers = dict(tool.headers) if given(tool.headers) else {}
         if given(tool.authorization):
             headers["Authorization"] = f"Bearer {tool.authorization}"
         transport = types.StreamableHttpTransport(url=or_unset(tool.server_url), headers=headers or UNSET)
         return types.McpServer(name=tool.server_label, streamable_http_transport=transport)
-
-
-def _drop(tool: Any, names: Sequence[str], path: str, lost: Losses) -> None:
-    for name in names:
-        if given(value := getattr(tool, name)) and value is not False:
-            lost.dropped(f"{path}.{name.rstrip('_')}", no_such("field", "Gemini"))
 
 
 def _search(tool: WebSearch, path: str, context: Context) -> types.GoogleSearch:
@@ -216,7 +187,9 @@ def _search(tool: WebSearch, path: str, context: Context) -> types.GoogleSearch:
             search.exclude_domains = filters.blocked_domains
     if tool.external_web_access is False:
         lost.refused(f"{path}.external_web_access", "the vendor searches the live web only")
-    _drop(tool, ("user_location", "search_context_size", "search_content_types"), path, lost)
+    report_missing(
+        tool, WIRE, lost, dropped=("user_location", "search_context_size", "search_content_types"), path=path
+    )
     return search
 
 
@@ -260,12 +233,7 @@ def _calling(choice: Opt[ToolChoice], lost: Losses) -> types.FunctionCallingConf
 
 
 def _allowed(choice: ChooseAllowed, lost: Losses) -> types.FunctionCallingConfig:
-    names: list[str] = []
-    for j, entry in enumerate(choice.tools):
-        if entry.get("type") in ("function", "custom") and isinstance(entry.get("name"), str):
-            names.append(wire_name(entry["name"]))
-        else:
-            lost.dropped(f"tool_choice.tools[{j}]", "only functions can be chosen at Gemini")
+    names = [wire_name(entry["name"]) for entry in allowed_tools(choice, lost)]
     if choice.mode and choice.mode not in ("auto", "required"):
         lost.changed("tool_choice.mode", f"{choice.mode!r}, which Gemini does not know; the model chooses")
     if choice.mode == "required" and len(names) == 1:
@@ -459,31 +427,16 @@ def _arrange(tools: list[types.Tool], groups: Any) -> list[types.Tool]:
 
 # --- calls ----------------------------------------------------------------------------------------------------------
 
-Call = FunctionCall | CustomToolCall
 Output = FunctionCallOutput | CustomToolCallOutput
-
-_json = msgspec.json.Decoder(Raw)
 
 
 def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
     """The part of a call, without its signature."""
     found = Losses()
-    call = types.FunctionCall(id=item.call_id, name=wire_name(item.name, item.namespace or ""))
-    if isinstance(item, CustomToolCall):
-        lost.emulated(path, "a custom tool's call is sent as a function's")
-        args = Raw(encode({"input": item.input}))
-    else:
-        value = json_value(item.arguments) if item.arguments.strip() else Raw(b"{}")
-        if value is None or bytes(value)[:1] != b"{":
-            found.changed(f"{path}.arguments", "arguments that are no JSON object, sent as the text of one")
-            value = Raw(encode({"arguments": item.arguments}))
-        args = value
-    call.args = args
-    if given(item.caller) and not isinstance(item.caller, Direct):
-        lost.dropped(f"{path}.caller", "which program made the call")
-    if item.async_:
-        lost.dropped(f"{path}.async", "that the call runs in the background")
-    if call.name != item.name:
+    args = object_arguments(call_arguments(item, path, lost), path, found)
+    call = types.FunctionCall(id=item.call_id, name=wire_name(item.name, item.namespace or ""), args=args)
+    report_unsaid(item, path, lost)
+    if call.name != qualified(item.name, item.namespace):
         found.changed(f"{path}.name", f"a name Gemini does not take, sent as {call.name}")
     part = types.Part(function_call=call)
     left = own_leftovers(item, WIRE, path, lost)
@@ -494,14 +447,6 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
         ours = {f"{path}.name": written.name == call.name, f"{path}.arguments": written.args == call.args}
         lost += [loss for loss in found if ours[loss.path]]
     return part
-
-
-def json_value(text: str) -> Raw | None:
-    """The JSON value that a text is; `None` where it is none."""
-    try:
-        return _json.decode(text.strip().encode("utf-8", "replace"))
-    except msgspec.MsgspecError:
-        return None
 
 
 def decode_call(part: types.Part, call: types.FunctionCall, origin: str) -> FunctionCall:

@@ -21,20 +21,17 @@ from ...responses.lenient import derived_call_id
 from ...responses.tools import AnyTool, CustomTool, FunctionTool
 from ...unknown import or_none, or_unset
 from ..kept import Rules, diff, patch, unknown
-from ..leftovers import report_unknown
 from ..options import report_missing
 from ..tool_names import Call, qualified, report_unsaid
-from ..tools import INPUT, call_arguments, custom_as_function, each_tool, refuse_tool, report_names
+from ..tools import NO_PARAMETERS, as_function, call_arguments, each_tool, object_arguments, refuse_tool, report_names
 from . import types
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 DROPPED = ("defer_loading", "allowed_callers", "output_schema", "async_")
 """Options of a tool that this wire does not have."""
-
-NO_PARAMETERS: Json = {"type": "object", "properties": {}}
 
 RULES = Rules(defaults={"type": "function"})
 
@@ -45,16 +42,16 @@ Rewritings = list[tuple[Json, Losses]]
 """Schemas as they were rewritten, each with what it lost by that: nothing, where the schema that came is sent in the end."""
 
 
-def encode_tools(tools: Sequence[AnyTool], rewritings: Rewritings, lost: Losses) -> list[types.Tool]:
+def encode_tools(tools: Mapping[str, AnyTool], rewritings: Rewritings, lost: Losses) -> list[types.Tool]:
     """The tools that this wire can offer."""
-    made: list[types.Tool] = []
+    made: dict[str, types.Tool] = {}
     for tool, namespace, path in each_tool(tools, lost):
         if isinstance(tool, FunctionTool | CustomTool):
-            made.append(_encode_tool(tool, namespace, rewritings, path, lost))
+            made[path] = _encode_tool(tool, namespace, rewritings, path, lost)
         else:
             refuse_tool(tool, path, WIRE, lost)
-    report_names(map(name_of, made), lost)
-    return made
+    report_names({path: name_of(tool) for path, tool in made.items()}, lost)
+    return [*made.values()]
 
 
 def name_of(tool: types.Tool) -> str:
@@ -66,21 +63,18 @@ def _encode_tool(
     tool: FunctionTool | CustomTool, namespace: str | None, rewritings: Rewritings, path: str, lost: Losses
 ) -> types.Tool:
     report_missing(tool, WIRE, lost, dropped=DROPPED, path=path)
-    report_unknown(tool, path, lost)
-    if isinstance(tool, CustomTool):
-        tool = custom_as_function(tool, path, lost)
-        parameters = INPUT
-    elif tool.parameters is None:
+    function = as_function(tool, path, lost)
+    parameters = function.parameters
+    if parameters is None:
         parameters = NO_PARAMETERS
-    else:
-        rewritings.append((_encode_parameters(tool.parameters, path, found := Losses()), found))
+    elif function is tool:
+        rewritings.append((_encode_parameters(parameters, path, found := Losses()), found))
         parameters = rewritings[-1][0]
-    if tool.strict:
+    if function.strict:
         lost.dropped(f"{path}.strict", "strict arguments, which this server does not promise")
-    function = types.Function(
-        name=qualified(tool.name, namespace), description=or_unset(tool.description), parameters=parameters
-    )
-    return types.Tool(type="function", function=function)
+    name = qualified(tool.name, namespace)
+    made = types.Function(name=name, description=or_unset(function.description), parameters=parameters)
+    return types.Tool(type="function", function=made)
 
 
 def _encode_parameters(schema: Json, path: str, lost: Losses) -> Json:
@@ -110,14 +104,13 @@ def decode_tools(tools: Sequence[types.Tool]) -> list[AnyTool]:
 
 # --- calls ----------------------------------------------------------------------------------------------------------
 
-_objects = msgspec.json.Decoder(dict[str, Raw])
 _strings = msgspec.json.Decoder(str)
 
 
 def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
     """The call as this wire spells it."""
     found = Losses()
-    arguments = _encode_arguments(call_arguments(item, path, found), path, found)
+    arguments = object_arguments(call_arguments(item, path, found), path, found)
     name = qualified(item.name, item.namespace)
     made = types.ToolCall(id=item.call_id, function=types.CallFunction(name=name, arguments=arguments))
     if item.namespace or item.caller or item.async_:
@@ -128,17 +121,6 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
     if made.function.arguments == arguments:
         lost += found
     return made
-
-
-def _encode_arguments(text: str, path: str, lost: Losses) -> Raw:
-    if text.strip() in ("", "null"):
-        return Raw(b"{}")
-    try:
-        _objects.decode(text)
-    except (msgspec.MsgspecError, RecursionError):
-        lost.changed(f"{path}.arguments", "not a JSON object; sent as the text of INVALID_JSON")
-        return Raw(msgspec.json.encode({"INVALID_JSON": text.encode("utf-8", "replace").decode()}))
-    return Raw(text.encode())
 
 
 def decode_call(

@@ -28,7 +28,7 @@ from .. import Route
 from ..call_ids import paired
 from ..kept import Rules, diff, own_leftovers, patch
 from ..leftovers import as_list, as_object, is_object, says
-from ..tool_names import qualified, sent_name
+from ..tool_names import Naming, qualified, sent_name
 from . import types
 from .content import fit_lifetime, foreign, native, unlimited
 from .messages import decode_messages, encode_messages
@@ -38,9 +38,6 @@ from .types import USED, WIRE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-if TYPE_CHECKING:
-    from .tools import Naming
 
 Format = Open[rr.TextFormat | rr.JsonSchemaFormat | rr.JsonObjectFormat]
 
@@ -230,11 +227,11 @@ def _encode_options(
     for ours, fact, fields in LIMITS:
         field = next((name for name in fields if name in used), getattr(dialect, fact))
         setattr(body, field, or_unset(getattr(request, ours)))
-    encode_offer(request, items, body, used, dialect, lost, naming)
-    note = ""
+    notes = [encode_offer(request, items, body, used, dialect, lost, naming)]
     if given(request.text):
         body.verbosity = or_unset(request.text.verbosity)
         body.response_format, note = _encode_format(or_unset(request.text.format), dialect, lost)
+        notes.append(note)
     if given(request.reasoning):
         encode_effort(request.reasoning, body, used, dialect, lost)
     _encode_logprobs(request, body, dialect, lost)
@@ -255,7 +252,7 @@ def _encode_options(
                 lost.dropped(name, what)
     if request.truncation == "auto":
         lost.refused("truncation", "Chat Completions does not shorten a conversation to fit")
-    return body, note
+    return body, "\n\n".join(filter(None, notes))
 
 
 def _decode_limits(body: types.Request, request: Request, dialect: ChatDialect) -> list[str]:

@@ -10,42 +10,46 @@ Completions reference, its legacy `functions`, and OpenAI's guide to structured 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 from msgspec.structs import replace
 
-from ...losses import no_such
+from ...losses import Losses, no_such
 from ...responses import tools as rt
 from ...responses.carriers import BEGINS, digest, own
-from ...responses.items import AdditionalTools, AnyItem, FunctionCall
+from ...responses.items import AnyItem, FunctionCall
 from ...responses.lenient import derived_call_id, repair_call
 from ...responses.tools import doubtful, is_closed
 from ...unknown import Opt, Unknown, convert, given, or_none, or_unset, with_extras
 from ..kept import patch, unknown
-from ..leftovers import as_plain, report_unknown
+from ..leftovers import as_plain
+from ..options import report_missing
 from ..stream import built, present
-from ..tool_names import Call, qualified, report_unsaid, sent_name
+from ..tool_names import Call, Naming, qualified, report_unsaid, sent_name
+from ..tools import (
+    NO_PARAMETERS,
+    allowed_tools,
+    as_function,
+    choose,
+    each_tool,
+    offered_tools,
+    refuse_tool,
+    report_name,
+    report_names,
+)
 from . import types
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from ...losses import Losses
     from ...responses.request import Request
     from ...vendors.dialects import ChatDialect
 
-    Naming = Callable[[str, str | None], str]
-
-INPUT: rt.Schema = {
-    "type": "object",
-    "properties": {"input": {"type": "string"}},
-    "required": ["input"],
-    "additionalProperties": False,
-}
-"""The parameters of a function that stands for a custom tool."""
+DROPPED = ("defer_loading", "allowed_callers", "output_schema", "async_")
+"""Options of a tool that this wire does not have."""
 
 WORDS = {"any": "required"}
 """What some hosts say for a word of the tool choice; the way back prefers OpenAI's, except in the host's own document."""
@@ -86,13 +90,12 @@ def encode_offer(
     dialect: ChatDialect,
     lost: Losses,
     naming: Naming = sent_name,
-) -> None:
-    """Set the tools, the choice among them and whether several may be called at once; `used` names the older fields."""
-    offered = list(request.tools or ())
-    for i, item in enumerate(items):
-        if isinstance(item, AdditionalTools):
-            lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
-            offered += item.tools
+) -> str:
+    """Set the tools, the choice among them and whether several may be called at once; `used` names the older fields.
+
+    What comes back is a word to the model about them.
+    """
+    offered = offered_tools(request, items, lost)
     tools = encode_tools(offered, dialect, lost, naming)
     body.web_search_options = _encode_search(offered, request.model, "web_search_options" in used, dialect, lost)
     if not tools:
@@ -100,16 +103,19 @@ def encode_offer(
             lost.dropped("tool_choice", "a choice among no tools")
         if given(request.parallel_tool_calls):
             lost.dropped("parallel_tool_calls", "a word about calls where there are no tools")
-        return
-    choice, tools = _encode_choice(or_unset(request.tool_choice), tools, dialect, lost, naming)
-    if not tools:
-        return
+        return ""
+    takes = {kind for kind in dialect.tool_choices if kind != "custom" or dialect.custom_tools}
+    chosen = choose(request.tool_choice, tools, name_of, WIRE, lost, takes=takes, naming=naming)
+    if not chosen.tools:
+        return ""
+    choice = _encode_choice(chosen.choice, dialect, lost, naming)
     body.parallel_tool_calls = or_unset(request.parallel_tool_calls)
     if "functions" in used:
-        body.functions = [tool.function for tool in tools if given(tool.function)]
+        body.functions = [tool.function for tool in chosen.tools if given(tool.function)]
         body.function_call = choice.function if isinstance(choice, types.ToolChoice) else choice
     else:
-        body.tools, body.tool_choice = tools, choice
+        body.tools, body.tool_choice = chosen.tools, choice
+    return chosen.note
 
 
 def decode_offer(body: types.Request, request: Request, lost: Losses) -> list[int]:
@@ -133,42 +139,25 @@ def decode_offer(body: types.Request, request: Request, lost: Losses) -> list[in
 
 
 def encode_tools(
-    tools: Sequence[rt.AnyTool], dialect: ChatDialect, lost: Losses, naming: Naming = sent_name
+    tools: Mapping[str, rt.AnyTool], dialect: ChatDialect, lost: Losses, naming: Naming = sent_name
 ) -> list[types.Tool]:
     """The tools that this wire can offer."""
-    encoded: list[types.Tool] = []
-    for i, tool in enumerate(tools):
-        path = f"tools[{i}]"
-        match tool:
-            case rt.FunctionTool() | rt.CustomTool():
-                encoded.append(_encode_tool(tool, None, dialect, path, lost, naming))
-            case rt.NamespaceTool():
-                lost.emulated(path, f"a namespace, whose tools are sent as {tool.name}__*")
-                for j, inner in enumerate(tool.tools):
-                    if isinstance(inner, rt.FunctionTool | rt.CustomTool):
-                        encoded.append(_encode_tool(inner, tool.name, dialect, f"{path}.tools[{j}]", lost, naming))
-                    else:
-                        lost.refused(f"{path}.tools[{j}]", f"a tool of type {inner.kind!r}")
-            case _ if is_search(tool):
-                continue  # becomes an option of the request
-            case Unknown():
-                # A tool of the host, which callers may name as the host does.
-                declared = {name: value for name, value in tool.items() if name in types.Tool.__struct_fields__}
-                try:
-                    others = {name: value for name, value in tool.items() if name not in declared}
-                    encoded.append(with_extras(convert(declared, types.Tool), others))
-                except msgspec.ValidationError:
-                    lost.refused(path, f"a tool of type {tool.kind!r} in a form Chat Completions does not have")
-            case _:
-                lost.refused(path, f"a tool of type {tool.__struct_config__.tag!r}, which only Responses has")
-    seen: set[str | None] = set()
-    for i, name in enumerate(map(name_of, encoded)):
-        if name is not None and name in seen:
-            lost.refused(f"tools[{i}].name", f"a second tool of the name {name!r}")
-        elif name == "":
-            lost.refused(f"tools[{i}].name", "a tool without a name")
-        seen.add(name)
-    return encoded
+    made: dict[str, types.Tool] = {}
+    for tool, namespace, path in each_tool(tools, lost):
+        if isinstance(tool, rt.FunctionTool | rt.CustomTool):
+            made[path] = _encode_tool(tool, namespace, dialect, path, lost, naming)
+        elif isinstance(tool, Unknown):
+            # A tool of the host, which callers may name as the host does.
+            declared = {name: value for name, value in tool.items() if name in types.Tool.__struct_fields__}
+            try:
+                others = {name: value for name, value in tool.items() if name not in declared}
+                made[path] = with_extras(convert(declared, types.Tool), others)
+            except msgspec.ValidationError:
+                refuse_tool(tool, path, WIRE, lost)
+        elif not is_search(tool):  # which becomes an option of the request
+            refuse_tool(tool, path, WIRE, lost)
+    report_names({path: name_of(tool) for path, tool in made.items()}, lost)
+    return [*made.values()]
 
 
 def _encode_tool(
@@ -179,48 +168,36 @@ def _encode_tool(
     lost: Losses,
     naming: Naming,
 ) -> types.Tool:
-    for option in ("defer_loading", "allowed_callers", "output_schema", "async_"):
-        if getattr(tool, option, None):
-            lost.dropped(f"{path}.{option.rstrip('_')}", no_such("option", "Chat Completions"))
-    report_unknown(tool, path, lost)
+    report_missing(tool, WIRE, lost, dropped=DROPPED, path=path)
     name = naming(tool.name, namespace)
-    if name != qualified(tool.name, namespace):
-        lost.emulated(f"{path}.name", f"the tool is called {name!r} in Chat Completions")
-    if isinstance(tool, rt.CustomTool):
-        return _encode_custom(tool, name, dialect, path, lost)
-    usual: Opt[Json] = {"type": "object", "properties": {}} if dialect.needs_parameters else UNSET
+    report_name(name, tool, namespace, path, WIRE, lost)
+    if isinstance(tool, rt.CustomTool) and dialect.custom_tools:
+        return _encode_custom(tool, name)
+    asked = as_function(tool, path, lost)
+    usual: Opt[Json] = NO_PARAMETERS if dialect.needs_parameters else UNSET
     function = types.Function(
         name=name,
-        description=or_unset(tool.description),
-        parameters=tool.parameters if given(tool.parameters) else usual,
-        strict=tool.strict or UNSET,
+        description=or_unset(asked.description),
+        parameters=asked.parameters if given(asked.parameters) else usual,
+        strict=asked.strict or UNSET,
     )
-    if tool.strict and not dialect.strict_tools:
+    if asked.strict and not dialect.strict_tools:
         lost.dropped(f"{path}.strict", "strict arguments, which this host does not promise")
         function.strict = UNSET
-    elif not given(tool.strict) and _strict_unasked(tool.parameters, path, lost) and dialect.strict_tools:
+    elif not given(asked.strict) and _strict_unasked(asked.parameters, path, lost) and dialect.strict_tools:
         function.strict = True
     return types.Tool(type="function", function=function)
 
 
-def _encode_custom(tool: rt.CustomTool, name: str, dialect: ChatDialect, path: str, lost: Losses) -> types.Tool:
-    form = tool.format
-    if not dialect.custom_tools:
-        lost.emulated(path, "a custom tool, sent as a function with one text")
-        description = tool.description or ""
-        if isinstance(form, rt.Grammar):
-            lost.changed(f"{path}.format", "a grammar, which is only described to the model")
-            description += f"\n\nThe input follows this {form.syntax} grammar:\n{form.definition}"
-        function = types.Function(name=name, description=description.strip(), parameters=INPUT)
-        return types.Tool(type="function", function=function)
+def _encode_custom(tool: rt.CustomTool, name: str) -> types.Tool:
     custom = types.Custom(name=name, description=or_unset(tool.description))
-    match form:
+    match tool.format:
         case rt.Grammar(definition=definition, syntax=syntax):
             custom.format = types.GrammarFormat(grammar=types.Grammar(definition=definition, syntax=syntax))
         case rt.TextGrammar():
             custom.format = types.TextFormat()
-        case _:
-            custom.format = or_unset(form)
+        case other:
+            custom.format = or_unset(other)
     return types.Tool(type="custom", custom=custom)
 
 
@@ -267,19 +244,19 @@ def _decode_tool(tool: types.Tool, path: str, lost: Losses) -> rt.AnyTool | None
 
 
 def _encode_search(
-    tools: Sequence[rt.AnyTool], model: str | None, own_form: bool, dialect: ChatDialect, lost: Losses
+    tools: Mapping[str, rt.AnyTool], model: str | None, own_form: bool, dialect: ChatDialect, lost: Losses
 ) -> Opt[types.WebSearchOptions]:
     """The option that stands for a web search tool, on models that take it; `own_form` says that it came so."""
     options: Opt[types.WebSearchOptions] = UNSET
-    for i, tool in enumerate(tools):
+    for path, tool in tools.items():
         if not is_search(tool):
             continue
         if not own_form and not (model and model.startswith(dialect.search_models)):
-            lost.refused(f"tools[{i}]", "web search, which this model cannot be asked for in Chat Completions")
+            lost.refused(path, "web search, which this model cannot be asked for in Chat Completions")
             continue
         for name in ("filters", "external_web_access", "search_content_types"):
             if given(getattr(tool, name)):
-                lost.dropped(f"tools[{i}].{name}", no_such("option", "Chat Completions"))
+                lost.dropped(f"{path}.{name}", no_such("option", "Chat Completions"))
         options = types.WebSearchOptions(search_context_size=or_unset(tool.search_context_size))
         if given(where := tool.user_location):
             place = types.Location(**{name: or_unset(getattr(where, name)) for name in PLACE})
@@ -300,66 +277,27 @@ def _decode_search(options: types.WebSearchOptions) -> rt.WebSearchTool:
 # --- the choice -----------------------------------------------------------------------------------------------------
 
 
-class Chosen(NamedTuple):
-    """The tool choice of a request, and the tools it leaves."""
-
-    choice: Opt[str | types.ToolChoice]
-    tools: list[types.Tool]
-
-
 def _encode_choice(
-    choice: Opt[rt.ToolChoice], tools: list[types.Tool], dialect: ChatDialect, lost: Losses, naming: Naming
-) -> Chosen:
-    """The tool choice as the host can take it; where it cannot, the tools are cut down to what was chosen."""
+    choice: rt.ToolChoice | None, dialect: ChatDialect, lost: Losses, naming: Naming
+) -> Opt[str | types.ToolChoice]:
+    """A tool choice that the host takes."""
     match choice:
-        case None | UnsetType():
-            return Chosen(choice, tools)
-        case str():
-            return _encode_word(choice, tools, dialect, lost)
         case rt.ChooseFunction(name=chosen) | rt.ChooseCustom(name=chosen):
-            name = naming(chosen, None)
             kind = "custom" if isinstance(choice, rt.ChooseCustom) and dialect.custom_tools else "function"
             if kind == "function" and isinstance(choice, rt.ChooseCustom):
                 lost.emulated("tool_choice", f"the custom tool {chosen!r}, chosen as the function it was sent as")
-            if kind in dialect.tool_choices:
-                named: Json = {kind: types.Named(name=name)}
-                return Chosen(types.ToolChoice(type=kind, **named), tools)
-            lost.emulated("tool_choice", f"the tool {chosen!r} is the only one offered")
-            return _encode_word("required", [tool for tool in tools if name_of(tool) == name], dialect, lost)
+            named: Json = {kind: types.Named(name=naming(chosen, None))}
+            return types.ToolChoice(type=kind, **named)
         case rt.ChooseAllowed():
-            return _encode_allowed(choice, tools, dialect, lost, naming)
-        case rt.ChooseMcp() | Unknown():
-            lost.refused("tool_choice", "a tool of the vendor, which Chat Completions cannot choose")
-            return Chosen(UNSET, tools)
-
-
-def _encode_word(word: str, tools: list[types.Tool], dialect: ChatDialect, lost: Losses) -> Chosen:
-    if word in dialect.tool_choices or word not in ("none", "auto", "required"):
-        return Chosen(word, tools)
-    if word == "none":
-        lost.emulated("tool_choice", "no tools are offered, since this host knows no way to forbid them")
-        return Chosen(UNSET, [])
-    lost.dropped("tool_choice", f"{word!r}, which this host does not take")
-    return Chosen(UNSET, tools)
-
-
-def _encode_allowed(
-    choice: rt.ChooseAllowed, tools: list[types.Tool], dialect: ChatDialect, lost: Losses, naming: Naming
-) -> Chosen:
-    mode = choice.mode or "auto"
-    entries: list[Json] = []
-    for j, entry in enumerate(choice.tools):
-        kind, name = entry.get("type"), entry.get("name")
-        if kind in ("function", "custom") and isinstance(name, str):
-            entries.append({"type": kind, kind: {"name": naming(name, None)}})
-        else:
-            lost.dropped(f"tool_choice.tools[{j}]", "a tool of the vendor")
-    if "allowed_tools" in dialect.tool_choices:
-        allowed = types.AllowedTools(mode=mode, tools=entries)
-        return Chosen(types.ToolChoice(type="allowed_tools", allowed_tools=allowed), tools)
-    lost.emulated("tool_choice", "only the allowed tools are offered")
-    names = {_flat(entry)["name"] for entry in entries}
-    return _encode_word(mode, [tool for tool in tools if name_of(tool) in names], dialect, lost)
+            entries = [
+                {"type": entry["type"], entry["type"]: {"name": naming(entry["name"], None)}}
+                for entry in allowed_tools(choice, Losses())
+            ]
+            return types.ToolChoice(
+                type="allowed_tools", allowed_tools=types.AllowedTools(mode=choice.mode or "auto", tools=entries)
+            )
+        case _:
+            return cast("str | None", choice) or UNSET
 
 
 def _decode_choice(choice: str | types.Named | types.ToolChoice, field: str, lost: Losses) -> rt.ToolChoice | None:

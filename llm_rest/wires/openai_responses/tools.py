@@ -45,7 +45,7 @@ NAMED: dict[type, tuple[str, ...]] = {
 
 def encode_tools(tools: Sequence[AnyTool], dialect: ResponsesDialect, lost: Losses) -> Sequence[AnyTool]:
     """The tools of types the host has, the same list where it has all; two of one name are refused."""
-    report_names((tool.name if isinstance(tool, TOOLS) else None for tool in tools), lost)
+    report_names({f"tools[{i}]": tool.name if isinstance(tool, TOOLS) else None for i, tool in enumerate(tools)}, lost)
     if dialect.tools is None:
         return tools
     kinds = [tool.kind if isinstance(tool, Unknown) else kind_of(tool) for tool in tools]

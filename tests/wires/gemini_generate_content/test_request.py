@@ -329,8 +329,8 @@ def test_arguments_keep_the_spelling_of_the_model() -> None:
     ("arguments", "args", "lost"),
     [
         ("", {}, []),
-        ("[1]", {"arguments": "[1]"}, ["input[1].arguments (changed)"]),
-        ("{oops", {"arguments": "{oops"}, ["input[1].arguments (changed)"]),
+        ("[1]", {"INVALID_JSON": "[1]"}, ["input[1].arguments (changed)"]),
+        ("{oops", {"INVALID_JSON": "{oops"}, ["input[1].arguments (changed)"]),
     ],
 )
 def test_arguments_that_are_no_object_are_sent_in_one(arguments: str, args: Any, lost: list[str]) -> None:

@@ -94,7 +94,7 @@ def test_calls_have_their_ids_and_arguments_in_an_object() -> None:
     assert parts(
         call("c1", "f", '{"a":1}'), call("c2", "f", "1"), CustomToolCall(call_id="c3", name="g", input="x")
     ) == (
-        [called("c1", "f", {"a": 1}), called("c2", "f", {"arguments": "1"}), called("c3", "g", {"input": "x"})],
+        [called("c1", "f", {"a": 1}), called("c2", "f", {"INVALID_JSON": "1"}), called("c3", "g", {"input": "x"})],
         ["output[1].arguments (changed)", "output[2] (emulated)"],
     )
 

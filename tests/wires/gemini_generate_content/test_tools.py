@@ -78,12 +78,12 @@ def test_a_name_the_vendor_does_not_take_becomes_one_it_takes() -> None:
     assert names[2] == "a.b:c-d"
     assert len(set(names)) == 3
     assert all(len(name) <= 64 and name.startswith("look_up_look_up_") for name in names[:2])
-    assert lost == ["tools[0].name (changed)", "tools[1].name (changed)"]
+    assert lost == ["tools[0].name (emulated)", "tools[1].name (emulated)"]
 
 
 def test_two_functions_of_one_name_are_refused() -> None:
     """gemini.request.74, BUGS 41"""
-    assert offered(FunctionTool(name="f"), FunctionTool(name="f"))[1] == ["tools (refused)"]
+    assert offered(FunctionTool(name="f"), FunctionTool(name="f"))[1] == ["tools[1].name (refused)"]
 
 
 def test_custom_tools_and_namespaces_are_offered_as_functions() -> None:
@@ -95,7 +95,7 @@ def test_custom_tools_and_namespaces_are_offered_as_functions() -> None:
     assert sh["parametersJsonSchema"]["required"] == sql["parametersJsonSchema"]["required"] == ["input"]
     assert lost == [
         "tools[0] (emulated)",
-        "tools[0].format (dropped)",
+        "tools[0].format (changed)",
         "tools[1] (emulated)",
         "tools[1].tools[1] (emulated)",
     ]

@@ -53,6 +53,7 @@ from llm_rest.responses import (
 from llm_rest.unknown import Unknown, with_extras
 from llm_rest.vendors.dialects import OllamaDialect
 from llm_rest.wires import ollama_chat as wire
+from llm_rest.wires.tools import INPUT
 from tests.support.facts import plain
 from tests.support.ollama import thought
 
@@ -609,18 +610,17 @@ def test_a_function_is_nested_and_always_has_properties() -> None:
 def test_what_else_a_tool_says_is_reported() -> None:
     """ollama.request.34"""
     tool = FunctionTool(name="f", strict=True, defer_loading=True, output_schema={"a": 1}, async_=True)
-    assert offered(with_extras(tool, {"z": 1}))[1] == [
+    assert set(offered(with_extras(tool, {"z": 1}))[1]) == {
         "tools[0].defer_loading (dropped)",
         "tools[0].output_schema (dropped)",
         "tools[0].async (dropped)",
         "tools[0].z (dropped)",
         "tools[0].strict (dropped)",
-    ]
+    }
 
 
 def test_custom_tools_and_namespaces_become_functions() -> None:
     """ollama.request.36"""
-    text = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
     grammar = Grammar(definition="a: /x/", syntax="lark")
     found, lost = offered(
         CustomTool(name="sh", description="d", format=grammar),
@@ -628,7 +628,7 @@ def test_custom_tools_and_namespaces_become_functions() -> None:
         NamespaceTool(name="ns", tools=[FunctionTool(name="f"), Unknown({"type": "acme"})]),
     )
     told = "d\n\nThe input follows this lark grammar:\na: /x/"
-    assert found == [function("sh", text, description=told), function("x", text), function("ns__f")]
+    assert found == [function("sh", INPUT, description=told), function("x", INPUT), function("ns__f")]
     assert lost == [
         "tools[0] (emulated)",
         "tools[0].format (changed)",

@@ -363,11 +363,11 @@ def test_a_function_without_parameters_has_none() -> None:
 
 def test_options_of_a_tool_that_this_wire_lacks_are_told() -> None:
     given = with_extras(FunctionTool(name="now", strict=False, defer_loading=True, async_=True), {"later": 1})
-    assert tools(given)[1] == [
+    assert set(tools(given)[1]) == {
         "tools[0].defer_loading (dropped)",
         "tools[0].async (dropped)",
         "tools[0].later (dropped)",
-    ]
+    }
 
 
 def test_a_custom_tool_and_its_grammar_are_nested() -> None:
@@ -476,7 +476,7 @@ def test_where_a_host_lacks_a_way_of_choosing_only_the_chosen_tools_are_offered(
     llamacpp = CHAT_HOSTS["llamacpp"]
     assert choice(ChooseFunction(name="now"), llamacpp) == ("required", ["now"], ["tool_choice (emulated)"])
     assert choice("none", CHAT_HOSTS["meta"]) == (None, [], ["tool_choice (emulated)"])
-    assert choice("required", CHAT_HOSTS["meta"]) == (None, BOTH, ["tool_choice (dropped)"])
+    assert choice("required", CHAT_HOSTS["meta"]) == (None, BOTH, ["tool_choice (emulated)"])
 
 
 def test_a_choice_of_a_vendors_tool_is_refused() -> None:

@@ -87,7 +87,7 @@ class Size(NamedTuple):
 SIZES = {
     "": Size(2_060, 8),  # the modules at the top alone
     "responses": Size(4_890, 14),
-    "wires": Size(21_020, 58, goal=15_700),
+    "wires": Size(20_790, 58, goal=15_700),
     "wires.openai_responses": Size(1_640, 9),
     "wires.openai_chat": Size(4_420, 9),
     "wires.anthropic_messages": Size(5_390, 10),

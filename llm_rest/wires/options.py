@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from msgspec.structs import replace
+
+from ..errors import DecodeError
 from ..losses import no_such, not_in
 from ..responses.carriers import NAMES
-from ..unknown import or_none
+from ..responses.request import JsonSchemaFormat
+from ..unknown import Model, Unknown, extras, or_none, with_extras
 from .leftovers import says
 
 if TYPE_CHECKING:
@@ -21,12 +25,21 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from ..losses import Losses
-    from ..responses.request import Request
+    from ..responses.request import Request, TextOptions
+
+M = TypeVar("M", bound=Model)
+Json = dict[str, Any]
 
 LOGPROBS = "message.output_text.logprobs"
 """What `include` asks for to get log probabilities."""
 ENCRYPTED = "reasoning.encrypted_content"
 """What `include` asks for to get opaque reasoning, which most wires send anyway."""
+
+INCLUDED = (ENCRYPTED, "web_search_call.action.sources", "code_interpreter_call.outputs")
+"""What can be asked to be included, and always is on wires whose vendors run tools."""
+
+JSON_ONLY = "Answer with one JSON object and nothing else."
+"""What a model is told where a wire cannot ask for JSON."""
 
 STATELESS = "{} keeps nothing between calls; send the conversation itself"
 REASONS = {
@@ -36,8 +49,12 @@ REASONS = {
     "background": "{} has no background mode",
     "context_management": "{} does not compact conversations",
     "moderation": "{} does not moderate",
+    "truncation": "{} does not shorten a conversation to fit",
 }
 """Why a request with an option is refused: without it the answer would be about something else."""
+
+NO_EFFECT = {"truncation": "disabled"}
+"""Values that ask for what every wire does anyway, beside those that are false, zero or empty."""
 
 
 def report_missing(
@@ -54,10 +71,10 @@ def report_missing(
     if read(value) == nothing:  # as in nearly every request
         return
     for name in refused:
-        if says(_at(value, name)):
+        if _asks(value, name):
             lost.refused(_joined(path, name), REASONS.get(name, no_such("option", "{}")).format(NAMES[wire]))
     for name in dropped:
-        if says(_at(value, name)):
+        if _asks(value, name):
             lost.dropped(_joined(path, name), no_such("option", NAMES[wire]))
 
 
@@ -69,10 +86,10 @@ def _reader(kind: type[Struct], paths: tuple[str, ...]) -> tuple[Callable[[Any],
     return attrgetter(*names, "__class__"), (*[None] * len(names), kind)
 
 
-def _at(value: Any, path: str) -> Any:
+def _asks(value: Any, path: str) -> bool:
     for name in path.split("."):
         value = getattr(value, name, None)
-    return value
+    return says(value) and NO_EFFECT.get(path) != value
 
 
 def _joined(path: str, name: str) -> str:
@@ -98,3 +115,44 @@ def decode_same(document: Struct, names: Mapping[str, str], request: Request) ->
     """Set the options of a request that a document of a wire has under these names."""
     for theirs, ours in names.items():
         setattr(request, ours, or_none(getattr(document, theirs)))
+
+
+# --- what several wires decide alike --------------------------------------------------------------------------------
+
+
+def asks_for_logprobs(request: Request, lost: Losses) -> bool:
+    """Whether log probabilities are asked for, which a number of them alone does as well."""
+    included = LOGPROBS in (request.include or ())
+    if request.top_logprobs and not included:
+        lost.emulated("top_logprobs", "log probabilities, which are also asked for")
+    return included or bool(request.top_logprobs)
+
+
+def report_format(text: TextOptions, wire: str, lost: Losses) -> None:
+    """Report a format of the answer that a wire lacks, and a schema that may be left where every schema is enforced."""
+    if isinstance(text.format, JsonSchemaFormat):
+        if text.format.strict is False:
+            lost.changed("text.format.strict", f"{NAMES[wire]} always enforces a schema")
+    elif isinstance(text.format, Unknown):
+        lost.refused("text.format", not_in(f"the format {text.format.kind!r}", NAMES[wire]))
+
+
+def schema_format(schema: Json, *, strict: bool | None = None) -> JsonSchemaFormat:
+    """The format for a schema that came without a name, which Responses requires: its title where that is one."""
+    title = schema.get("title")
+    named = isinstance(title, str) and title.isidentifier() and title.isascii() and len(title) <= 64
+    return JsonSchemaFormat(name=cast("str", title) if named else "answer", schema=schema, strict=strict)
+
+
+def with_extra(body: M, extra: Json | None, wire: str, lost: Losses) -> M:
+    """The body with the caller's own additions for a wire, which win over everything else."""
+    if not extra:
+        return body
+    declared = {name: value for name, value in extra.items() if name in body.__struct_fields__}
+    unknown = {name: value for name, value in extra.items() if name not in declared}
+    body = replace(body, **declared)
+    try:
+        return with_extras(body, {**extras(body), **unknown}) if unknown else body
+    except DecodeError as problem:
+        lost.refused(f"extra.{wire}", problem.message)
+        return body

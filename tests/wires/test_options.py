@@ -43,6 +43,7 @@ DROPPED = ("user", "reasoning.mode", "text.verbosity", "stream_options.include_o
     [
         ({}, set()),
         ({"background": False, "metadata": {}, "user": None, "text": TextOptions(), "temperature": 0}, set()),
+        ({"truncation": "disabled"}, set()),
         ({"previous_response_id": "r"}, {"previous_response_id (refused)"}),
         ({"prompt": Prompt(id="p"), "user": "u"}, {"prompt (refused)", "user (dropped)"}),
         ({"text": TextOptions(verbosity="low")}, {"text.verbosity (dropped)"}),
@@ -61,7 +62,7 @@ def test_a_reason_names_the_format_and_an_option_without_one_says_that_there_is_
     report_missing(request, GEMINI, found, refused=REFUSED, dropped=DROPPED)
     assert [loss.what for loss in found] == [
         "Gemini keeps nothing between calls; send the conversation itself",
-        "Gemini has no such option",
+        "Gemini does not shorten a conversation to fit",
         "Gemini has no such option",
     ]
     assert set(REASONS) <= set(Request.__struct_fields__)

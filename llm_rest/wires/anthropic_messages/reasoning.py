@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from ... import responses as ours
 from ...errors import DecodeError
-from ...losses import no_such
 from ...responses.carriers import digest, seal, sender, unseal
 from ...unknown import Decoder, Model, Open, Opt, Unknown, extras, given, or_none, or_unset
 from ..kept import patch
@@ -60,9 +59,6 @@ ASKED: Decoder[Asked] = Decoder(Asked)
 def encode_effort(options: ours.ReasoningOptions, max_tokens: int, context: Context) -> Asked:
     """What a request asks of reasoning."""
     lost, model = context.lost, context.model
-    for name in ("generate_summary", "context", "mode"):
-        if given(getattr(options, name)):
-            lost.dropped(f"reasoning.{name}", no_such("option", "Anthropic"))
     asked = _encode_effort(or_unset(options.effort), max_tokens, context)
     if not given(options.summary):
         return asked

@@ -22,7 +22,8 @@ from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
 from .. import Route
 from ..call_ids import paired
 from ..kept import Rules, diff, note, own_leftovers, patch, recall, unknown
-from ..leftovers import as_list, as_object, as_plain, says
+from ..leftovers import as_list, as_object, as_plain
+from ..options import INCLUDED, JSON_ONLY, report_format, report_include, report_missing, schema_format
 from . import types
 from .content import (
     ANTHROPIC,
@@ -220,8 +221,6 @@ def _digest_of(request: ours.Request) -> str:
 
 # --- options ---------------------------------------------------------------------------------------------------------
 
-JSON_INSTRUCTION = "Answer with one JSON object and nothing else."
-
 TIERS = {"auto": "auto", "default": "standard_only", "priority": "auto"}
 """Service tiers of requests, ours on the left. The way back prefers the first: `auto` may use the priority tier."""
 TIERS_BACK = {"auto": "auto", "standard_only": "default"}
@@ -231,21 +230,16 @@ SPEEDS = {"fast": "fast", "ultrafast": "fast"}
 COMPACT = "compact_20260112"
 LEAST_COMPACTED = 50_000
 
-STATELESS = "Anthropic keeps nothing between calls; send the conversation itself"
-REFUSED = {
-    "previous_response_id": STATELESS,
-    "conversation": STATELESS,
-    "prompt": "Anthropic has no stored prompts",
-    "background": "Anthropic has no background mode",
-    "moderation": "Anthropic does not moderate",
-}
+REFUSED = ("previous_response_id", "conversation", "prompt", "background", "moderation")
+"""Options without which the answer would be about something else."""
+
 DROPPED = (
-    "presence_penalty frequency_penalty top_logprobs metadata prompt_cache_key prompt_cache_retention store image "
-    "access_programs background_options"
-).split()
-"""Options without a counterpart; one that is false, zero or empty asks for nothing."""
-INCLUDED = frozenset({"reasoning.encrypted_content", "web_search_call.action.sources", "code_interpreter_call.outputs"})
-"""What can be asked to be included and always is."""
+    *("presence_penalty", "frequency_penalty", "top_logprobs", "metadata", "prompt_cache_key", "store"),
+    *("prompt_cache_retention", "image", "access_programs", "background_options", "reasoning.generate_summary"),
+    *("reasoning.context", "reasoning.mode", "text.verbosity", "text.format.description", "truncation"),
+    "stream_options.include_obfuscation",
+)
+"""Options without which the answer is the same in kind."""
 
 
 def _encode_rest(request: ours.Request, body: types.Request, lost: Losses) -> None:
@@ -274,19 +268,8 @@ def _encode_rest(request: ours.Request, body: types.Request, lost: Losses) -> No
             lost.changed("service_tier", f"Anthropic has no tier {tier!r}; the nearest is asked for")
     if given(request.context_management):
         body.context_management = _encode_context(request.context_management, lost)
-    if given(request.truncation) and request.truncation != "disabled":
-        lost.dropped("truncation", "Anthropic cuts nothing off by itself")
-    if request.stream_options and request.stream_options.include_obfuscation:
-        lost.dropped("stream_options.include_obfuscation", no_such("option", "Anthropic"))
-    for i, wanted in enumerate(request.include or ()):
-        if wanted not in INCLUDED:
-            lost.dropped(f"include[{i}]", not_in(repr(wanted), "Anthropic"))
-    for name, why in REFUSED.items():
-        if says(getattr(request, name)):
-            lost.refused(name, why)
-    for name in DROPPED:
-        if says(getattr(request, name)):
-            lost.dropped(name, no_such("option", "Anthropic"))
+    report_include(request, INCLUDED, WIRE, lost)
+    report_missing(request, WIRE, lost, refused=REFUSED, dropped=DROPPED)
     if given(request.seed):
         lost.dropped("seed", no_such("option", "Anthropic"))
 
@@ -314,24 +297,17 @@ def _decode_options(body: types.Request, request: ours.Request) -> None:
 
 def _encode_text(text: ours.TextOptions, lost: Losses) -> types.OutputFormat | None:
     """The format of the answer."""
-    if given(text.verbosity):
-        lost.dropped("text.verbosity", no_such("option", "Anthropic"))
+    report_format(text, WIRE, lost)
     match text.format:
         case ours.JsonSchemaFormat() as asked:
             if not given(asked.schema):
                 lost.refused("text.format", "a format without a schema")
                 return None
-            if given(asked.description):
-                lost.dropped("text.format.description", "Anthropic has no description of a schema")
-            if asked.strict is False:
-                lost.changed("text.format.strict", "Anthropic always enforces a schema")
             return types.OutputFormat(
                 type="json_schema", schema=encode_schema(asked.schema, lost, "text.format.schema")
             )
         case ours.JsonObjectFormat():
             lost.emulated("text.format", "a JSON object is asked for in words")
-        case Unknown() as asked:
-            lost.refused("text.format", not_in(f"the format {asked.kind!r}", "Anthropic"))
         case _:
             pass
     return None
@@ -341,9 +317,7 @@ def _decode_format(format: Opt[types.OutputFormat]) -> ours.JsonSchemaFormat | N
     """The format in Responses, which wants a name; `None` where it has no such format."""
     if not given(format) or format.type != "json_schema" or not given(format.schema):
         return None
-    title = format.schema.get("title")
-    named = isinstance(title, str) and title.isidentifier() and title.isascii() and len(title) <= 64
-    return ours.JsonSchemaFormat(name=title if named else "answer", schema=format.schema)
+    return schema_format(format.schema)
 
 
 def _encode_cache(options: ours.CacheOptions, body: types.Request, lost: Losses) -> None:
@@ -466,7 +440,7 @@ def _encode_input(request: ours.Request, body: types.Request, context: Context, 
     elif instructions:
         system = [types.Text(text=instructions), *system]
     if given(request.text) and isinstance(request.text.format, ours.JsonObjectFormat):
-        system = [*system, types.Text(text=JSON_INSTRUCTION)]
+        system = [*system, types.Text(text=JSON_ONLY)]
     if system:
         body.system = system if writer.system else "\n\n".join(text.text for text in system)
     if writer.compacts:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ...losses import Loss, Losses, no_such, not_in
+from ...losses import Loss, Losses
 from ...responses.carriers import SPELLING, digest
 from ...responses.items import AnyItem, Message
 from ...responses.request import (
@@ -34,7 +34,16 @@ from ...vendors.dialects import GeminiDialect, gemini_model
 from .. import Route
 from ..call_ids import paired
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import as_object, report_unknown, says
+from ..leftovers import as_object, report_unknown
+from ..options import (
+    INCLUDED,
+    LOGPROBS,
+    asks_for_logprobs,
+    report_format,
+    report_include,
+    report_missing,
+    schema_format,
+)
 from ..schema import fitted, from_openapi
 from ..tools import each_tool, offered_tools
 from . import types
@@ -61,26 +70,20 @@ if TYPE_CHECKING:
 DEFAULT = GeminiDialect()
 
 JSON = "application/json"
-LOGPROBS = "message.output_text.logprobs"
-INCLUDED = frozenset({"reasoning.encrypted_content", "web_search_call.action.sources", "code_interpreter_call.outputs"})
-"""What can be asked to be included and always is."""
-
 TIERS = {"default": "standard", "flex": "flex", "priority": "priority"}
 """Service tiers, ours on the left; without a word the vendor decides, which is our `auto`."""
 TIERS_BACK = {theirs: ours for ours, theirs in TIERS.items()}
 
-REFUSED = {
-    "previous_response_id": "Gemini keeps nothing between calls; send the conversation itself",
-    "conversation": "Gemini keeps nothing between calls; send the conversation itself",
-    "prompt": "Gemini has no stored prompts",
-    "background": "Gemini has no background mode",
-    "moderation": "Gemini does not moderate",
-}
+REFUSED = ("previous_response_id", "conversation", "prompt", "background", "moderation", "truncation")
+"""Options without which the answer would be about something else."""
+
 DROPPED = (
-    "max_tool_calls context_management prompt_cache_key prompt_cache_retention prompt_cache_options safety_identifier user "
-    "image access_programs background_options"
-).split()
-"""Options without a counterpart; a false or empty one asks for nothing."""
+    *("max_tool_calls", "context_management", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"),
+    *("safety_identifier", "user", "image", "access_programs", "background_options", "reasoning.generate_summary"),
+    *("reasoning.context", "reasoning.mode", "text.verbosity", "text.format.description"),
+    "stream_options.include_obfuscation",
+)
+"""Options without which the answer is the same in kind."""
 
 RULES = Rules(
     apart=frozenset({"contents", "tools"}),
@@ -323,18 +326,12 @@ def decode_numbers(config: types.GenerationConfig, request: Request) -> None:
 
 def encode_logprobs(request: Request, config: types.GenerationConfig, context: Context) -> None:
     """Ask for probabilities, and report what else should be included."""
-    include, lost = request.include or (), context.lost
-    if LOGPROBS in include or request.top_logprobs:
+    if asks_for_logprobs(request, context.lost):
         config.response_logprobs = True
-        if LOGPROBS not in include:
-            lost.emulated("top_logprobs", "probabilities, which are also asked for")
-        if given(request.top_logprobs):
-            config.logprobs = request.top_logprobs
+        config.logprobs = or_unset(request.top_logprobs)
     elif given(request.top_logprobs):
-        lost.dropped("top_logprobs", "no alternatives of probabilities nobody asked for")
-    for j, name in enumerate(include):
-        if name != LOGPROBS and name not in INCLUDED:
-            lost.dropped(f"include[{j}]", not_in(repr(name), "Gemini"))
+        context.lost.dropped("top_logprobs", "no alternatives of probabilities nobody asked for")
+    report_include(request, (LOGPROBS, *INCLUDED), WIRE, context.lost)
 
 
 def decode_logprobs(config: types.GenerationConfig, request: Request) -> None:
@@ -360,9 +357,6 @@ def encode_effort(wanted: Opt[ReasoningOptions], context: Context) -> types.Mayb
         return UNSET
     lost, model, config = context.lost, context.model, types.ThinkingConfig()
     thinks = bool(model.levels or model.budgets)
-    for name in ("generate_summary", "context", "mode"):
-        if given(getattr(wanted, name)):
-            lost.dropped(f"reasoning.{name}", no_such("option", "Gemini"))
     for name in ("effort", "summary"):
         if given(getattr(wanted, name)) and not thinks:
             lost.dropped(f"reasoning.{name}", "this model does not think")
@@ -426,23 +420,18 @@ def encode_format(text: Opt[TextOptions], config: types.GenerationConfig, contex
     lost = context.lost
     if not given(text):
         return
-    if given(text.verbosity):
-        lost.dropped("text.verbosity", no_such("option", "Gemini"))
+    report_format(text, WIRE, lost)
     match text.format:
-        case JsonSchemaFormat(schema=dict(schema)) as wanted:
+        case JsonSchemaFormat(schema=dict(schema)):
             config.response_mime_type = JSON
             config.response_json_schema = fitted(schema, lost, "text.format.schema")
-            if given(wanted.description):
-                lost.dropped("text.format.description", "Gemini has no description of a schema")
-            if wanted.strict is False:
-                lost.changed("text.format.strict", "Gemini always enforces a schema")
         case JsonSchemaFormat():
             config.response_mime_type = JSON
             lost.changed("text.format", "a schema that is not there; any JSON is asked for")
         case JsonObjectFormat():
             config.response_mime_type = JSON
         case Unknown():
-            lost.refused("text.format", not_in(f"the format {text.format.kind!r}", "Gemini"))
+            pass
         case _:
             return
     if tools and not context.model.mixes_tools:
@@ -455,11 +444,8 @@ def decode_format(config: types.GenerationConfig) -> Opt[TextOptions]:
     if given(config.response_schema):
         schema = from_openapi(config.response_schema)
     if isinstance(schema, dict):
-        named = cast("types.Json", schema).get("title")
-        plainly = isinstance(named, str) and named.isidentifier() and named.isascii() and len(named) <= 64
-        name = cast("str", named) if plainly else "answer"
         schema = cast("types.Json", schema)
-        return TextOptions(format=JsonSchemaFormat(name=name, schema=schema, strict=strict_if_possible(schema)))
+        return TextOptions(format=schema_format(schema, strict=strict_if_possible(schema)))
     if config.response_mime_type == JSON:
         return TextOptions(format=JsonObjectFormat())
     if config.response_mime_type == "text/plain":
@@ -473,16 +459,7 @@ def decode_format(config: types.GenerationConfig) -> Opt[TextOptions]:
 def encode_rest(request: Request, body: types.Request, context: Context) -> None:
     """Set labels, storage and the tier, and report what has no counterpart."""
     lost, lacks, tier = context.lost, context.dialect.lacks, request.service_tier
-    for name, why in REFUSED.items():
-        if says(getattr(request, name)):
-            lost.refused(name, why)
-    for name in DROPPED:
-        if says(getattr(request, name)):
-            lost.dropped(name, no_such("option", "Gemini"))
-    if request.truncation == "auto":
-        lost.refused("truncation", "Gemini does not shorten a conversation to fit")
-    if given(request.stream_options) and request.stream_options.include_obfuscation:
-        lost.dropped("stream_options", "Gemini does not obfuscate")
+    report_missing(request, WIRE, lost, refused=REFUSED, dropped=DROPPED)
     if given(request.metadata) and "labels" not in lacks:
         labels = {name: value for name, value in request.metadata.items() if _is_label(name, value)}
         for name in request.metadata:

@@ -23,7 +23,18 @@ from .. import Route
 from ..call_ids import paired
 from ..kept import Rules, diff, own_leftovers, patch
 from ..leftovers import as_object
-from ..options import ENCRYPTED, LOGPROBS, decode_same, encode_same, report_include, report_missing
+from ..options import (
+    ENCRYPTED,
+    LOGPROBS,
+    asks_for_logprobs,
+    decode_same,
+    encode_same,
+    report_format,
+    report_include,
+    report_missing,
+    schema_format,
+    with_extra,
+)
 from ..tools import choose, offered_tools
 from . import types
 from .messages import decode_messages, encode_messages
@@ -34,8 +45,6 @@ from .types import LOADING, WIRE, Json
 __all__ = ["OLLAMA", "chat_request", "decode_request", "encode_request", "models_route", "route", "show_route"]
 
 OLLAMA = OllamaDialect()
-
-SCHEMA_NAME = "response"
 
 OPTIONS = {
     "num_predict": "max_output_tokens",
@@ -82,7 +91,7 @@ def encode_request(request: Request, *, dialect: OllamaDialect = OLLAMA) -> tupl
         body.truncate = TRUNCATE[request.truncation]
     sent = [id(tool.function.parameters) for tool in body.tools or ()]
     lost += [loss for schema, found in rewritings if id(schema) in sent for loss in found]
-    body = _with_extra(body, request.extra.get(WIRE) if request.extra else None)
+    body = _with_extra(body, request.extra.get(WIRE) if request.extra else None, lost)
     if not dialect.loads_models and given(body.options):
         _drop_loading(body.options, left, lost)
     return body, lost
@@ -178,6 +187,7 @@ def _decode_sampling(options: types.Options, request: Request) -> None:
 
 
 def _encode_text(text: TextOptions, body: types.Request, lost: Losses) -> None:
+    report_format(text, WIRE, lost)
     match text.format:
         case TextFormat():
             body.format = ""
@@ -187,10 +197,8 @@ def _encode_text(text: TextOptions, body: types.Request, lost: Losses) -> None:
             body.format = schema if given(schema) else "json"
             if not given(schema):
                 lost.changed("text.format", "a schema that is missing; any JSON is asked for")
-            if text.format.strict is False:
-                lost.changed("text.format.strict", "a schema that may be left, which the server's grammar enforces")
         case Unknown():
-            lost.refused("text.format", f"the format {text.format.kind!r}")
+            pass
         case nothing:
             body.format = or_unset(nothing)
 
@@ -203,20 +211,15 @@ def _decode_format(asked: Any) -> TextOptions | None:
             return TextOptions(format=JsonObjectFormat())
         case dict():
             schema = as_object(asked)
-            strict = strict_if_possible(schema)
-            return TextOptions(format=JsonSchemaFormat(name=SCHEMA_NAME, schema=schema, strict=strict))
+            return TextOptions(format=schema_format(schema, strict=strict_if_possible(schema)))
         case _:
             return None
 
 
 def _encode_logprobs(request: Request, body: types.Request, lost: Losses) -> None:
-    include = request.include or ()
-    if request.top_logprobs is not None or include:
-        if LOGPROBS in include or request.top_logprobs:
-            body.logprobs = True
-        if request.top_logprobs and LOGPROBS not in include:
-            lost.emulated("top_logprobs", "log probabilities, which are also asked for")
-        body.top_logprobs = or_unset(request.top_logprobs)
+    if asks_for_logprobs(request, lost):
+        body.logprobs = True
+    body.top_logprobs = or_unset(request.top_logprobs)
     report_include(request, (LOGPROBS, ENCRYPTED), WIRE, lost)
 
 
@@ -228,17 +231,12 @@ def _drop_loading(options: types.Options, left: Json, lost: Losses) -> None:
             lost.dropped(path, "an option of loading a model, which this host does not take")
 
 
-def _with_extra(body: Any, extra: Json | None) -> Any:
-    """The body with the caller's own additions, which win; those below `options` stand beside the others there."""
-    unknown: Json = {}
-    for name, value in (extra or {}).items():
-        if name == "options" and isinstance(value, dict):
-            value = _with_extra(body.options if given(body.options) else types.Options(), as_object(value))
-        if name in body.__struct_fields__:
-            setattr(body, name, value)
-        else:
-            unknown[name] = value
-    return with_extras(body, {**extras(body), **unknown}) if unknown else body
+def _with_extra(body: types.Request, extra: Json | None, lost: Losses) -> types.Request:
+    """The body with the caller's own additions; those below `options` stand beside the others there."""
+    if extra and isinstance(extra.get("options"), dict):
+        options = with_extra(or_none(body.options) or types.Options(), extra["options"], WIRE, lost)
+        extra = {**extra, "options": options}
+    return with_extra(body, extra, WIRE, lost)
 
 
 # --- beside answering -----------------------------------------------------------------------------------------------

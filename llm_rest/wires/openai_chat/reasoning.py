@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec import UNSET, Struct
 
-from ...losses import no_such
 from ...responses.carriers import SPELLING, digest, own, seal, unseal
 from ...responses.items import Reasoning
 from ...responses.parts import ReasoningText, SummaryText
@@ -468,9 +467,6 @@ def encode_effort(
         body.reasoning_effort = or_unset(effort)
         if given(options.summary):
             lost.dropped("reasoning.summary", "a summary of the reasoning")
-    for name in ("generate_summary", "context", "mode"):
-        if given(getattr(options, name)):
-            lost.dropped(f"reasoning.{name}", no_such("option", "Chat Completions"))
 
 
 def decode_effort(body: types.Request, dialect: ChatDialect) -> tuple[ReasoningOptions | None, str]:

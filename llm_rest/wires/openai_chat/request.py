@@ -17,17 +17,18 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ...errors import DecodeError
-from ...losses import Loss, Losses, no_such, not_in
+from ...losses import Loss, Losses
 from ...responses import request as rr
 from ...responses.carriers import SPELLING, own
 from ...responses.items import AnyItem, Message
 from ...responses.request import CacheOptions, Request, items_of
-from ...unknown import Open, Opt, Unknown, convert, extras, given, or_none, or_unset, with_extras
+from ...unknown import Open, Opt, Unknown, convert, given, or_none, or_unset, with_extras
 from ...vendors.dialects import CHAT_HOSTS, ChatDialect
 from .. import Route
 from ..call_ids import paired
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import as_list, as_object, is_object, says
+from ..leftovers import as_list, as_object, is_object
+from ..options import ENCRYPTED, JSON_ONLY, LOGPROBS, asks_for_logprobs, report_include, report_missing, with_extra
 from ..tool_names import Naming, qualified, sent_name
 from . import types
 from .content import fit_lifetime, foreign, native, unlimited
@@ -46,9 +47,6 @@ OPENAI = CHAT_HOSTS["openai"]
 ANY_NAME = "answer"
 """The name of a schema without one, which this wire requires."""
 
-LOGPROBS = "message.output_text.logprobs"
-ENCRYPTED = "reasoning.encrypted_content"
-
 OPTIONS = (
     "model temperature top_p frequency_penalty presence_penalty stop stream service_tier prompt_cache_key "
     "prompt_cache_retention safety_identifier user moderation top_k"
@@ -64,22 +62,14 @@ LIMITS = (
 TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
 """The service tiers that Responses knows; hosts have others of their own."""
 
-REFUSED = {
-    "previous_response_id": "Chat Completions keeps nothing between calls; send the conversation itself",
-    "conversation": "a conversation kept by the vendor",
-    "prompt": "a prompt kept by the vendor",
-    "background": "an answer in the background",
-    "context_management": "compaction by the vendor",
-}
+REFUSED = ("previous_response_id", "conversation", "prompt", "background", "context_management", "truncation")
 """Options without which the answer would be about something else."""
 
-DROPPED = {
-    "max_tool_calls": "a limit of the vendor's tool calls",
-    "store": "that the answer is stored, which here means to be kept for training",
-    "image": "options of image generation",
-    "access_programs": "access programs",
-    "background_options": "how soon an answer in the background is needed",
-}
+DROPPED = (
+    *("max_tool_calls", "store", "image", "access_programs", "background_options"),
+    *("reasoning.generate_summary", "reasoning.context", "reasoning.mode"),
+    *("prompt_cache_options.prewarm", "prompt_cache_options.comparison_response_id"),
+)
 """Options without which the answer is the same in kind."""
 
 NAMED = {
@@ -96,8 +86,7 @@ NAMED = {
 
 RULES = Rules(defaults={"tools": [], "strict": False, "n": 1}, words=frozenset({"type"}))
 
-_same, _rare = attrgetter(*OPTIONS), attrgetter(*REFUSED, *DROPPED)
-_NOTHING_RARE = (None,) * (len(REFUSED) + len(DROPPED))
+_same = attrgetter(*OPTIONS)
 
 
 def used_fields(request: Request | None) -> list[str]:
@@ -135,7 +124,7 @@ def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[
             if value is not None:
                 path = name if name in left else NAMED.get(name, name)
                 lost.dropped(path, f"{name}, which this host does not take")
-    return _with_extra(request, body, lost), lost
+    return with_extra(body, request.extra.get(WIRE) if request.extra else None, WIRE, lost), lost
 
 
 def decode_request(
@@ -192,22 +181,6 @@ def _decode_messages(body: types.Request, request: Request, dialect: ChatDialect
     request.input = items
 
 
-def _with_extra(request: Request, body: types.Request, lost: Losses) -> types.Request:
-    """The body with the caller's own additions, which win."""
-    extra = request.extra.get(WIRE) if request.extra else None
-    if not extra:
-        return body
-    unknown = {name: value for name, value in extra.items() if name not in types.Request.__struct_fields__}
-    for name, value in extra.items():
-        if name not in unknown:
-            setattr(body, name, value)
-    try:
-        return with_extras(body, {**extras(body), **unknown})
-    except DecodeError as problem:
-        lost.refused(f"extra.{WIRE}", problem.message)
-        return body
-
-
 # --- options --------------------------------------------------------------------------------------------------------
 
 
@@ -240,18 +213,7 @@ def _encode_options(
     if given(caching := request.prompt_cache_options):
         ttl = fit_lifetime(or_unset(caching.ttl), dialect, "prompt_cache_options.ttl", lost)
         body.prompt_cache_options = types.CacheOptions(mode=or_unset(caching.mode), ttl=ttl)
-        for name in ("prewarm", "comparison_response_id"):
-            if given(getattr(caching, name)):
-                lost.dropped(f"prompt_cache_options.{name}", no_such("option", "Chat Completions"))
-    if _rare(request) != _NOTHING_RARE:
-        for name, what in REFUSED.items():
-            if says(getattr(request, name)):
-                lost.refused(name, what)
-        for name, what in DROPPED.items():
-            if says(getattr(request, name)):
-                lost.dropped(name, what)
-    if request.truncation == "auto":
-        lost.refused("truncation", "Chat Completions does not shorten a conversation to fit")
+    report_missing(request, WIRE, lost, refused=REFUSED, dropped=DROPPED)
     return body, "\n\n".join(filter(None, notes))
 
 
@@ -287,11 +249,11 @@ def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tu
             lost.emulated("text.format", "a schema, which the model is told in words")
             made = types.ResponseFormat(type="json_object") if "json_object" in takes else UNSET
             text = msgspec.json.encode(asked.schema or {}).decode()
-            return made, f"Answer with one JSON object and nothing else. It has to fit this JSON Schema:\n{text}"
+            return made, f"{JSON_ONLY} It has to fit this JSON Schema:\n{text}"
         case rr.JsonObjectFormat():
             lost.emulated("text.format", "any JSON object, asked for in another way")
             if "json_schema" not in takes:
-                return UNSET, "Answer with one JSON object and nothing else."
+                return UNSET, JSON_ONLY
             schema = types.JsonSchema(name=ANY_NAME, schema={"type": "object"})
             return types.ResponseFormat(type="json_schema", json_schema=schema), ""
         case Unknown():
@@ -329,18 +291,13 @@ def _decode_text(body: types.Request) -> rr.TextOptions | None:
 
 
 def _encode_logprobs(request: Request, body: types.Request, dialect: ChatDialect, lost: Losses) -> None:
-    include = request.include or ()
-    asked, count = LOGPROBS in include, request.top_logprobs
-    if count and not asked:
-        lost.emulated("top_logprobs", "log probabilities, which are also asked for")
-    if asked or count:
+    count = request.top_logprobs
+    if asks_for_logprobs(request, lost):
         body.logprobs = (count or 1) if dialect.counts_logprobs else True
     if not dialect.counts_logprobs:
         body.top_logprobs = or_unset(count)
-    for j, name in enumerate(include):
-        # Opaque reasoning comes in envelopes here, asked for or not.
-        if name not in (LOGPROBS, ENCRYPTED):
-            lost.dropped(f"include[{j}]", not_in(repr(name), "Chat Completions"))
+    # Opaque reasoning comes in envelopes here, asked for or not.
+    report_include(request, (LOGPROBS, ENCRYPTED), WIRE, lost)
 
 
 def _decode_logprobs(body: types.Request, request: Request, dialect: ChatDialect) -> None:

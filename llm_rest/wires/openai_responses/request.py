@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from ...errors import ConfigError, DecodeError
+from ...errors import ConfigError
 from ...losses import Loss, Losses
 from ...responses import Request
 from ...responses.carriers import report_foreign
@@ -19,6 +19,7 @@ from ...unknown import extras, given, with_extras
 from ...vendors.dialects import ResponsesDialect
 from .. import Route
 from ..call_ids import paired
+from ..options import ENCRYPTED, with_extra
 from .messages import decode_messages, encode_messages
 from .reasoning import encode_effort
 from .tools import encode_tools, with_wire_names
@@ -50,8 +51,6 @@ STATE = ("previous_response_id", "conversation")
 NO_EFFECT = {"store": False, "background": False, "truncation": "disabled"}
 """Values that ask for what a host without the option does anyway."""
 
-ENCRYPTED = "reasoning.encrypted_content"
-
 
 # --- the request ----------------------------------------------------------------------------------------------------
 
@@ -75,7 +74,7 @@ def encode_request(request: Request, *, dialect: ResponsesDialect = OPENAI) -> t
         changes["leftovers"] = None
     extra = request.extra.get(WIRE) if request.extra is not None else None
     sent = with_wire_names(_changed(request, {**changes, "extra": None}), lost)
-    return _with_extra(sent, extra, lost) if extra else sent, lost
+    return with_extra(sent, extra, WIRE, lost), lost
 
 
 def decode_request(
@@ -143,18 +142,6 @@ def _encode_options(request: Request, dialect: ResponsesDialect, changes: dict[s
         if given(getattr(request, name)):
             changes[name] = None
             lost.refused(name, "the host keeps nothing between calls; send the whole conversation as input")
-
-
-def _with_extra(request: Request, extra: dict[str, Any], lost: Losses) -> Request:
-    """The request with the caller's own additions for this wire, which win over everything else."""
-    declared = {name: value for name, value in extra.items() if name in Request.__struct_fields__}
-    unknown = {name: value for name, value in extra.items() if name not in declared}
-    request = replace(request, **declared)
-    try:
-        return with_extras(request, {**extras(request), **unknown})
-    except DecodeError:
-        lost.refused(f"extra.{WIRE}", "a field name that JSON cannot spell plainly")
-        return request
 
 
 # --- counting and compaction ----------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ ROWS = (
     # typing_extensions is for type checkers alone: it is not imported when the program runs.
     Row(
         TOOLS,
-        (*FOUNDATION, "responses", "vendors.models", "sync", *TOOLS),
+        (*FOUNDATION, "responses", "vendors.models", "wires.schema", "sync", *TOOLS),
         ("msgspec", "anyio", "typing_extensions"),
     ),
     # A chat is driven through a client; the data, its limits and its stores know items alone.
@@ -87,15 +87,15 @@ class Size(NamedTuple):
 SIZES = {
     "": Size(2_060, 8),  # the modules at the top alone
     "responses": Size(4_890, 14),
-    "wires": Size(20_790, 58, goal=15_700),
+    "wires": Size(20_860, 58, goal=15_700),
     "wires.openai_responses": Size(1_640, 9),
-    "wires.openai_chat": Size(4_420, 9),
-    "wires.anthropic_messages": Size(5_390, 10),
-    "wires.ollama_chat": Size(2_290, 9),
+    "wires.openai_chat": Size(4_300, 9),
+    "wires.anthropic_messages": Size(5_140, 10),
+    "wires.ollama_chat": Size(2_170, 9),
     "wires.gemini_generate_content": Size(4_800, 9),
     "vendors": Size(2_860, 6),
     "transport": Size(3_170, 12, goal=2_300),
-    "tools": Size(1_810, 12),
+    "tools": Size(1_680, 11),
     "loop": Size(2_170, 9),
     "client": Size(6_280, 21),
     "conversation": Size(1_625, 6, goal=900),
@@ -153,6 +153,7 @@ LONGER = {
     "wires.openai_chat.messages": 685,
     "wires.openai_chat.response": 610,
     "wires.openai_chat.stream": 625,
+    "wires.schema": 480,
 }
 """Files that are longer still, or tables; these numbers go down as well."""
 

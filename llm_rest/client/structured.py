@@ -35,8 +35,8 @@ from ..responses.request import JsonObjectFormat, JsonSchemaFormat, Request, Tex
 from ..responses.tools import ChooseFunction, FunctionTool
 from ..tools.forms import DoesNotFit, convert, schema_of
 from ..tools.schema import Schema, checked, malformed, unchecked
-from ..tools.strict import Beyond, strict_form
 from ..unknown import given
+from ..wires.schema import Beyond, strict_form
 from .partial import NotJSON, json_in
 
 if TYPE_CHECKING:

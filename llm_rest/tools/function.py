@@ -16,11 +16,11 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, ov
 from ..errors import ConfigError
 from ..losses import Losses
 from ..responses.tools import FunctionTool
+from ..wires.schema import Beyond, strict_form
 from .context import OnResume, Timeout, ToolContext, ToolFacts, may_be_none, valid
 from .forms import DoesNotFit, convert
 from .schema import Schema, checked, walk
 from .signature import name_of, schema_of, signature_of
-from .strict import Beyond, strict_form
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")

@@ -1,129 +1,338 @@
-"""JSON Schemas as hosts of structured output and tools take them.
+"""JSON Schemas as hosts of structured output and tools take them, one row a host.
 
 What a host knows is sent as it is, a few keywords are rewritten, and what it does not know is told to the model in the
 description; every change is a loss at its place. Before changing this file, know that the caller's schema is never touched, and
-that the same schema gives the same bytes, since tools are part of what vendors cache. Follows Google's guide to structured
-output and the references of `Schema` and `responseJsonSchema` (read 2026-11-20).
+that the same schema gives the same bytes, since tools are part of what vendors cache. Follows the guides to structured output
+of OpenAI, Anthropic and Google, Google's references of `Schema` and `responseJsonSchema`, and Ollama's own types (read
+2026-11-20).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
 from ..losses import Losses
 
-if TYPE_CHECKING:
-    from ..responses.tools import Schema
+Schema = dict[str, Any]
+Check = Callable[[Any], bool]
 
-KEPT = frozenset(
-    """
-    $id $ref $anchor type format title description default items minItems maxItems minimum maximum required
-    additionalProperties propertyOrdering pattern minLength maxLength minProperties maxProperties uniqueItems
-    """.split()
-)
-"""Keywords the vendor accepts; the last six it does not enforce."""
-
-SCHEMAS = frozenset({"items", "additionalProperties"})
-SCHEMA_LISTS = frozenset({"anyOf", "oneOf", "prefixItems"})
-SCHEMAS_BY_NAME = {"properties": "properties", "$defs": "$defs", "definitions": "$defs"}
-"""Keywords whose values hold schemas: one, a list, or one for each name (ours on the left)."""
-
-BESIDE = frozenset({"$ref", "$defs", "$id", "$anchor", "title"})
-"""Keywords that may stand in one schema with a reference."""
-
-SILENT = frozenset(
-    {"$schema", "$comment", "examples", "discriminator", "readOnly", "writeOnly", "deprecated", "strict"}
-)
-"""Keywords that nothing has to obey."""
-
-MAX_DEPTH = 200
+DEFINITIONS = ("$defs", "definitions")
+NAMED = ("properties", *DEFINITIONS)
+"""Keywords whose values hold a schema for each name."""
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def fitted(schema: Schema, lost: Losses, path: str) -> Schema:
-    """`schema`, which stands at `path`, as this wire takes it; the same object where nothing has to change."""
-    found = Losses()
-    fit = _Fitting(found).schema(schema, path, 0)
-    lost += found
-    return fit if found else schema
+# --- what hosts take ------------------------------------------------------------------------------------------------
 
 
-def _is_place(reference: Any) -> bool:
-    return reference == "#" or (isinstance(reference, str) and reference.startswith("#/$defs/"))
+class Host(NamedTuple):
+    """What a host takes of JSON Schema. All other keywords are told to the model in the description."""
 
-
-def _is_enum(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_listed, cast("Any", value)))
+    name: str
+    kept: Mapping[str, Check | None] | None
+    """Keywords that are sent as they are, where the check of their value holds. None: all but `told`."""
+    told: frozenset[str] = frozenset()
+    """Keywords that the host forgets, where it takes all others."""
+    dropped: frozenset[str] = frozenset()
+    """Keywords that nothing has to obey, which are left out."""
+    refused: frozenset[str] = frozenset()
+    """Keywords that the host refuses."""
+    schemas: tuple[str, ...] = ("items",)
+    """Keywords that hold one schema."""
+    lists: Mapping[str, str] = {"anyOf": "anyOf", "oneOf": "anyOf"}
+    """Keywords that hold a list of schemas, and the names under which they are sent."""
+    definitions: Mapping[str, str] = dict(zip(DEFINITIONS, DEFINITIONS, strict=True))
+    """What the host calls definitions."""
+    reference: re.Pattern[str] = re.compile(".*")
+    """The references that the host follows."""
+    beside: frozenset[str] = frozenset()
+    """Keywords that may stand in one schema with a reference."""
+    inlined: int = 0
+    """So many references, and `allOf` of one schema, are put in place, since the host follows none."""
+    rewrites: bool = False
+    """`const` is sent as `enum`, `allOf` as one schema and an open bound of whole numbers as the closed one."""
+    closed: bool = False
+    """Every object takes only the properties it lists."""
+    strict: bool = False
+    """Every object requires all its properties, and every schema says what it describes."""
+    recursive: bool = True
+    """A schema may refer to itself."""
+    max_depth: int = 200
 
 
 def _is_listed(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
-class _Fitting:
+def _is_primitive(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float)
+
+
+def _all(check: Check) -> Check:
+    return lambda value: isinstance(value, list) and all(map(check, cast("Any", value)))
+
+
+def _one_of(*values: Any) -> Check:
+    return lambda value: not isinstance(value, dict | list) and value in values
+
+
+_beyond = re.compile(r"\(\?(?:[=!]|<[=!])|\\[1-9bB]").search
+
+
+def _is_plain_pattern(value: Any) -> bool:
+    return isinstance(value, str) and not _beyond(value)
+
+
+GEMINI = Host(
+    "Gemini",
+    {
+        **dict.fromkeys(
+            """
+            $id $anchor type format title description default items minItems maxItems minimum maximum required
+            additionalProperties propertyOrdering pattern minLength maxLength minProperties maxProperties uniqueItems
+            """.split()
+        ),
+        "enum": _all(_is_listed),
+    },
+    dropped=frozenset("$schema $comment examples discriminator readOnly writeOnly deprecated strict".split()),
+    schemas=("items", "additionalProperties"),
+    lists={"anyOf": "anyOf", "oneOf": "oneOf", "prefixItems": "prefixItems", "items": "prefixItems"},
+    definitions=dict.fromkeys(DEFINITIONS, "$defs"),
+    reference=re.compile(r"#(/\$defs/.*)?", re.DOTALL),
+    beside=frozenset({*DEFINITIONS, "$id", "$anchor", "title"}),
+    rewrites=True,
+)
+"""The last six of the keywords it keeps are not enforced."""
+
+ANTHROPIC = Host(
+    "Anthropic",
+    {
+        **dict.fromkeys(("type", "title", "description", "required", "default")),
+        "enum": _all(_is_primitive),
+        "const": _is_primitive,
+        "format": _one_of(*"date-time time date duration email hostname uri ipv4 ipv6 uuid".split()),
+        "pattern": _is_plain_pattern,
+        "minItems": _one_of(0, 1),
+    },
+    lists={"anyOf": "anyOf", "allOf": "allOf", "oneOf": "anyOf"},
+    reference=re.compile("#.*", re.DOTALL),
+    beside=frozenset(DEFINITIONS),
+    closed=True,
+    recursive=False,
+    max_depth=64,
+)
+
+STRICT = Host(
+    "a strict schema",
+    {
+        **dict.fromkeys(
+            """
+            type title description enum const required pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
+            minItems maxItems
+            """.split()
+        ),
+        "format": _one_of(*"date-time time date duration email hostname ipv4 ipv6 uuid".split()),
+    },
+    refused=frozenset(
+        """
+        allOf not if then else dependentRequired dependentSchemas patternProperties prefixItems unevaluatedProperties
+        """.split()
+    ),
+    closed=True,
+    strict=True,
+)
+"""Hosts of OpenAI's formats, where they enforce every word."""
+
+OLLAMA = Host(
+    "Ollama",
+    None,
+    told=frozenset(
+        """
+        minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format contentEncoding
+        contentMediaType minItems maxItems uniqueItems prefixItems contains minProperties maxProperties patternProperties
+        propertyNames dependentRequired dependentSchemas if then else not default allOf oneOf $ref
+        """.split()
+    ),
+    schemas=(),
+    inlined=500,
+    rewrites=True,
+)
+"""The server writes into the prompt, of a tool's property, only `type description enum items anyOf properties required`."""
+
+
+# --- the walk -------------------------------------------------------------------------------------------------------
+
+
+def fitted(schema: Schema, host: Host, lost: Losses, path: str) -> Schema:
+    """`schema`, which stands at `path`, as this host takes it; the same object where nothing has to change."""
+    found = Losses()
+    if not host.recursive and _recursive(schema):
+        found.refused(path, f"a schema that refers to itself, which {host.name} cannot enforce")
+    fit = _Walk(host, schema, found).schema(schema, path)
+    lost += found
+    return fit if found else schema
+
+
+def fitted_parameters(schema: Schema, host: Host, lost: Losses, path: str) -> Schema:
+    """The parameters of a tool, of which the host looks at nothing but the properties."""
+    walk = _Walk(host, schema, lost)
+    top, seen = walk.put_in_place(schema, path, frozenset())
+    properties = top.get("properties")
+    for word in top:
+        if word in _UNREAD:
+            lost.dropped(f"{path}.{word}", f"a keyword that {host.name} forgets")
+    # Some templates fail where there are none.
+    named = (
+        walk.named(cast("Schema", properties), f"{path}.properties", 0, seen) if isinstance(properties, dict) else {}
+    )
+    return {"type": "object", **top, "properties": named}
+
+
+_UNREAD = {"anyOf", "oneOf", "not", "patternProperties", "propertyNames", "minProperties", "maxProperties"}
+"""Keywords that say nothing at the top of a tool's parameters, with no description to tell them in."""
+
+
+class Beyond(Exception):
+    """What a strict schema cannot say."""
+
+
+def strict_form(schema: Schema, lost: Losses, path: str) -> Schema:
+    """`schema`, which stands at `path` and takes an object, as a strict one. Raises `Beyond` where there is none."""
+    found = Losses()
+    if "anyOf" in schema or "oneOf" in schema:
+        found.refused(path, "alternatives at the top")
+    made = fitted(schema, STRICT, found, path)
+    for loss in found:
+        if loss.kind == "refused":
+            raise Beyond(f"{loss.path}: {loss.what}")
+    lost += found
+    return made
+
+
+class _Walk:
     """One pass over a schema."""
 
-    def __init__(self, lost: Losses) -> None:
+    def __init__(self, host: Host, root: Schema, lost: Losses) -> None:
+        self.host = host
         self.lost = lost
+        self._root = root
+        self._left = host.inlined
 
-    def any(self, value: Any, path: str, depth: int) -> Any:
+    def any(self, value: Any, path: str, depth: int, seen: frozenset[str] = frozenset()) -> Any:
         """What stands where a schema may stand: a schema, or true and false."""
-        return self.schema(cast("Schema", value), path, depth + 1) if isinstance(value, dict) else value
+        if isinstance(value, dict):
+            return self.schema(cast("Schema", value), path, depth + 1, seen)
+        if self.host.strict:
+            self.lost.refused(path, f"{value!r} in place of a schema")
+        return value
 
-    def schema(self, schema: Schema, path: str, depth: int) -> Schema:
-        if depth > MAX_DEPTH:
-            self.lost.refused(path, f"a schema nested deeper than {MAX_DEPTH} levels")
+    def schema(self, schema: Schema, path: str, depth: int = 0, seen: frozenset[str] = frozenset()) -> Schema:
+        """The schema at `path`; `seen` are the references that led there."""
+        host, lost = self.host, self.lost
+        if depth > host.max_depth:
+            lost.refused(path, f"a schema nested deeper than {host.max_depth} levels")
             return {}
-        if "$ref" in schema:
-            return self.reference(schema, path, depth)
+        if host.inlined:
+            schema, seen = self.put_in_place(schema, path, seen)
+        refers = "$ref" in schema and not host.inlined
         fit: Schema = {}
         told: list[str] = []
-        for name, value in schema.items():
-            here = f"{path}.{name}"
-            if name in SCHEMAS and isinstance(value, dict):
-                fit[name] = self.any(value, here, depth)
-            elif name in SCHEMAS_BY_NAME and isinstance(value, dict):
-                self.named(name, cast("Schema", value), fit, here, depth)
-            elif (name in SCHEMA_LISTS or name == "items") and isinstance(value, list):
-                theirs = "prefixItems" if name == "items" else name
-                if theirs != name:
-                    self.lost.changed(here, "a schema for each of the first entries is spelled prefixItems")
-                fit[theirs] = [self.any(one, f"{here}[{i}]", depth) for i, one in enumerate(cast("Any", value))]
-            elif name in KEPT or (name == "enum" and _is_enum(value)):
-                fit[name] = value
-            elif name == "const" and _is_listed(value):
-                fit["enum"] = [value]
-                self.lost.changed(here, "a constant is sent as an enum of one")
-            elif name == "allOf" and isinstance(value, list):
-                self.all_of(cast("Any", value), fit, here, depth)
-            elif name in ("exclusiveMinimum", "exclusiveMaximum") and type(value) is int and _counts(schema):
-                step = 1 if name == "exclusiveMinimum" else -1
-                fit["minimum" if step > 0 else "maximum"] = value + step
-                self.lost.changed(here, "an open bound of whole numbers is sent as the closed one beside it")
-            elif name in SILENT:
-                self.lost.dropped(here, "a keyword Gemini does not know and nothing has to obey")
-            else:
-                told.append(f"{name}: {_encode(value).decode()}")
-                self.lost.changed(here, "not enforced at Gemini; told in the description instead")
+        for word, value in schema.items():
+            here = f"{path}.{word}"
+            if refers and word == "$ref":
+                fit = {word: self._reference(value, here), **fit}
+            elif word in NAMED and isinstance(value, dict) and (not refers or word in host.beside):
+                name = host.definitions.get(word, word)
+                if name != word:
+                    lost.changed(here, f"{word} is spelled {name} at {host.name}")
+                fit[name] = {**fit.get(name, {}), **self.named(cast("Schema", value), here, depth, seen)}
+            elif refers and (word in NAMED or word not in host.beside):
+                lost.dropped(here, f"nothing stands beside a reference at {host.name}")
+            elif word in host.schemas and isinstance(value, dict):
+                fit[word] = self.any(value, here, depth, seen)
+            elif (
+                word in host.lists
+                and isinstance(value, list)
+                and (host.lists[word] == word or host.lists[word] not in schema)
+            ):
+                fit |= self._list(word, cast("Any", value), here, depth, seen)
+            elif word in host.refused:
+                lost.refused(here, f"a keyword that {host.name} cannot say")
+            elif self._takes(word, value):
+                fit.setdefault(word, value)
+            elif host.rewrites and (name := self._rewritten(word, value, schema, fit, here, depth)):
+                lost.changed(here, f"sent as {name}")
+            elif word in host.dropped:
+                lost.dropped(here, f"a keyword {host.name} does not know and nothing has to obey")
+            elif not (host.closed and word == "additionalProperties"):
+                told.append(f"{word}: {_encode(value).decode()}")
+                lost.changed(here, f"not enforced at {host.name}; told in the description instead")
+        if host.closed and not refers:
+            self._close(schema, fit, path)
         if told:
             said = fit.get("description") or ""
             before = said if isinstance(said, str) else _encode(said).decode()
             fit["description"] = "\n\n".join(filter(None, (before, f"({', '.join(told)})")))
         return fit
 
-    def named(self, name: str, schemas: Schema, fit: Schema, path: str, depth: int) -> None:
-        theirs = SCHEMAS_BY_NAME[name]
-        if theirs != name:
-            self.lost.changed(path, f"{name} is spelled {theirs} at Gemini")
-        there: Schema = fit.get(theirs, {})
-        fit[theirs] = there | {key: self.any(one, f"{path}.{key}", depth) for key, one in schemas.items()}
+    def named(self, schemas: Schema, path: str, depth: int, seen: frozenset[str]) -> Schema:
+        """The schemas at `path` by their names."""
+        return {key: self.any(one, f"{path}.{key}", depth, seen) for key, one in schemas.items()}
 
-    def all_of(self, schemas: list[Any], fit: Schema, path: str, depth: int) -> None:
+    def _takes(self, word: str, value: Any) -> bool:
+        if self.host.kept is None:
+            return word not in self.host.told and not (
+                word in ("const", "additionalProperties") and (word == "const" or isinstance(value, dict))
+            )
+        check = self.host.kept.get(word)
+        return word in self.host.kept and (check is None or check(value))
+
+    def _list(self, word: str, values: list[Any], path: str, depth: int, seen: frozenset[str]) -> Schema:
+        name = self.host.lists[word]
+        if name != word:
+            self.lost.changed(path, f"{word} is sent as {name}{': more than one may fit' * (word == 'oneOf')}")
+        found = [self.any(one, f"{path}[{i}]", depth, seen) for i, one in enumerate(values)]
+        if word == "allOf" and any("$ref" in one for one in found if isinstance(one, dict)):
+            if len(found) == 1:
+                self.lost.changed(path, "allOf of one reference is sent as the reference")
+                return cast("Schema", found[0])
+            self.lost.refused(path, f"allOf with references, which {self.host.name} cannot enforce")
+        return {name: found}
+
+    def _reference(self, target: Any, path: str) -> Any:
+        if isinstance(target, str) and target.startswith("#/definitions/"):
+            name = self.host.definitions["definitions"]
+            if name != "definitions":
+                target = f"#/{name}/{target[14:]}"
+                self.lost.changed(path, f"definitions is spelled {name} at {self.host.name}")
+        if not isinstance(target, str) or not self.host.reference.fullmatch(target):
+            self.lost.refused(path, "a reference out of the definitions of the schema")
+        return target
+
+    # --- keywords in other words
+
+    def _rewritten(self, word: str, value: Any, schema: Schema, fit: Schema, path: str, depth: int) -> str:
+        """Say a keyword in others, and which; empty where that cannot be."""
+        if word == "const" and "enum" not in schema and self._takes("enum", [value]):
+            fit["enum"] = [value]
+            return "an enum of one"
+        counts = schema.get("type") in ("integer", ["integer", "null"]) and type(value) is int
+        if word in ("exclusiveMinimum", "exclusiveMaximum") and counts and not self.host.inlined:
+            step = 1 if word == "exclusiveMinimum" else -1
+            fit["minimum" if step > 0 else "maximum"] = cast("int", value) + step
+            return "the closed bound beside it"
+        if word == "allOf" and isinstance(value, list) and not self.host.inlined:
+            self._join(cast("Any", value), fit, path, depth)
+            return "one schema with everything in it"
+        return ""
+
+    def _join(self, schemas: list[Any], fit: Schema, path: str, depth: int) -> None:
         """What all of several schemas ask for, in one; where two say different things, the later one counts."""
-        self.lost.changed(path, "allOf is sent as one schema with everything in it")
         for i, one in enumerate(schemas):
             found: Schema = self.any(one, f"{path}[{i}]", depth) if isinstance(one, dict) else {}
             if "$ref" in found and (fit or len(schemas) > 1):
@@ -137,97 +346,135 @@ class _Fitting:
                 else:
                     fit[name] = value
 
-    def reference(self, schema: Schema, path: str, depth: int) -> Schema:
-        target = schema["$ref"]
-        if isinstance(target, str) and target.startswith("#/definitions/"):
-            target = f"#/$defs/{target[14:]}"
-            self.lost.changed(f"{path}.$ref", "definitions is spelled $defs at Gemini")
-        elif not _is_place(target):
-            self.lost.refused(f"{path}.$ref", "a reference out of the definitions of the schema")
-        fit: Schema = {"$ref": target}
-        for name, value in schema.items():
-            if name in ("$defs", "definitions") and isinstance(value, dict):
-                self.named(name, cast("Schema", value), fit, f"{path}.{name}", depth)
-            elif name in BESIDE:
-                fit.setdefault(name, value)
-            else:
-                self.lost.dropped(f"{path}.{name}", "nothing stands beside a reference at Gemini")
-        return fit
+    def put_in_place(self, schema: Schema, path: str, seen: frozenset[str]) -> tuple[Schema, frozenset[str]]:
+        """A schema with what it refers to in its place, and the references that led there."""
+        while True:
+            ref, parts = schema.get("$ref"), schema.get("allOf")
+            word, found = "", None
+            if isinstance(ref, str) and ref not in seen and self._left:
+                word, found, seen = "$ref", self._target(ref), seen | {ref}
+            elif isinstance(parts, list) and len(cast("Any", parts)) == 1:
+                word, found = "allOf", cast("Any", parts)[0]
+            if not isinstance(found, dict):
+                return schema, seen
+            self._left -= 1
+            self.lost.changed(f"{path}.{word}", "put in place of the reference")
+            schema = {**found, **{name: inner for name, inner in schema.items() if name != word}}
+
+    def _target(self, ref: str) -> Any:
+        """What a reference within the schema points to."""
+        found: Any = self._root
+        for step in ref.removeprefix("#/").split("/") if ref.startswith("#/") else ("",):
+            found = cast("Schema", found).get(step) if isinstance(found, dict) else None
+        return found
+
+    # --- objects that take only what they list
+
+    def _close(self, schema: Schema, fit: Schema, path: str) -> None:
+        host, lost, here = self.host, self.lost, f"{path}.additionalProperties"
+        listed, more = isinstance(schema.get("properties"), dict), schema.get("additionalProperties")
+        if host.strict:
+            self._require(schema, fit, path)
+        elif _open_places(schema) > 1:
+            lost.refused(
+                path, f"an object described in several places, each of which {host.name} closes for the others"
+            )
+        if not _is(schema, "object") and not listed:
+            if "additionalProperties" in schema:
+                lost.changed(here, f"not enforced at {host.name}")
+            return
+        fit["additionalProperties"] = False
+        empty = not listed if host.strict else not schema.get("properties")
+        if more is not False and (empty or isinstance(more, dict) or (host.strict and more is not None)):
+            lost.refused(here, f"an object with properties of any name, which {host.name} cannot enforce")
+        elif more is not False:
+            lost.changed(here, f"an object takes only the properties it lists at {host.name}")
+
+    def _require(self, schema: Schema, fit: Schema, path: str) -> None:
+        """Have an object require all its properties: what it did not may be null."""
+        lost, arms = self.lost, [word for word in self.host.lists if word in schema]
+        if len(arms) > 1 or (arms and ("properties" in schema or "items" in schema)):
+            lost.refused(f"{path}.{arms[0]}", "alternatives beside other demands")
+        if not arms and not schema.keys() & {"type", "enum", "const"}:
+            lost.refused(path, "a value of any type")
+        if _is(schema, "array") and "items" not in schema:
+            lost.refused(path, "items of any type")
+        if not _is(schema, "object"):
+            if "properties" in schema:
+                lost.refused(path, "properties of what may be no object")
+            return
+        required: list[str] = schema.get("required", [])
+        properties: Schema = fit.setdefault("properties", {})
+        for name, one in properties.items():
+            if name not in required:
+                here = f"{path}.properties.{name}"
+                lost.changed(here, "not required, which a strict schema says as: required, and may be null")
+                if not _takes_null(schema["properties"][name]):
+                    properties[name] = {"anyOf": [one, {"type": "null"}]}
+        if unknown := [name for name in required if name not in properties]:
+            lost.refused(path, f"{unknown[0]!r} is required and not described")
+        fit["required"] = list(properties)
 
 
-def _counts(schema: Schema) -> bool:
-    return schema.get("type") == "integer" or schema.get("type") == ["integer", "null"]
+def _is(schema: Schema, kind: str) -> bool:
+    """Whether a schema names this type, among others perhaps."""
+    kinds: Any = schema.get("type")
+    return kinds == kind or (isinstance(kinds, list) and kind in kinds)
 
 
-# --- the vendor's older dialect -------------------------------------------------------------------------------------
-
-TYPES = ("TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
-"""Types by their numbers."""
-
-_CAMEL = {
-    "any_of": "anyOf",
-    "property_ordering": "propertyOrdering",
-    "additional_properties": "additionalProperties",
-    **{f"{end}_{what}": f"{end}{what.title()}" for end in ("min", "max") for what in ("items", "length", "properties")},
-}
-_WHOLE = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
-_OURS = {"defs": "$defs", "ref": "$ref", "example": "examples"}
-
-
-def from_openapi(schema: Schema, depth: int = 0) -> Schema:
-    """A schema of `parameters` or `responseSchema` as JSON Schema."""
-    if depth > MAX_DEPTH:
-        return {}
-    found: Schema = {}
-    for spelled, value in schema.items():
-        name = _CAMEL.get(spelled, spelled)
-        if name in SCHEMAS and isinstance(value, dict):
-            value = from_openapi(cast("Schema", value), depth + 1)
-        elif name in ("properties", "defs") and isinstance(value, dict):
-            value = {key: _inner(one, depth) for key, one in cast("Schema", value).items()}
-        elif name == "anyOf" and isinstance(value, list):
-            value = [_inner(one, depth) for one in cast("Any", value)]
-        elif name == "type":
-            value = _type(value)
-        elif name == "ref" and isinstance(value, str):
-            value = value.replace("#/defs/", "#/$defs/", 1)
-        elif name == "example":
-            value = [value]
-        elif name in _WHOLE and isinstance(value, str) and value.isdecimal() and len(value) < 20:
-            value = int(value)
-        if name != "nullable":
-            found[_OURS.get(name, name)] = value
-    if found.get("type") in ("integer", "number") and isinstance(found.get("enum"), list):
-        # The older dialect spells every enum as text.
-        found["enum"] = [_number(one) for one in found["enum"]]
-    if schema.get("nullable") is True:
-        _or_null(found)
-    return found
+def _takes_null(schema: Any) -> bool:
+    """Whether a schema takes null, as far as can be said without its definitions."""
+    if not isinstance(schema, dict) or "$ref" in schema:
+        return False
+    found = cast("Schema", schema)
+    arms: list[Any] = [found[word] for word in ("anyOf", "oneOf") if isinstance(found.get(word), list)]
+    return (
+        (_is(found, "null") or "type" not in found)
+        and None in found.get("enum", (None,))
+        and found.get("const") is None
+        and all(any(map(_takes_null, each)) for each in arms)
+    )
 
 
-def _inner(value: Any, depth: int) -> Any:
-    return from_openapi(cast("Schema", value), depth + 1) if isinstance(value, dict) else value
+def _open_places(schema: Schema) -> int:
+    """In how many places a schema describes the properties of one object, unless all of them close it already."""
+
+    def described(*words: str) -> list[Schema]:
+        lists: list[Any] = [schema[word] for word in words if isinstance(schema.get(word), list)]
+        arms: list[Any] = [one for arms in lists for one in arms if isinstance(one, dict)]
+        return [one for one in arms if "properties" in one or "$ref" in one]
+
+    if schema.keys().isdisjoint(("allOf", "anyOf", "oneOf")):
+        return 1
+    both, either = described("allOf"), described("anyOf", "oneOf")
+    both += [schema] if "properties" in schema else []
+    closed = all(one.get("additionalProperties") is False for one in (*both, *either))
+    return 0 if closed else len(both) + bool(either)
 
 
-def _type(value: Any) -> Any:
-    if type(value) is int and 0 <= value < len(TYPES):
-        value = TYPES[value]
-    return value.lower() if isinstance(value, str) else value
+def _recursive(schema: Schema) -> bool:
+    """Whether following references can lead back to where one started."""
+    definitions = {"#": set(_references({name: one for name, one in schema.items() if name not in DEFINITIONS}))}
+    for group in DEFINITIONS:
+        inner: Any = schema.get(group)
+        for name, one in cast("Schema", inner).items() if isinstance(inner, dict) else ():
+            definitions[f"#/{group}/{name}"] = set(_references(one))
+    settled: set[str] = set()
+    # A definition is settled once all it refers to is; what never settles is part of a circle.
+    while True:
+        now = {n for n, targets in definitions.items() if n not in settled and targets & definitions.keys() <= settled}
+        if not now:
+            return len(settled) < len(definitions)
+        settled |= now
 
 
-def _number(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return int(value) if value.lstrip("-").isdecimal() and len(value) < 20 else float(value)
-    except ValueError:
-        return value
-
-
-def _or_null(schema: Schema) -> None:
-    if isinstance(schema.get("type"), str):
-        schema["type"] = [schema["type"], "null"]
-    elif isinstance(schema.get("anyOf"), list):
-        schema["anyOf"] = [*schema["anyOf"], {"type": "null"}]
-    if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
-        schema["enum"] = [*schema["enum"], None]
+def _references(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if isinstance(target := cast("Schema", value).get("$ref"), str):
+                yield target
+            waiting += cast("Schema", value).values()
+        elif isinstance(value, list):
+            waiting += cast("Any", value)

@@ -10,7 +10,7 @@ import pytest
 from llm_rest.client.structured import Output
 from llm_rest.losses import Losses
 from llm_rest.responses import JsonSchemaFormat, Request
-from llm_rest.tools.strict import Beyond, strict_form
+from llm_rest.wires.schema import Beyond, strict_form
 
 NULL = {"type": "null"}
 

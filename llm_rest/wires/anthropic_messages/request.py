@@ -24,6 +24,8 @@ from ..call_ids import paired
 from ..kept import Rules, diff, note, own_leftovers, patch, recall, unknown
 from ..leftovers import as_list, as_object, as_plain
 from ..options import INCLUDED, JSON_ONLY, report_format, report_include, report_missing, schema_format
+from ..schema import ANTHROPIC as SCHEMA_HOST
+from ..schema import fitted
 from . import types
 from .content import (
     ANTHROPIC,
@@ -43,7 +45,6 @@ from .tools import (
     decode_choice,
     decode_tools,
     encode_choice,
-    encode_schema,
     encode_tools,
     servers_without_toolset,
 )
@@ -304,7 +305,7 @@ def _encode_text(text: ours.TextOptions, lost: Losses) -> types.OutputFormat | N
                 lost.refused("text.format", "a format without a schema")
                 return None
             return types.OutputFormat(
-                type="json_schema", schema=encode_schema(asked.schema, lost, "text.format.schema")
+                type="json_schema", schema=fitted(asked.schema, SCHEMA_HOST, lost, "text.format.schema")
             )
         case ours.JsonObjectFormat():
             lost.emulated("text.format", "a JSON object is asked for in words")

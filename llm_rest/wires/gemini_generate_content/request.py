@@ -44,7 +44,7 @@ from ..options import (
     report_missing,
     schema_format,
 )
-from ..schema import fitted, from_openapi
+from ..schema import GEMINI, fitted
 from ..tools import each_tool, offered_tools
 from . import types
 from .content import Context, decode_content
@@ -60,7 +60,7 @@ from .tools import (
     patch_tools,
     unnamed_tools,
 )
-from .types import WIRE, Json, encode, merged
+from .types import WIRE, Json, encode, from_openapi, merged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -424,7 +424,7 @@ def encode_format(text: Opt[TextOptions], config: types.GenerationConfig, contex
     match text.format:
         case JsonSchemaFormat(schema=dict(schema)):
             config.response_mime_type = JSON
-            config.response_json_schema = fitted(schema, lost, "text.format.schema")
+            config.response_json_schema = fitted(schema, GEMINI, lost, "text.format.schema")
         case JsonSchemaFormat():
             config.response_mime_type = JSON
             lost.changed("text.format", "a schema that is not there; any JSON is asked for")

@@ -46,12 +46,12 @@ from ...unknown import Unknown, given, or_none, or_unset
 from ..kept import Rules, diff, note, own_leftovers, patch
 from ..leftovers import as_list, as_object, report_unknown
 from ..options import report_missing
-from ..schema import fitted, from_openapi
+from ..schema import GEMINI, fitted
 from ..tool_names import Call, fitted_name, qualified, report_unsaid
 from ..tools import allowed_tools, as_function, call_arguments, object_arguments, refuse_tool, report_name, report_names
 from . import types
 from .content import MEDIA, SIGNED
-from .types import WIRE, Json, encode, merge, restored, text_of
+from .types import WIRE, Json, encode, from_openapi, merge, restored, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -152,9 +152,9 @@ class Offer:
         made = types.FunctionDeclaration(name=name, description=or_unset(function.description))
         self.functions[path] = made
         if function.parameters:
-            made.parameters_json_schema = fitted(function.parameters, lost, f"{path}.parameters")
+            made.parameters_json_schema = fitted(function.parameters, GEMINI, lost, f"{path}.parameters")
         if given(function.output_schema):
-            made.response_json_schema = fitted(function.output_schema, lost, f"{path}.output_schema")
+            made.response_json_schema = fitted(function.output_schema, GEMINI, lost, f"{path}.output_schema")
         if isinstance(tool, FunctionTool):
             self.held[path] = or_unset(tool.strict)
 

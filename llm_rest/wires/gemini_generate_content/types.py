@@ -767,3 +767,79 @@ def merge(before: Maybe[S], after: S, join: Join | None = None) -> S:
         if not isinstance(before, UnsetType) and extras(before)
         else whole
     )
+
+
+# --- schemas of the older dialect ------------------------------------------------------------------------------------
+
+TYPES = ("TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
+"""Types by their numbers."""
+
+MAX_DEPTH = 200
+
+_CAMEL = {
+    "any_of": "anyOf",
+    "property_ordering": "propertyOrdering",
+    "additional_properties": "additionalProperties",
+    **{f"{end}_{what}": f"{end}{what.title()}" for end in ("min", "max") for what in ("items", "length", "properties")},
+}
+_WHOLE = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
+_OURS = {"defs": "$defs", "ref": "$ref", "example": "examples"}
+
+
+def from_openapi(schema: Json, depth: int = 0) -> Json:
+    """A schema of `parameters` or `responseSchema` as JSON Schema."""
+    if depth > MAX_DEPTH:
+        return {}
+    found: Json = {}
+    for spelled, value in schema.items():
+        name = _CAMEL.get(spelled, spelled)
+        if name in ("items", "additionalProperties") and isinstance(value, dict):
+            value = from_openapi(cast("Json", value), depth + 1)
+        elif name in ("properties", "defs") and isinstance(value, dict):
+            value = {key: _inner(one, depth) for key, one in cast("Json", value).items()}
+        elif name == "anyOf" and isinstance(value, list):
+            value = [_inner(one, depth) for one in cast("Any", value)]
+        elif name == "type":
+            value = _type(value)
+        elif name == "ref" and isinstance(value, str):
+            value = value.replace("#/defs/", "#/$defs/", 1)
+        elif name == "example":
+            value = [value]
+        elif name in _WHOLE and isinstance(value, str) and value.isdecimal() and len(value) < 20:
+            value = int(value)
+        if name != "nullable":
+            found[_OURS.get(name, name)] = value
+    if found.get("type") in ("integer", "number") and isinstance(found.get("enum"), list):
+        # The older dialect spells every enum as text.
+        found["enum"] = [_number(one) for one in found["enum"]]
+    if schema.get("nullable") is True:
+        _or_null(found)
+    return found
+
+
+def _inner(value: Any, depth: int) -> Any:
+    return from_openapi(cast("Json", value), depth + 1) if isinstance(value, dict) else value
+
+
+def _type(value: Any) -> Any:
+    if type(value) is int and 0 <= value < len(TYPES):
+        value = TYPES[value]
+    return value.lower() if isinstance(value, str) else value
+
+
+def _number(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return int(value) if value.lstrip("-").isdecimal() and len(value) < 20 else float(value)
+    except ValueError:
+        return value
+
+
+def _or_null(schema: Json) -> None:
+    if isinstance(schema.get("type"), str):
+        schema["type"] = [schema["type"], "null"]
+    elif isinstance(schema.get("anyOf"), list):
+        schema["anyOf"] = [*schema["anyOf"], {"type": "null"}]
+    if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
+        schema["enum"] = [*schema["enum"], None]

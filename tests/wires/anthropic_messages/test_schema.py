@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest.losses import Losses
-from llm_rest.wires.anthropic_messages.tools import encode_schema
+from llm_rest.wires.schema import ANTHROPIC, fitted
 from tests.support.documents import NAMES, VALUES
 
 
 def fit(schema: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     lost = Losses()
     before = copy.deepcopy(schema)
-    found = encode_schema(schema, lost, "$")
+    found = fitted(schema, ANTHROPIC, lost, "$")
     assert schema == before
     return found, [(loss.path, loss.kind) for loss in lost]
 

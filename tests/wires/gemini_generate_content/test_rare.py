@@ -26,7 +26,7 @@ from llm_rest.responses import (
 )
 from llm_rest.responses.stream import Assembler
 from llm_rest.wires import gemini_generate_content as wire
-from llm_rest.wires.schema import from_openapi
+from llm_rest.wires.gemini_generate_content.types import from_openapi
 from tests.support.facts import plain
 from tests.support.legal import faults
 from tests.wires.gemini_generate_content import (

@@ -332,9 +332,7 @@ def test_a_schema_is_a_format_that_is_strict_where_openai_takes_it() -> None:
         ({"type": "object", "additionalProperties": False}, {"strict": True}),
     ):
         request, _ = read(HI, format=schema)
-        assert plain(request.text) == {
-            "format": {"type": "json_schema", "name": "answer", "schema": schema, **strict}
-        }
+        assert plain(request.text) == {"format": {"type": "json_schema", "name": "answer", "schema": schema, **strict}}
     assert plain(read(HI, format="json")[0].text) == {"format": {"type": "json_object"}}
 
 

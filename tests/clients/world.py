@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from typing import Any, cast
 
 import msgspec
@@ -80,12 +80,13 @@ class Spy(Peers):
         self._heard(context)
         finished = False
         try:
-            async for told in super().stream(request, context):
-                for event in told if isinstance(told, list) else [told]:
-                    if isinstance(event, ev.TERMINAL):
-                        self._gave(event.response, request, context)
-                        finished = True
-                yield told
+            async with aclosing(super().stream(request, context)) as stream:
+                async for told in stream:
+                    for event in told if isinstance(told, list) else [told]:
+                        if isinstance(event, ev.TERMINAL):
+                            self._gave(event.response, request, context)
+                            finished = True
+                    yield told
         finally:
             if not finished:
                 self.left.set()

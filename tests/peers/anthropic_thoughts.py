@@ -1,6 +1,6 @@
 """How Anthropic's Messages API signs thoughts, and notices what happened to them.
 
-Follows the guide to extended thinking (read 2026-11-20). A thought is signed over its text, over the user turn it answers and
+Follows the guide to extended thinking (read 2026-11-20). A thought is signed over its text, over what the user said last and
 over everything before it. The first two hold on every model, the last on models that bind thoughts to their prefix. The id
 of a call covers the thoughts before it, so that one left out is noticed.
 """
@@ -79,9 +79,9 @@ def _covered(sealed: str, text: str | None, issuer: str) -> tuple[str, str, str]
 
 
 def _turn(groups: list[Group]) -> Any:
-    """The user's turn that a thought answers."""
-    users = [group for group in groups if group.role == "user"]
-    return _plain([block for _, block in users[-1].blocks]) if users else None
+    """What the user said last before a thought, whatever was called since then: before that may stand a summary by now."""
+    users = [block for group in groups if group.role == "user" for _, block in group.blocks]
+    return _plain([block for block in users if block.get("type") != "tool_result"][-1:])
 
 
 def _prefix(document: Plain, groups: list[Group]) -> Any:

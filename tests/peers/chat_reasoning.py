@@ -42,7 +42,6 @@ def altered(document: Plain, dialect: ChatDialect) -> Iterator[str]:
             yield REFUSALS["empty_details"].says.format(path=f"messages.[{i}]")
         if dialect.reasoning_field == "reasoning_details":
             yield from _details(message, calls, said, f"messages.[{i}].reasoning_details", dialect.issuer)
-        said = []
 
 
 def _details(message: Plain, calls: list[Plain], said: list[Plain], path: str, issuer: str) -> Iterator[str]:
@@ -64,10 +63,8 @@ def _details(message: Plain, calls: list[Plain], said: list[Plain], path: str, i
 
 
 def _turn(text: str, said: list[Plain]) -> str:
-    """The mark that ties a thought to what was said before it, however that is spelled."""
-    return mac(
-        "turn", text, [_plain(message) for message in said if message.get("role") not in ("system", "developer")]
-    )
+    """The mark that ties a thought to what the user said last before it, however that is spelled."""
+    return mac("turn", text, [_plain(message) for message in said if message.get("role") == "user"][-1:])
 
 
 def _plain(message: Plain) -> list[object]:
@@ -107,7 +104,7 @@ def _message(thoughts: list[Reasoning], seeds: str, document: Plain, dialect: Ch
     text = "\n".join(filter(None, shown))
     match dialect.reasoning_field:
         case "reasoning_details":
-            said = _since_assistant(rows(document.get("messages")))
+            said = rows(document.get("messages"))
             details = [_detail(text, f"{seeds}{i}", i, said, dialect.issuer) for i, text in enumerate(shown)]
             seals = [str(detail.get("signature", detail.get("data"))) for detail in details]
             return ({"reasoning_details": details, "reasoning": text or None} if details else {}), seals
@@ -117,13 +114,6 @@ def _message(thoughts: list[Reasoning], seeds: str, document: Plain, dialect: Ch
             return {field: text}, []
         case _:
             return {}, []
-
-
-def _since_assistant(messages: list[Plain]) -> list[Plain]:
-    said: list[Plain] = []
-    for message in messages:
-        said = [] if message.get("role") == "assistant" else [*said, message]
-    return said
 
 
 def _detail(text: str, hidden: str, index: int, said: list[Plain], issuer: str) -> Plain:

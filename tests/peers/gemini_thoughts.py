@@ -79,9 +79,9 @@ def _covered(part: Plain, said: str, fields: list[str]) -> tuple[Any, ...]:
 
 
 def _turn(groups: list[Group]) -> str:
-    """The mark of the user's words that are answered."""
-    words = [group.ordinary for group in groups if group.ordinary]
-    return mac("turn", words[-1] if words else [])
+    """The mark of the user's last words that are answered."""
+    words = [part for group in groups for part in group.ordinary]
+    return mac("turn", words[-1:])
 
 
 # --- issuing --------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .conversation.chat import AsyncChat, AsyncChatStream, Chat, ChatStream
     from .conversation.conversation import Conversation, ConversationState, PendingContext
     from .conversation.limits import HistoryLimits
+    from .conversation.prompt_cache import CachePrefix, cache_prefix
     from .conversation.store import (
         ConversationStore,
         MemoryConversationStore,
@@ -130,6 +131,7 @@ _HOME = {
         ".conversation.chat": "AsyncChat AsyncChatStream Chat ChatStream",
         ".conversation.tools": "AgentMessage end_conversation_tool get_conversation_tool send_message_tool",
         ".conversation.limits": "HistoryLimits",
+        ".conversation.prompt_cache": "CachePrefix cache_prefix",
         ".conversation.store": ("ConversationStore MemoryConversationStore SQLiteConversationStore StoredConversation"),
         ".errors": (
             "APIConnectionError APIError APIStatusError APITimeoutError AuthenticationError BadRequestError "
@@ -192,6 +194,7 @@ __all__ = [
     "AuthenticationError",
     "BadRequestError",
     "Bearer",
+    "CachePrefix",
     "CallCancelledError",
     "CallCompleted",
     "CallExecuting",
@@ -297,6 +300,7 @@ __all__ = [
     "Vendor",
     "__version__",
     "afetch_image",
+    "cache_prefix",
     "end_conversation_tool",
     "fetch_image",
     "file",

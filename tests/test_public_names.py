@@ -28,6 +28,7 @@ PROMISED = set(
     StreamInterruptedError TLSError ToolArgumentsError ToolError ToolFailedError ToolNotFoundError ToolTimeoutError
     TruncatedError UnprocessableEntityError
     Tool ToolContext ToolExecutor ToolRegistry tool
+    CachePrefix cache_prefix
     Loss LossWarning
     Access AsyncClient AsyncStream CallInfo Client Failure ModelInfo Reply Stream Timeouts TLS Capabilities
     RequestCancelled RequestEnd RequestRetry RequestStart CallOptions

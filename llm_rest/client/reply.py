@@ -236,7 +236,7 @@ def sum_calls(calls: Sequence[CallInfo]) -> CallInfo:
     last = calls[-1]
     named = dict(last.metadata)
     for key in (*COUNTS, "latency_ms", "api_calls"):
-        named[key] = str(sum(int(call.metadata[key]) for call in calls))
+        named[key] = str(sum(int(call.metadata.get(key, 0)) for call in calls))
     attempts = tuple(one for call in calls for one in call.attempts)
     return replace(last, attempts=attempts, duration=sum(call.duration for call in calls), metadata=named)
 

@@ -319,25 +319,20 @@ class _LimitedStream:
             return stream.__enter__() if isinstance(stream, Stream) else await stream.__aenter__()
 
         self._stream = await self._window.ask(self._request, self._send, send)
-        self._stream.after(self._window.attempts)
-        return self._stream
-
-    def _closed(self) -> Any:
-        if self._stream.ended:
-            self._window.observe(self._stream.response)
+        self._stream.after(self._window.told)
         return self._stream
 
     def __enter__(self) -> Any:
         return drive(self._open())
 
     def __exit__(self, *failure: Any) -> None:
-        self._closed().__exit__(*failure)
+        self._stream.__exit__(*failure)
 
     async def __aenter__(self) -> Any:
         return await self._open()
 
     async def __aexit__(self, *failure: Any) -> None:
-        await self._closed().__aexit__(*failure)
+        await self._stream.__aexit__(*failure)
 
 
 def _shape(target: Target, settings: Settings, request: Request) -> tuple[Request, list[Loss], tuple[str, ...]]:

@@ -116,6 +116,7 @@ class _Streaming:
         self._ended = False  # nothing more is read
         self._over = False  # nothing more is handed out
         self._reply: Reply | None = None
+        self._told: Callable[[Reply], Reply] | None = None
 
     def __repr__(self) -> str:
         """One line: from whom, how far the answer came, and how to read it."""
@@ -133,9 +134,9 @@ class _Streaming:
         shown = f", {printable(text, 60)!r}" if text else ""
         return f"<{type(self).__name__} from {model}: {state}{shown}; {advice}>"
 
-    def after(self, attempts: tuple[Attempt, ...]) -> None:
-        """Count these requests, which were made before it, among those of its reply. For internal use."""
-        self._attempts = (*attempts, *self._attempts)
+    def after(self, told: Callable[[Reply], Reply]) -> None:
+        """Let `told` add to its reply what was requested before it. For internal use."""
+        self._told = told
 
     @property
     def ended(self) -> bool:
@@ -161,7 +162,7 @@ class _Streaming:
         # A copy, because it becomes the reply and an event holds it too.
         made = reply(copy(found), how)
         if self._over:
-            self._reply = made
+            made = self._reply = made if self._told is None else self._told(made)
         return made
 
     def _made(self, came: IncomingEvents) -> tuple[Attempt, ...]:
@@ -379,17 +380,17 @@ class AsyncStream(_Streaming):
     @property
     def text(self) -> AsyncIterator[str]:
         """Iterates over the deltas of the answer's text alone, as `str`. Raises what iterating over the stream raises."""
-        return _Texts(self)
+        return TextDeltas(self)
 
     async def aclose(self) -> None:
         """Close the stream. Its connection is closed too, unless the answer has come to its end."""
         await self._close()
 
 
-class _Texts:
-    """The texts among the events of a stream."""
+class TextDeltas:
+    """The text deltas among the events of a stream."""
 
-    def __init__(self, events: AsyncStream) -> None:
+    def __init__(self, events: AsyncIterator[Any]) -> None:
         self._events = events
 
     def __aiter__(self) -> Self:

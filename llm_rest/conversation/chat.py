@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, cast
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, cast
 
 from msgspec.structs import replace
 
 from ..client.call import CallSite, wrap_secrets
 from ..client.generator import PromptContext
 from ..client.options import SETTINGS, as_list, check_names
+from ..client.reply import reply, sum_calls
 from ..client.run import LoopOptions, async_run_of, run_of
+from ..client.stream import TextDeltas
 from ..errors import ConfigError, LLMError, StoreError, ToolError
 from ..loop.events import LLMResponse
 from ..responses.events import OutputTextDelta
@@ -27,28 +30,24 @@ from ..responses.request import Request
 from ..sync import drive
 from ..tools import Toolbox
 from .conversation import Conversation, PendingContext
-from .limits import SUMMARY, HistoryLimits, Window, summary_of, window_of
+from .limits import HistoryLimits, Window, summary_message, summary_of, window_of
 from .tools import EndConversationTool, SendMessageTool
 
 if TYPE_CHECKING:
     from ..client.call import Caller
     from ..client.options import Input
-    from ..client.reply import Reply
+    from ..client.reply import CallInfo, Reply
     from ..client.run import ChatOptions, Offers
     from ..loop.events import AnyLoopEvent
-    from ..loop.state import RunState
     from ..loop.tasks import AsyncRun
     from ..loop.threads import Run
     from ..responses.events import AnyEvent
     from ..responses.items import AnyItem
-    from ..responses.response import Response
     from .store import ConversationStore
-
-R = TypeVar("R")
 
 
 class _Turn:
-    """A turn under way: its run, and where in the run's items it begins."""
+    """A turn in progress: its run, and where in the run's items it begins."""
 
     def __init__(self, run: Any, talk: Conversation, first: int, window: Window | None, message_id: str | None) -> None:
         self.run, self.talk, self.first, self.window, self.message_id = run, talk, first, window, message_id
@@ -64,8 +63,10 @@ class _Turn:
             self.text.clear()
 
 
-class _Chatting(Generic[R]):
-    """What `Chat` and `AsyncChat` share."""
+class _BaseChat:
+    """What `Chat` and `AsyncChat` share. It is written as coroutines, which suspend in an `AsyncChat` alone."""
+
+    _run_of: ClassVar[Callable[..., Any]]
 
     def __init__(
         self,
@@ -89,14 +90,13 @@ class _Chatting(Generic[R]):
         if self._limits is not None:
             window_of(self._limits)
         self._caller, self._options, self._tools = caller, options, [*as_list(tools)] if tools is not None else None
-        self._position: tuple[str, int] | None = None  # of a conversation, how many items the store has
+        self._stored: tuple[str, list[AnyItem]] | None = None  # a conversation, and its items that the store has
         if isinstance(conversation, str):
             if store is None:
-                raise ConfigError(
-                    "conversation= is an id, and there is no store", hint="give store=, or the Conversation"
-                )
+                what = "conversation= is an id, and there is no store"
+                raise ConfigError(what, hint="give store=, or the Conversation")
             conversation = store.get(conversation)
-            self._position = conversation.id, len(conversation.items)
+            self._stored = conversation.id, [*conversation.items]
         self.conversation = Conversation() if conversation is None else conversation
         """The conversation; a turn becomes part of it when it has completed."""
         if system is not None:
@@ -111,21 +111,16 @@ class _Chatting(Generic[R]):
         """Why the conversation could not be ended when the model wanted that; `None` where nothing failed."""
         self._ending: tuple[str, str | None] | None = None
         self._factor = 1.0
+        self._spent: list[CallInfo] = []  # summaries that no reply has counted yet
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} about {self.conversation!r}; see .ask .stream .run>"
 
     # --- one turn
 
-    def _begin(
-        self,
-        run_of: Callable[..., R],
-        input: Input,
-        provided: list[AnyItem],
-        message_id: str | None,
-        options: Mapping[str, Any],
-        site: CallSite,
-    ) -> _Turn:
+    async def _begin(self, input: Input, message_id: str | None, options: Any, site: CallSite) -> _Turn:
+        await self._settle()
+        provided = await self._provided()
         talk, said = self.conversation, _entries(input)
         if talk.state.completed_at is not None:
             raise ConfigError(f"conversation {talk.id!r} is completed", hint="go on with a fork() of it")
@@ -139,14 +134,23 @@ class _Chatting(Generic[R]):
             limits = HistoryLimits() if limits is None else window_of(limits).limits
             window = Window(limits, fixed=len(fixed), compacted=talk.compacted, factor=self._factor)
             how["limits"] = window
-        run = run_of(self._caller, [*fixed, *talk.items, *provided, *said], self._tools, how, site)
-        return _Turn(run, talk, len(fixed) + len(talk.items), window, message_id)
+        run = self._run_of(self._caller, [*fixed, *talk.items, *provided, *said], self._tools, how, site)
+        turn = _Turn(run, talk, len(fixed) + len(talk.items), window, message_id)
+        self._concluding(run, partial(self._conclude, turn, run._concluded))
+        return turn
+
+    async def _ask(self, *turn: Any) -> Reply:
+        return await self._finish(await self._begin(*turn))
+
+    async def _run(self, *turn: Any) -> Any:
+        return (await self._begin(*turn)).run
 
     async def _finish(self, turn: _Turn) -> Reply:
         """The last reply of a turn, which is part of the conversation then."""
         run = turn.run
         try:
-            found = None if run.state.outcome == "waiting" else await self._result(run)
+            found = None if run.state.outcome == "waiting" else run.result()
+            found = await found if isawaitable(found) else found
             if found is None or run.state.outcome == "waiting":
                 names = ", ".join(call.name for call in run.pending_calls)
                 hint = "give approve=, or use chat.run(...), decide there and call result() again"
@@ -156,15 +160,26 @@ class _Chatting(Generic[R]):
         except BaseException as problem:
             await self._left(turn, getattr(problem, "partial", None))
             raise
-        await self._blocking(self._take, turn)
         await self._settle()
+        spent, self._spent = self._spent, []
+        return reply(found, sum_calls([*spent, found.info])) if spent else found
+
+    async def _conclude(self, turn: _Turn, concluded: Callable[[], Reply]) -> Reply:
+        """The result of a run, which is part of the conversation then."""
+        try:
+            found = concluded()
+        except BaseException as problem:
+            await self._left(turn, getattr(problem, "partial", None))
+            raise
+        if turn.run.state.outcome == "completed":
+            await self._blocking(self._take, turn)
         return found
 
     async def _left(self, turn: _Turn, partial: Reply | None = None) -> None:
         """Keep what a turn gained that did not complete, if that is wanted."""
-        if not self.keep_partial:
+        state = turn.run.state
+        if not self.keep_partial or state.outcome == "completed":  # which was not kept, because it could not be stored
             return
-        state: RunState = turn.run.state
         text = "".join(turn.text)
         if not text and partial is not None and (state.response is None or partial.id != state.response.id):
             text = partial.output_text
@@ -181,25 +196,19 @@ class _Chatting(Generic[R]):
         if talk is not self.conversation or len(talk.items) != turn.length:
             raise ConfigError("the conversation has changed during the turn", hint="one turn of a chat at a time")
         new_items: list[AnyItem] = state.items[turn.first :] if gained is None else gained
-        pending = None
-        done: list[str] = []
-        tools = {
-            one.name: one for one in as_list(self._tools) if isinstance(one, SendMessageTool | EndConversationTool)
-        }
-        ending = None
-        for call in state.calls:
-            if call.state != "completed":
-                continue
-            tool = tools.get(call.name)
-            if tool is not None:
-                said = tool.typed(call.parsed_arguments)
-                if isinstance(tool, EndConversationTool):
-                    ending = said["reason"], tool.model
-                elif said.get("is_question"):
-                    pending = PendingContext(original_message_id=turn.message_id, last_agent_message=said["message"])
-            done.append(call.name)
-        if pending is not None:
-            pending.tool_calls_completed = done
+        pending, ending = None, None
+        done = [call for call in state.calls if call.state == "completed"]
+        tools = {one.name: one for one in as_list(self._tools) if isinstance(one, _READ)}
+        for call, tool in [(call, tools[call.name]) for call in done if call.name in tools]:
+            said = tool.typed(call.parsed_arguments)
+            if isinstance(tool, EndConversationTool):
+                ending = said["reason"], tool.model
+            elif said.get("is_question"):
+                pending = PendingContext(
+                    original_message_id=turn.message_id,
+                    last_agent_message=said["message"],
+                    tool_calls_completed=[one.name for one in done],
+                )
         new = replace(talk, items=[*talk.items, *new_items], state=replace(talk.state, pending_context=pending))
         if window is not None:
             new.compacted, self._factor = window.compacted, window.factor
@@ -210,34 +219,21 @@ class _Chatting(Generic[R]):
     def _store(self, talk: Conversation, new: Conversation) -> None:
         if self.store is None:
             return
-        if self._position is None or self._position[0] != talk.id:
+        if self._stored is None or self._stored[0] != talk.id:
             try:
-                stored = self.store.get(talk.id).items
+                self._stored = talk.id, self.store.get(talk.id).items
             except StoreError as problem:
                 if problem.reason != "not_found":
                     raise
                 self.store.create(new)
-                self._position = talk.id, len(new.items)
+                self._stored = talk.id, [*new.items]
                 return
-            if stored != talk.items[: len(stored)]:
-                what = f"the store has other items of conversation {talk.id!r}"
-                raise StoreError(what, reason="conflict")
-            self._position = talk.id, len(stored)
-        self.store.append(new, self._position[1])
-        self._position = talk.id, len(new.items)
-
-    def _taking(self, turn: _Turn) -> R:
-        """The run of a turn, whose result makes it part of the conversation."""
-        run, concluded = turn.run, turn.run._conclude
-
-        def conclude(state: RunState, answers: list[Response]) -> Reply:
-            found: Reply = concluded(state, answers)
-            if state.outcome == "completed":
-                self._take(turn)
-            return found
-
-        run._conclude = conclude
-        return cast("R", run)
+        stored = self._stored[1]
+        if stored != talk.items[: len(stored)]:
+            what = f"the store has other items of conversation {talk.id!r}, and nothing that it has is changed"
+            raise StoreError(what, reason="conflict")
+        self.store.append(new, len(stored))
+        self._stored = talk.id, [*new.items]
 
     # --- the end of a conversation
 
@@ -247,33 +243,23 @@ class _Chatting(Generic[R]):
             return
         (reason, model), self._ending, self.end_error = self._ending, None, None
         talk = self.conversation
-        first = [] if talk.compacted is None else talk.compacted.items
-        items = [
-            *talk.context,
-            *self.context.items,
-            *first,
-            *talk.items[talk.compacted.count if talk.compacted else 0 :],
-        ]
+        said = talk.items if talk.compacted is None else [*talk.compacted.items, *talk.items[talk.compacted.count :]]
+        items = [*talk.context, *self.context.items, *said]
         tools = Toolbox(as_list(self._tools)).definitions
+        request = Request(input=items, instructions=talk.instructions, tools=tools or None)
         try:
-            found = await summary_of(
-                Request(input=items, instructions=talk.instructions, tools=tools or None), self._send, model
-            )
+            found = await summary_of(request, self._send, model)
             if self.store is not None:
-                await self._blocking(self._complete, talk.id, found.output_text, reason)
+                await self._blocking(self.store.complete, talk.id, summary=found.output_text, reason=reason)
         except LLMError as problem:
             self.end_error = problem
             logging.getLogger("llm_rest").warning("conversation %s stays open: %s", talk.id, problem)
             return
-        talk.state = replace(
-            talk.state, completed_at=time.time(), summary=found.output_text, reason=reason, pending_context=None
-        )
-        begin: list[AnyItem] = [Message(role="user", content=SUMMARY + found.output_text)]
+        self._spent.append(found.info)
+        ended = {"completed_at": time.time(), "summary": found.output_text, "reason": reason, "pending_context": None}
+        talk.state = replace(talk.state, **ended)
+        begin: list[AnyItem] = [summary_message(found)]
         self.conversation = Conversation(instructions=talk.instructions, context=[*talk.context], items=begin)
-
-    def _complete(self, name: str, summary: str, reason: str) -> None:
-        if self.store is not None:
-            self.store.complete(name, summary=summary, reason=reason)
 
     async def _send(self, request: Request) -> Reply:
         """The reply to a request outside of the conversation, with the settings of the chat."""
@@ -284,11 +270,19 @@ class _Chatting(Generic[R]):
 
     # --- how it is done
 
-    async def _result(self, run: Any) -> Reply:
+    async def _provided(self) -> list[AnyItem]:
         raise NotImplementedError
 
-    async def _blocking(self, function: Callable[..., None], *arguments: Any) -> None:
+    async def _blocking(self, function: Callable[..., None], *arguments: Any, **named: Any) -> None:
         raise NotImplementedError
+
+    def _concluding(self, run: Any, conclude: Callable[[], Coroutine[Any, Any, Reply]]) -> None:
+        """Let the run get its result from `conclude`."""
+        raise NotImplementedError
+
+
+_READ = (SendMessageTool, EndConversationTool)
+"""The tools whose calls say something about the conversation."""
 
 
 def _entries(input: Any) -> list[Any]:
@@ -302,8 +296,10 @@ def _entries(input: Any) -> list[Any]:
     return [Message(role="user", content=input)] if isinstance(input, str) else found
 
 
-class Chat(_Chatting["Run[Reply]"]):
+class Chat(_BaseChat):
     """A conversation with a model, turn by turn; `llm.chat(...)` makes one. One turn at a time."""
+
+    _run_of = staticmethod(run_of)
 
     def ask(self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]) -> Reply:
         """One turn: the model's reply, after all calls of the chat's tools. `options` are those of `run`, such as `model=`.
@@ -311,69 +307,60 @@ class Chat(_Chatting["Run[Reply]"]):
         `message_id` is the program's id of the user's message. Raises the errors of `run`, and `StoreError`; the conversation
         is as it was then, or holds the partial answer with `keep_partial`.
         """
-        return drive(self._finish(self._started(input, message_id, options, CallSite())))
+        return drive(self._ask(input, message_id, options, CallSite()))
 
     def stream(self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]) -> ChatStream:
         """Streaming of one turn, in a `with`: iterate over its events, or over `.text`; `.reply` is there at the end."""
-        return ChatStream(self, partial(self._started, input, message_id, options, CallSite()))
+        return ChatStream(self, partial(self._begin, input, message_id, options, CallSite()))
 
     def run(self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]) -> Run[Reply]:
         """One turn as a `Run`, to watch it or to decide about its calls. It is part of the conversation once its `result()`
         is there.
         """
-        return self._taking(self._started(input, message_id, options, CallSite()))
+        return drive(self._run(input, message_id, options, CallSite()))
 
-    def _started(self, input: Input, message_id: str | None, options: ChatOptions, site: CallSite) -> _Turn:
-        drive(self._settle())
-        return self._begin(run_of, input, self.context.provided(), message_id, cast("Any", options), site)
+    async def _provided(self) -> list[AnyItem]:
+        return self.context.provided()
 
-    async def _result(self, run: Any) -> Reply:
-        found: Reply = run.result()
-        return found
+    async def _blocking(self, function: Callable[..., None], *arguments: Any, **named: Any) -> None:
+        function(*arguments, **named)
 
-    async def _blocking(self, function: Callable[..., None], *arguments: Any) -> None:
-        function(*arguments)
+    def _concluding(self, run: Any, conclude: Callable[[], Coroutine[Any, Any, Reply]]) -> None:
+        run._concluded = lambda: drive(conclude())
 
 
-class AsyncChat(_Chatting["AsyncRun[Reply]"]):
+class AsyncChat(_BaseChat):
     """`Chat` for async callers; providers of its context may be async, and the store works in a thread."""
+
+    _run_of = staticmethod(async_run_of)
 
     def ask(
         self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]
     ) -> Coroutine[Any, Any, Reply]:
         """One turn: the model's reply, after all calls of the chat's tools. Takes and raises what `Chat.ask` does."""
-        return self._ask(partial(self._started, input, message_id, options, CallSite()))
+        return self._ask(input, message_id, options, CallSite())
 
     def stream(self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]) -> AsyncChatStream:
         """Streaming of one turn, in an `async with`: iterate over its events, or over `.text`; `.reply` is there at the end."""
-        return AsyncChatStream(self, partial(self._started, input, message_id, options, CallSite()))
+        return AsyncChatStream(self, partial(self._begin, input, message_id, options, CallSite()))
 
     def run(
         self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]
     ) -> Coroutine[Any, Any, AsyncRun[Reply]]:
-        """One turn as an `AsyncRun`: `run = await chat.run(...)`. See `Chat.run`; its store is written in the event loop."""
-        return self._run(partial(self._started, input, message_id, options, CallSite()))
+        """One turn as an `AsyncRun`: `run = await chat.run(...)`. See `Chat.run`."""
+        return self._run(input, message_id, options, CallSite())
 
-    async def _ask(self, begin: Callable[[], Awaitable[_Turn]]) -> Reply:
-        return await self._finish(await begin())
+    async def _provided(self) -> list[AnyItem]:
+        return await self.context.aprovided()
 
-    async def _run(self, begin: Callable[[], Awaitable[_Turn]]) -> AsyncRun[Reply]:
-        return self._taking(await begin())
-
-    async def _started(self, input: Input, message_id: str | None, options: ChatOptions, site: CallSite) -> _Turn:
-        await self._settle()
-        provided = await self.context.aprovided()
-        return self._begin(async_run_of, input, provided, message_id, cast("Any", options), site)
-
-    async def _result(self, run: Any) -> Reply:
-        found: Reply = await run.result()
-        return found
-
-    async def _blocking(self, function: Callable[..., None], *arguments: Any) -> None:
+    async def _blocking(self, function: Callable[..., None], *arguments: Any, **named: Any) -> None:
         import anyio
 
         with anyio.CancelScope(shield=True):  # what has begun to be written is written
-            await anyio.to_thread.run_sync(partial(function, *arguments))
+            await anyio.to_thread.run_sync(partial(function, *arguments, **named))
+
+    def _concluding(self, run: Any, conclude: Callable[[], Coroutine[Any, Any, Reply]]) -> None:
+        run._conclude_later = conclude
 
 
 class _ChatStream:
@@ -405,7 +392,7 @@ class ChatStream(_ChatStream):
     """
 
     def __enter__(self) -> Self:
-        self._turn = self._begin()
+        self._turn = drive(self._begin())
         self._events = self._turn.run.stream().__enter__()
         return self
 
@@ -459,20 +446,4 @@ class AsyncChatStream(_ChatStream):
     @property
     def text(self) -> AsyncIterator[str]:
         """Iterates over the text deltas of all answers of the turn, as `str`."""
-        return _Texts(self)
-
-
-class _Texts:
-    """The texts among the events of a turn."""
-
-    def __init__(self, events: AsyncChatStream) -> None:
-        self._events = events
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> str:
-        while True:
-            event = await self._events.__anext__()
-            if isinstance(event, OutputTextDelta) and event.delta:
-                return event.delta
+        return TextDeltas(self)

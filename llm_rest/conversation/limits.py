@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..client.reply import Reply, reply
+from ..client.reply import CallInfo, Reply, reply, sum_calls
 from ..errors import ConfigError, ContextLengthError
 from ..loop.calls import DELIVERY, answers
 from ..responses.estimate import estimate_tokens, item_tokens
@@ -34,7 +34,6 @@ from ..responses.request import Request, items_of
 from .conversation import Compacted
 
 if TYPE_CHECKING:
-    from ..errors import Attempt
     from ..responses.response import Response
 
 T = TypeVar("T")
@@ -250,8 +249,8 @@ class Window:
         """The limits of every request."""
         self.compacted = compacted
         """What stands for the first items behind the fixed ones."""
-        self.attempts: tuple[Attempt, ...] = ()
-        """Requests that were made for the next reply beside its own: one that was too long, and those of summaries."""
+        self._earlier: list[CallInfo] = []
+        """What was requested for the next reply beside its own answer: one that was too long, and summaries."""
         self.factor = factor
         """How many tokens the vendor reports for one of the estimate."""
         self._fixed = fixed
@@ -259,7 +258,7 @@ class Window:
 
     async def ask(self, request: Request, model: Model, send: Callable[[Request], Awaitable[T]]) -> T:
         """What `send` gives for the request within the limits, compacted once where the vendor finds it too long."""
-        self.attempts = ()
+        self._earlier = []
         if request.previous_response_id is not None:  # the vendor holds the conversation
             return await send(request)
         fitting = await self._fitting(request, model)
@@ -269,21 +268,15 @@ class Window:
             shorter = await self._compacted(request, model) if self.limits.compact else None
             if shorter is None:
                 raise
-            self.attempts = (*problem.attempts, *self.attempts)
+            self._earlier.insert(0, CallInfo(attempts=problem.attempts))
             return await send(self._estimated(shorter))
 
-    def observe(self, response: Response) -> None:
-        """Correct the estimate by what the vendor reported."""
-        reported = 0 if response.usage is None else response.usage.input_tokens
+    def told(self, found: Reply) -> Reply:
+        """The reply, by which the estimate is corrected, with all requests that were made for it."""
+        reported = 0 if found.usage is None else found.usage.input_tokens
         if reported and self._sent:
             self.factor = reported / self._sent
-
-    def told(self, found: Reply) -> Reply:
-        """The reply with all requests that were made for it."""
-        self.observe(found)
-        if not self.attempts:
-            return found
-        return reply(found, replace(found.info, attempts=(*self.attempts, *found.info.attempts)))
+        return reply(found, sum_calls([*self._earlier, found.info])) if self._earlier else found
 
     def _estimated(self, request: Request) -> Request:
         self._sent = estimate_tokens(request)
@@ -347,9 +340,9 @@ class Window:
         if self.limits.compact == "vendor":
             made = await model.compact(gone)
         else:
-            reply = await summary_of(gone, model.send, self.limits.compact_model)
-            self.attempts = (*self.attempts, *reply.info.attempts)
-            made = [Message(role="user", content=SUMMARY + reply.output_text)]
+            found = await summary_of(gone, model.send, self.limits.compact_model)
+            self._earlier.append(found.info)
+            made = [summary_message(found)]
         cut = cut_at(rest, start)
         count = cut.start + (self.compacted.count if self.compacted else 0)
         self.compacted = Compacted(count=count, items=[*made, *cut.front])
@@ -366,15 +359,25 @@ def window_of(limits: Any) -> Window:
     return limits if isinstance(limits, Window) else Window(limits)
 
 
-async def summary_of(request: Request, send: Callable[[Request], Awaitable[Response]], name: str | None = None) -> Any:
-    """The model's reply with a summary of the conversation in `request`. Raises an `LLMError` where there is none."""
-    from ..client.call import complete_text
-
+def summary_request(request: Request, model: str | None = None) -> Request:
+    """The request for a summary of the conversation in `request`, by its model or another one."""
     asked = [*items_of(request), Message(role="user", content=SUMMARY_PROMPT)]
     # Vendors want the tools of earlier calls described, and none called now.
     choice = "none" if request.tools else None
-    found: Any = await send(
-        replace(request, model=name or request.model, input=asked, tool_choice=choice, text=None, stream=None)
+    return replace(
+        request, model=model or request.model, input=asked, tool_choice=choice, text=None, stream=None, store=False
     )
+
+
+def summary_message(found: Response) -> Message:
+    """The message that stands for what this reply summarises."""
+    return Message(role="user", content=SUMMARY + (found.output_text or ""))
+
+
+async def summary_of(request: Request, send: Callable[[Request], Awaitable[Response]], model: str | None = None) -> Any:
+    """The model's reply with a summary of the conversation in `request`. Raises an `LLMError` where there is none."""
+    from ..client.call import complete_text
+
+    found: Any = await send(summary_request(request, model))
     complete_text(found)
     return found

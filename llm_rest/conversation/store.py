@@ -62,24 +62,25 @@ class StoredConversation(Struct, frozen=True, kw_only=True):
 
 
 class ConversationStore(Protocol):
-    """Where conversations are kept. Methods block, may be called from any thread, and raise `StoreError`."""
+    """Where conversations are kept. Methods block, may be called from any thread, and raise `StoreError` with a reason."""
 
     def create(self, conversation: Conversation) -> None:
-        """Write a new conversation with its items."""
+        """Write a new conversation with its items; `exists` where its id is there already."""
         ...
 
     def get(self, conversation_id: str) -> Conversation:
-        """The conversation of this id; `not_found` where there is none."""
+        """The conversation of this id; `not_found` where there is none, `damaged` with the place."""
         ...
 
     def append(self, conversation: Conversation, position: int) -> None:
-        """Write the items from `position` on, and everything beside the items; `conflict` where the store has not exactly
-        `position` items, `completed` where the conversation is.
+        """Write the items from `position` on, and everything beside the items; durable when it returns.
+
+        `conflict` where the store has not exactly `position` items, `completed` where the conversation is, `not_found`.
         """
         ...
 
     def complete(self, conversation_id: str, *, summary: str | None = None, reason: str | None = None) -> None:
-        """Mark a conversation as completed: nothing is appended any more."""
+        """Mark a conversation as completed: nothing is appended any more. `not_found`, or `completed` where it is already."""
         ...
 
     def list(self, *, limit: int = 10, completed: bool | None = None) -> Sequence[StoredConversation]:
@@ -99,7 +100,7 @@ class ConversationStore(Protocol):
         ...
 
 
-class SQLiteConversationStore:
+class SQLiteConversationStore(ConversationStore):
     """A `ConversationStore` in a SQLite file, which is created where it is missing. Works for several processes at once.
 
     It waits `timeout` seconds for another writer. Raises `StoreError` for a file that cannot be used.
@@ -180,7 +181,6 @@ class SQLiteConversationStore:
     # --- the protocol
 
     def create(self, conversation: Conversation) -> None:
-        """Write a new conversation with its items. Raises `StoreError`: `exists` where its id is there already."""
         with self._writing():
             try:
                 self._db.execute(
@@ -192,7 +192,6 @@ class SQLiteConversationStore:
             self._insert(conversation, 0)
 
     def get(self, conversation_id: str) -> Conversation:
-        """The conversation of this id. Raises `StoreError`: `not_found`, or `damaged` with the place."""
         with self._mended():
             found = self._db.execute("SELECT head FROM conversations WHERE id=?", (conversation_id,)).fetchone()
             rows = self._db.execute(
@@ -208,10 +207,6 @@ class SQLiteConversationStore:
             raise self._error(f"holds a damaged conversation {conversation_id!r}: {problem}", "damaged") from None
 
     def append(self, conversation: Conversation, position: int) -> None:
-        """Write the items from `position` on, and everything beside the items; durable when it returns.
-
-        Raises `StoreError`: `conflict` where the store has not exactly `position` items, `completed`, `not_found`.
-        """
         with self._writing():
             self._must_be_open(conversation.id)
             (count,) = self._db.execute(
@@ -227,7 +222,6 @@ class SQLiteConversationStore:
             self._insert(conversation, position)
 
     def complete(self, conversation_id: str, *, summary: str | None = None, reason: str | None = None) -> None:
-        """Mark a conversation as completed. Raises `StoreError`: `not_found`, or `completed` where it is already."""
         with self._writing():
             head = self._must_be_open(conversation_id)
             state = ConversationState(completed_at=time.time(), summary=summary, reason=reason)
@@ -238,7 +232,6 @@ class SQLiteConversationStore:
             )
 
     def list(self, *, limit: int = 10, completed: bool | None = None) -> Sequence[StoredConversation]:
-        """The conversations that were written last, newest first; only completed ones or only open ones where that is given."""
         return self.search(limit=limit, completed=completed)
 
     def search(
@@ -250,7 +243,6 @@ class SQLiteConversationStore:
         limit: int = 10,
         completed: bool | None = None,
     ) -> Sequence[StoredConversation]:
-        """Those with `text` in what was said, in any case, that were written between two times, newest first."""
         wanted = [
             (
                 "EXISTS (SELECT 1 FROM items WHERE conversation=c.id AND instr(folded(said), ?))",

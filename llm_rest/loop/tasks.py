@@ -133,12 +133,14 @@ class AsyncRun(BaseRun[R_co]):
     async def result(self) -> R_co:
         """Drive the run to its end: the model's last reply, or its reply so far where calls wait in `pending_calls`.
 
-        Raises the error of a model call, `MaxIterationsError` or `APITimeoutError` at a limit, `ToolArgumentsError` or
-        `ToolNotFoundError` after too many invalid calls, and `CallCancelledError`; `error.run` is the state to resume.
+        Raises what `Run.result` does; `error.run` is the state to resume.
         """
         async with self.events() as events:
             async for _ in events:
                 pass
+        return await self._conclude_later()
+
+    async def _conclude_later(self) -> R_co:
         return self._concluded()
 
     def events(self) -> AsyncRunEvents[AnyLoopEvent]:
@@ -147,7 +149,7 @@ class AsyncRun(BaseRun[R_co]):
 
     def stream(self) -> AsyncRunStream:
         """The same with the stream events of every answer between them; `.text` has the text deltas alone."""
-        return AsyncRunStream(self._engine, self._concluded)
+        return AsyncRunStream(self._engine, self._conclude_later)
 
 
 class AsyncRunEvents(Generic[E_co]):
@@ -203,7 +205,7 @@ class AsyncRunEvents(Generic[E_co]):
 class AsyncRunStream(AsyncRunEvents["AnyLoopEvent | AnyEvent"]):
     """`RunStream` for async callers."""
 
-    def __init__(self, engine: Engine, conclude: Callable[[], object]) -> None:
+    def __init__(self, engine: Engine, conclude: Callable[[], Awaitable[object]]) -> None:
         super().__init__(engine, streams=True)
         self._conclude = conclude
 
@@ -216,7 +218,7 @@ class AsyncRunStream(AsyncRunEvents["AnyLoopEvent | AnyEvent"]):
 class _Texts:
     """The texts among the events of a run."""
 
-    def __init__(self, events: AsyncRunStream, conclude: Callable[[], object]) -> None:
+    def __init__(self, events: AsyncRunStream, conclude: Callable[[], Awaitable[object]]) -> None:
         self._events, self._conclude = events, conclude
 
     def __aiter__(self) -> Self:
@@ -226,5 +228,5 @@ class _Texts:
         async for event in self._events:
             if isinstance(event, OutputTextDelta) and event.delta:
                 return event.delta
-        self._conclude()
+        await self._conclude()
         raise StopAsyncIteration

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ..conversation.limits import SUMMARY
 from ..responses.carriers import digest, seal, unseal
 from ..responses.items import AnyItem, Compaction, Message
 from ..responses.request import items_of
@@ -23,25 +24,11 @@ if TYPE_CHECKING:
 
 _BY = ("server", "llm_rest")
 
-_ASKED = (
-    "Summarise the conversation above so that it can go on from the summary alone: what is wanted, what was decided, "
-    "names and numbers, what tools gave, what is still open. Answer with the summary and nothing else."
-)
-_TOLD = "The conversation so far, in a summary:\n\n"
-
 
 class Summary(Model, tag="summary"):
     """What a conversation was about."""
 
     text: str
-
-
-def asking(request: Request) -> Request:
-    """The request for a summary of the conversation in `request`."""
-    said = [*items_of(request), Message(role="user", content=_ASKED)]
-    # Vendors want the tools of earlier calls described, and none called now.
-    choice = "none" if request.tools else None
-    return replace(request, input=said, tool_choice=choice, text=None, stream=None, store=False)
 
 
 def compacted(request: Request, reply: Reply) -> CompactedResponse:
@@ -66,4 +53,4 @@ def opened(request: Request) -> Request:
 
 def _opened(item: AnyItem) -> AnyItem:
     found = unseal(item.encrypted_content, *_BY, Summary) if isinstance(item, Compaction) else None
-    return Message(role="user", content=_TOLD + found.text) if found else item
+    return Message(role="user", content=SUMMARY + found.text) if found else item

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from msgspec.structs import replace
 
 from ..client.client import AsyncClient, keeping
+from ..conversation.limits import summary_request
 from ..errors import ConfigError, ErrorFacts, LLMError, NotFoundError, printable
 from ..responses import ItemReference, Response
 from ..responses import events as ev
@@ -226,7 +227,7 @@ class Gateway:
         if compacted is not None:
             return compacted
         with _told(context):
-            reply = await way.client.generate(compaction.asking(asked))
+            reply = await way.client.generate(summary_request(asked))
         _note(context, reply)
         return compaction.compacted(asked, reply)
 

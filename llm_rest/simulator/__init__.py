@@ -8,11 +8,14 @@ reserved, so that errors can be had: the model `missing` does not exist and the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ..conversation.prompt_cache import PromptCache
 from ..errors import ErrorFacts
+from ..responses import InputTokensDetails
 from ..responses.estimate import estimate_tokens
 from ..server.access import key
 from ..server.exchange import Answer, Streamed, exchange
@@ -38,6 +41,8 @@ MODELS = ("simulator",)
 MISSING = "missing"
 INVALID_KEY = "invalid"
 
+CACHE = PromptCache()  # of all simulated vendors
+
 
 class Simulator:
     """The handler that answers with a simulated model, and validates requests as the vendor of their wire does."""
@@ -45,13 +50,13 @@ class Simulator:
     async def answer(self, request: Request, context: Context) -> Response:
         """The model's response, signed as the wire's vendor signs. Raises `Refused` where that vendor answers with an error."""
         document = self._checked(request, context, whole=True)
-        return self.signed(model.answer(request), document, context)
+        return self._cached(self.signed(model.answer(request), document, context), document, context)
 
     async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
         """The same as a stream, with the pauses, errors and cuts that a script in the input asks for."""
         document = self._checked(request, context)
         tale = model.tale(request)
-        response = self.signed(tale.response, document, context)
+        response = self._cached(self.signed(tale.response, document, context), document, context)
         for event in told(response, tale.pace, unfinished=tale.end is not None):
             yield event
         if isinstance(tale.end, Fail):
@@ -78,6 +83,14 @@ class Simulator:
         """`response` with ids and signatures as the vendor makes them."""
         return signatures.signed(response, document, context)
 
+    def _cached(self, response: Response, document: Plain, context: Context) -> Response:
+        """`response` with the tokens that the prompt cache held; Anthropic's holds nothing that has no mark."""
+        usage, marked = response.usage, context.wire != "anthropic_messages" or b'"cache_control"' in context.body
+        if usage and len(context.body) > 4096 and marked:  # shorter ones are not cached
+            found = CACHE.take(document, context.wire, context.vendor, response.model)
+            usage.input_tokens_details = InputTokensDetails(cached_tokens=found)
+        return response
+
     def _checked(self, request: Request, context: Context, *, whole: bool = False) -> Plain:
         """The request's plain JSON, once nothing is wrong with it."""
         wire = context.wire
@@ -92,25 +105,22 @@ class Simulator:
         return document
 
 
+_INVALID = "invalid_request_error"
 MAKERS = {"azure_openai": "openai"}
 """Whose models a vendor serves that has no rows of its own in the model table."""
 
 
 def _unfit(request: Request, document: dict[str, Any], context: Context, *, whole: bool) -> ErrorFacts | None:
     """Why the model, which the model table knows, does not take this request; `whole` where no stream was asked for."""
-    name, vendor = request.model or "", context.dialect.issuer
+    name, vendor, invalid = request.model or "", context.dialect.issuer, partial(ErrorFacts, status=400, type=_INVALID)
     known = models.capabilities(name, MAKERS.get(vendor, vendor))
     limit, asked = known.whole_output, request.max_output_tokens
     if whole and limit and given(asked) and asked > limit and not document.get("continuationToken"):
-        return _invalid(REFUSALS["whole_output"].says.format(limit=limit), "max_output_tokens")
+        return invalid(message=REFUSALS["whole_output"].says.format(limit=limit), param="max_output_tokens")
     for problem in models.check(request, known, context.wire):
         words = REFUSALS.get(problem.fact)
-        return _invalid(words.says.format(model=name) if words else str(problem), problem.path)
+        return invalid(message=words.says.format(model=name) if words else str(problem), param=problem.path)
     return None
-
-
-def _invalid(message: str, path: str) -> ErrorFacts:
-    return ErrorFacts(status=400, message=message, type="invalid_request_error", param=path)
 
 
 Headers = Iterable[tuple[str, str]] | Mapping[str, str]
@@ -118,10 +128,8 @@ Headers = Iterable[tuple[str, str]] | Mapping[str, str]
 
 def handle(method: str, path: str, headers: Headers, body: bytes, simulator: Simulator | None = None) -> Answer:
     """The simulator's answer to an HTTP request: status, headers, body; a stream in one piece, without its pauses."""
-    answer = drive(exchange(method, path, dict(headers), body, simulator or Simulator()))
-    if not isinstance(answer, Streamed):
-        return answer
-    return Answer(*answer[:2], b"".join(piece for piece in _pieces(answer.body) if isinstance(piece, bytes)))
+    status, named, pieces = handle_stream(method, path, headers, body, simulator)
+    return Answer(status, named, b"".join(piece for piece in pieces if isinstance(piece, bytes)))
 
 
 def handle_stream(
@@ -137,13 +145,12 @@ def handle_stream(
 
 
 def _pieces(body: AsyncGenerator[bytes | Pause]) -> Generator[bytes | float]:
+    async def following() -> bytes | Pause | None:
+        return await anext(body, None)
+
     try:
         yield b""
-        while (piece := drive(_next(body))) is not None:
+        while (piece := drive(following())) is not None:
             yield piece.seconds if isinstance(piece, Pause) else piece
     finally:
         drive(body.aclose())
-
-
-async def _next(body: AsyncGenerator[bytes | Pause]) -> bytes | Pause | None:
-    return await anext(body, None)

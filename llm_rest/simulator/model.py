@@ -366,16 +366,11 @@ class AnswerWriter:
         self._output.append(Reasoning(id=self._id("rs"), summary=summary, status="completed"))
 
     def _call(self, name: str, arguments: str, *, custom: bool, broken: bool) -> None:
-        status = "incomplete" if broken else "completed"
-        call_id = self._id("call")
+        about: Any = {"name": name, "call_id": self._id("call"), "status": "incomplete" if broken else "completed"}
         if custom:
-            self._output.append(
-                CustomToolCall(id=self._id("ctc"), call_id=call_id, name=name, input=arguments, status=status)
-            )
+            self._output.append(CustomToolCall(id=self._id("ctc"), input=arguments, **about))
         else:
-            self._output.append(
-                FunctionCall(id=self._id("fc"), call_id=call_id, name=name, arguments=arguments, status=status)
-            )
+            self._output.append(FunctionCall(id=self._id("fc"), arguments=arguments, **about))
 
     def _id(self, kind: str) -> str:
         return f"{kind}_{self._seed}{len(self._output)}"

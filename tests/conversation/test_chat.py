@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -652,3 +653,65 @@ def test_a_chat_loop_is_two_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     while text := input("> "):
         print(chat.ask(text).output_text)
     assert capsys.readouterr().out == "Hello\nBye\n"
+
+
+async def test_tokens_of_summaries_are_counted_in_the_reply(way: str) -> None:
+    for turn in (asked, pieces):
+        host = Host("one", "two", said("the summary", tokens=100), "three")
+        chat = client(way, host).chat(limits=HistoryLimits(max_items=4, compact="summary"))
+        for text in ("first", "second", "third"):
+            found = await turn(chat, text)
+        reply = found[1].reply if isinstance(found, tuple) else found
+        assert (reply.info.metadata["input_tokens"], reply.info.metadata["api_calls"]) == ("107", "2")
+        ended = said("", ("end_conversation", {"reason": "done"}))
+        chat = client(way, Host(ended, "Bye.", said("short", tokens=100))).chat(tools=[end_conversation_tool()])
+        found = await turn(chat, "Hi")
+        reply = found[1].reply if isinstance(found, tuple) else found
+        assert (reply.info.metadata["input_tokens"], reply.info.metadata["api_calls"]) == ("114", "3")
+
+
+async def test_the_store_of_a_run_is_written_outside_the_event_loop(way: str, tmp_path: Path) -> None:
+    threads: list[int] = []
+
+    class Watched(SQLiteConversationStore):
+        def create(self, conversation: Conversation) -> None:
+            threads.append(threading.get_ident())
+            super().create(conversation)
+
+    with Watched(tmp_path / "talks.db") as store:
+        chat = client(way, Host("one", "two")).chat(store=store)
+        run = await done(chat.run("first"))
+        await done(run.result())
+        assert (threads == [threading.get_ident()]) is (way == "sync")
+        run = await done(chat.run("second"))
+        if way == "sync":
+            with run.stream() as stream:
+                assert "".join(stream.text).strip() == "two"
+        else:
+            async with run.stream() as stream:
+                assert "".join([text async for text in stream.text]).strip() == "two"
+        assert len(store.get(chat.conversation.id).items) == 4
+
+
+async def test_the_partial_turn_of_a_run_is_kept_if_that_is_wanted(way: str) -> None:
+    host = Host(*[said("", ("weather", {"city": "Oslo"}))] * 2)
+    chat = client(way, host).chat(tools=[weather], keep_partial=True, max_iterations=1)
+    run = await done(chat.run("Oslo?"))
+    with pytest.raises(MaxIterationsError):
+        await done(run.result())
+    assert len(chat.conversation.items) == 3
+
+
+async def test_what_the_store_has_is_not_changed_behind_its_back(way: str, file: SQLiteConversationStore) -> None:
+    chat = client(way, Host("one", "two", "three", "four")).chat(store=file)
+    await asked(chat, "first")
+    kept = [*chat.conversation.items]
+    del chat.conversation.items[1]
+    with pytest.raises(StoreError) as caught:
+        await asked(chat, "second")
+    assert caught.value.reason == "conflict"
+    assert chat.conversation.items == kept[:1]
+    assert file.get(chat.conversation.id).items == kept
+    chat.conversation = chat.conversation.fork()
+    await asked(chat, "third")
+    assert texts(file.get(chat.conversation.id)) == ["first", "third", "three"]

@@ -229,7 +229,9 @@ class Walk:
                 found = [i for i in found if getattr(items[i], "role", "assistant") == "assistant"]
                 if found:
                     at = found[int(place * len(found))]
-                    items[at : at + 1] = self.changed(items[at])
+                    # Some vendors sign a thought with what follows it: who writes that anew takes the thought out.
+                    first = at - (kind in ("text", "call") and at > 0 and isinstance(items[at - 1], Reasoning))
+                    items[first : at + 1] = self.changed(items[at])
         self.edited = True
 
     def changed(self, item: AnyItem) -> list[AnyItem]:

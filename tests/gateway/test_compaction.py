@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from llm_rest.client.reply import Reply
+from llm_rest.conversation.limits import summary_request
 from llm_rest.responses import Request
 from llm_rest.responses.items import Compaction, Message
 from llm_rest.server import compaction
@@ -27,7 +28,7 @@ def texts(items: Any) -> list[Any]:
 
 
 def test_the_model_is_asked_after_all_that_was_said() -> None:
-    asked = compaction.asking(replace(ASKED, instructions="Be kind."))
+    asked = summary_request(replace(ASKED, instructions="Be kind."))
     assert isinstance(asked.input, list)
     assert asked.input[:3] == ASKED.input
     assert "summary" in texts(asked.input)[3]

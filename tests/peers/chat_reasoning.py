@@ -31,7 +31,9 @@ _OUR_CALL = re.compile(r"call_([0-9a-f]{17,18})x([0-9a-f]{4})([0-9a-f]{12})")
 def altered(document: Plain, dialect: ChatDialect) -> Iterator[str]:
     """What is wrong with the reasoning in the history."""
     said: list[Plain] = []
-    for i, message in enumerate(rows(document.get("messages"))):
+    messages = rows(document.get("messages"))
+    latest = max((i for i, message in enumerate(messages) if message.get("role") == "user"), default=0)
+    for i, message in enumerate(messages):
         if message.get("role") != "assistant":
             said.append(message)
             continue
@@ -41,7 +43,9 @@ def altered(document: Plain, dialect: ChatDialect) -> Iterator[str]:
         if not dialect.empty_details and message.get("reasoning_details") == []:
             yield REFUSALS["empty_details"].says.format(path=f"messages.[{i}]")
         if dialect.reasoning_field == "reasoning_details":
-            yield from _details(message, calls, said, f"messages.[{i}].reasoning_details", dialect.issuer)
+            # In a turn that is over thoughts may be left out.
+            going = calls if i > latest else []
+            yield from _details(message, going, said, f"messages.[{i}].reasoning_details", dialect.issuer)
 
 
 def _details(message: Plain, calls: list[Plain], said: list[Plain], path: str, issuer: str) -> Iterator[str]:

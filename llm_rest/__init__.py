@@ -31,12 +31,7 @@ if TYPE_CHECKING:
         SQLiteConversationStore,
         StoredConversation,
     )
-    from .conversation.tools import (
-        AgentMessage,
-        end_conversation_tool,
-        get_conversation_tool,
-        send_message_tool,
-    )
+    from .conversation.tools import AgentMessage, end_conversation_tool, get_conversation_tool, send_message_tool
     from .errors import (
         APIConnectionError,
         APIError,

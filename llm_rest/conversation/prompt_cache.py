@@ -149,7 +149,7 @@ def _plain(value: Any, name: str, as_parts: tuple[str, ...]) -> Any:
         items = cast("Mapping[str, Any]", value).items()
         return {key: _plain(inner, key, as_parts) for key, inner in items if key not in _MARKS}
     if isinstance(value, list):
-        return [_plain(inner, "", as_parts) for inner in cast("list[Any]", value)]
+        return [_plain(inner, "", as_parts) for inner in cast("Any", value)]
     return [{"type": "text", "text": value}] if isinstance(value, str) and name in as_parts else value
 
 

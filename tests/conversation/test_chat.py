@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,20 +15,16 @@ import pytest
 from llm_rest import (
     AgentMessage,
     APIStatusError,
-    AsyncClient,
     CallCancelledError,
     Client,
     ConfigError,
     ContextLengthError,
     Conversation,
-    FunctionCall,
     HistoryLimits,
-    LossWarning,
     MaxIterationsError,
     MemoryConversationStore,
     Message,
     PromptContext,
-    Reasoning,
     SQLiteConversationStore,
     StoreError,
     StreamInterruptedError,
@@ -616,34 +611,6 @@ async def test_a_long_run_shortens_itself(way: str) -> None:
     for body in host.bodies:
         made = [item["call_id"] for item in body["input"] if item["type"] == "function_call"]
         assert made == [item["call_id"] for item in body["input"] if item["type"] == "function_call_output"]
-
-
-# --- a walk between vendors -----------------------------------------------------------------------------------------
-
-
-@tool
-def lookup(word: str) -> str:
-    """Look a word up."""
-    return f"{word} is a word"
-
-
-WALK = ["openai_responses", "anthropic_messages", "gemini_generate_content", "ollama_chat", "openai_chat"]
-
-
-async def test_a_conversation_walks_from_wire_to_wire_and_back_with_saves_in_between(way: str) -> None:
-    """Over the simulator, which refuses opaque state that it did not issue, or that is not where it belongs."""
-    talk = Conversation(instructions="Be brief.")
-    for number, wire in enumerate([*WALK, *reversed(WALK), *WALK]):
-        kind: Any = Client if way == "sync" else AsyncClient
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LossWarning)
-            chat = kind("simulator/any", wire=wire).chat(tools=[lookup], conversation=talk, reasoning={"effort": "low"})
-            script = f'reason Hm {number}.\ncall lookup {{"word": "w{number}"}}\nsay found {number}'
-            turn = await asked(chat, script) if number % 2 else (await pieces(chat, script))[1].reply
-        assert turn.output_text == f"found {number}"
-        talk = Conversation.load(talk.save())
-    assert [item.name for item in talk.items if isinstance(item, FunctionCall)] == ["lookup"] * 15
-    assert len(texts(Conversation(items=[i for i in talk.items if not isinstance(i, Reasoning)]))) == 60
 
 
 def test_a_chat_loop_is_two_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -116,15 +116,19 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     made.close()
 
 
-def test_it_is_driven_in_a_terminal(terminal: Terminal) -> None:
+def test_it_is_driven_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
     terminal.wait_for("talking to simulator/x")
     terminal.wait_for("> ")
     terminal.type("say Hello there\n")
     terminal.wait_for("\nHello there")
     terminal.wait_for("> ")
-    terminal.type("/tokens\n")
-    terminal.wait_for("total_tokens")
-    terminal.wait_for("> ")
+    saved = tmp_path / "talk.json"
+    commands = {"/tokens": "total_tokens", "/losses": "no losses", "/model simulator/y": "\nsimulator/y"}
+    for command, shown in {**commands, f"/save {saved}": "saved to", "/history": "user: say Hello there"}.items():
+        terminal.type(f"{command}\n")
+        terminal.wait_for(shown)
+        terminal.wait_for("> ")
+    assert len(Conversation.load(saved.read_bytes()).items) == 2
     terminal.type("\x04")
     assert terminal.process.wait(30) == 0
 

@@ -21,6 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest import (
+    Client,
     Conversation,
     FunctionCall,
     FunctionCallOutput,
@@ -212,6 +213,22 @@ def test_a_writer_that_is_killed_loses_nothing_that_was_acknowledged(tmp_path: P
         assert whole >= acknowledged
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_program_that_is_killed_in_the_middle_of_a_turn_goes_on_after_the_last_whole_one(tmp_path: Path) -> None:
+    path = tmp_path / "talks.db"
+    command = [sys.executable, "-m", "tests.conversation.writer", "chat", str(path)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"looking\n"  # a tool of the second turn runs
+    process.kill()
+    process.communicate()
+    with SQLiteConversationStore(path) as store, Client("simulator/any") as llm:
+        (entry,) = store.list()
+        chat = llm.chat(conversation=entry.id, store=store)
+        assert [item.text for item in chat.conversation.items if isinstance(item, Message)] == ["say one", "one"]
+        assert chat.ask("say two").output_text == "two"
+        assert len(store.get(entry.id).items) == 4
 
 
 # --- files that cannot be used --------------------------------------------------------------------------------------

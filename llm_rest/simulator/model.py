@@ -91,13 +91,10 @@ def play(request: Request, steps: list[Step]) -> Tale:
     """The answer to `request` that consists of these steps."""
     pace = Pace()
     for step in steps:
-        match step:
-            case Pieces(size=size):
-                pace = replace(pace, size=size)
-            case Delay(seconds=seconds):
-                pace = replace(pace, delay=seconds)
-            case _:
-                pass
+        if isinstance(step, Pieces):
+            pace = replace(pace, size=step.size)
+        elif isinstance(step, Delay):
+            pace = replace(pace, delay=step.seconds)
     ends = [(i, step) for i, step in enumerate(steps) if isinstance(step, Fail | Break)]
     at, end = ends[0] if ends else (len(steps), None)
     # An answer that breaks off goes as far as one that reaches the token limit.

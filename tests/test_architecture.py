@@ -101,7 +101,7 @@ SIZES = {
     "transport": Size(3_170, 12, goal=2_300),
     "tools": Size(1_680, 11),
     "loop": Size(2_170, 9),
-    "client": Size(6_280, 21),
+    "client": Size(6_330, 21),
     "conversation": Size(1_750, 7, goal=900),
     "server": Size(3_760, 19, goal=2_600),
     "simulator": Size(1_915, 8, goal=1_300),

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from ..transport import Call, HTTPAnswer, HTTPRequest
     from ..transport.exchange import Incoming, Transport
     from ..wires import Route
-    from ..wires.foreign import Origins
     from .hooks import EventHook
     from .options import Input
     from .send import RunningAttempt
@@ -109,12 +108,12 @@ class Settings(NamedTuple):
     user_token: Secret | None
     strategy: Strategy | None
     max_repairs: int
-    origins: Origins | None = None
-    """Which entry of the caller's each item was made of; each one of its own, where there are none."""
+    indexed: Callable[[str], str] = str
+    """Turns a path in the request into one that the caller would write."""
 
     def located(self, losses: list[Loss]) -> list[Loss]:
-        """Losses of the request as the caller would index what he gave."""
-        return losses if self.origins is None else self.origins.losses(losses)
+        """Losses of the request as the caller would index what was given."""
+        return losses and [replace(loss, path=self.indexed(loss.path)) for loss in losses]
 
 
 def timeouts_of(value: object) -> Timeouts:
@@ -204,6 +203,9 @@ class Caller:
         self.event_hooks = event_hooks
         self.budget = Budget()
         self._in_flight: WeakValueDictionary[int, Stoppable] = WeakValueDictionary()
+        self.indexing: Callable[[Request], Callable[[str], str]] | None = (
+            None  # `Settings.indexed` of a request in a run
+        )
         self._above: Caller | None = None
         self._waits = waits
         self.defaults: dict[str, Any] = {}
@@ -256,19 +258,19 @@ class Caller:
         merged = self._merged(options)
         settings = self.settings if SETTINGS.isdisjoint(options) else settings_of(merged)
         request, lost, origins = read_request(input, merged, lambda: self.destination(merged))
-        if origins is not None:
-            settings = settings._replace(origins=origins)
+        if self.indexing is not None and isinstance(input, Request):
+            settings = settings._replace(indexed=self.indexing(input))
+        elif origins is not None:
+            settings = settings._replace(indexed=origins.path)
         target = self.targets.find(request.model or None)
         more = request.stream_options if stream else None
         request = replace(request, model=target.model, stream=stream or None, stream_options=more)
-        if settings.invalid_options == "send":
-            return target, settings, request, lost
-        problems = models.check(request, target.known, target.endpoint.wire)
+        known, wire = target.known, target.endpoint.wire
+        problems = [] if settings.invalid_options == "send" else models.check(request, known, wire)
         if not problems:
             return target, settings, request, lost
         if settings.invalid_options == "raise":
-            if origins is not None:
-                problems = [replace(problem, path=origins.path(problem.path)) for problem in problems]
+            problems = [replace(problem, path=settings.indexed(problem.path)) for problem in problems]
             raise models.capability_error(problems, model=target.model, vendor=target.vendor)
         request, dropped = models.without(request, problems)
         return target, settings, request, lost + settings.located(dropped)

@@ -6,6 +6,7 @@ given anew to every process and stay out of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -35,7 +36,7 @@ from .reply import COUNTS, CallInfo, Reply, metadata, reply, sum_calls
 from .stream import AsyncStream, Stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ..conversation.limits import HistoryLimits, Window
     from ..loop.engine import Approver, EventHook, Shell
@@ -43,12 +44,16 @@ if TYPE_CHECKING:
     from ..responses.items import AnyItem
     from ..responses.response import Response
     from ..tools import ToolExecutor
+    from ..wires.foreign import Origins
     from .call import Caller, CallSite, Settings
     from .options import Input, Receiver
     from .target import Target
 
     Offers = Iterable[Any] | Callable[..., Any] | ToolExecutor | None
     """The tools of a run: functions, `@tool`s, executors and definitions, several or one; `None` for none."""
+    Indexing = Callable[[Engine, Request], Callable[[str], str]]
+    Past = tuple[Sequence[AnyItem], Sequence[AnyItem]]
+    """What stands before the input: the items that a chat sends with every turn, and the conversation so far."""
 
 
 class LoopOptions(TypedDict, total=False):
@@ -95,25 +100,27 @@ _LOOP = frozenset(LoopOptions.__annotations__)
 _LIMITS = frozenset(Limits.__struct_fields__)
 
 
-def run_of(caller: Caller, input: Input | None, tools: Offers, options: dict[str, Any], site: CallSite) -> Run[Reply]:
+def run_of(
+    caller: Caller, input: Input | None, tools: Offers, options: dict[str, Any], site: CallSite, past: Past = ((), ())
+) -> Run[Reply]:
     """A run that has not begun, with the model behind this client. Raises `ConfigError` for what is wrong already."""
-    asked = _ModelCalls(caller, site)
+    asked = _ModelCalls(caller, site, past)
     engine = asked.engine(ThreadShell(), lambda request: drive(asked.answer(request)), Stream, input, tools, options)
     return Run(engine, asked.final_reply)
 
 
 def async_run_of(
-    caller: Caller, input: Input | None, tools: Offers, options: dict[str, Any], site: CallSite
+    caller: Caller, input: Input | None, tools: Offers, options: dict[str, Any], site: CallSite, past: Past = ((), ())
 ) -> AsyncRun[Reply]:
     """The same for async callers."""
-    asked = _ModelCalls(caller, site)
+    asked = _ModelCalls(caller, site, past)
     engine = asked.engine(TaskShell(), asked.answer, AsyncStream, input, tools, options)
     return AsyncRun(engine, asked.final_reply)
 
 
 def _state(
-    input: Input | None, fields: dict[str, Any], how: dict[str, Any], receiver: Receiver
-) -> tuple[RunState, list[Loss]]:
+    input: Input | None, fields: dict[str, Any], how: dict[str, Any], receiver: Receiver, past: Past
+) -> tuple[RunState, list[Loss], Indexing]:
     limits = {name: how[name] for name in _LIMITS & how.keys()}
     saved = how.get("state")
     if saved is not None:
@@ -127,14 +134,46 @@ def _state(
         state = STATE.decode(saved) if isinstance(saved, bytes | str) else saved
         if not isinstance(state, RunState):
             raise ConfigError(f"state= takes a RunState or its JSON, not a {type(state).__name__}")
-        return replace(state, limits=_limits(state.limits, limits)), []
-    request, lost, _ = read_request(input, fields, receiver)
-    said = items_of(request)
+        return replace(state, limits=_limits(state.limits, limits)), [], partial(_indexed, 0, range(0), None)
+    request, lost, origins = read_request(input, fields, receiver)
+    before = len(past[0]) + len(past[1])
+    items = [*past[0], *past[1], *items_of(request)]
     if limits.get("use_previous_response_id") and request.store is None:
         request = replace(request, store=True)
     request = replace(request, input=None, tools=None)
-    state = RunState(id=f"run_{uuid4().hex[:12]}", request=request, items=said, limits=_limits(Limits(), limits))
-    return state, lost
+    state = RunState(id=f"run_{uuid4().hex[:12]}", request=request, items=items, limits=_limits(Limits(), limits))
+    return state, lost, partial(_indexed, len(past[0]), range(before, len(items)), origins)
+
+
+_ITEM = re.compile(r"input\[(\d+)\]")
+
+
+def _indexed(
+    context: int, given: range, origins: Origins | None, run: Engine, request: Request
+) -> Callable[[str], str]:
+    """Turns a path in a request of the run into one that its caller would write.
+
+    `input[i]` is in the input that was given, `items[i]` in the items of the run or of a chat's conversation, and `context[i]` in
+    the context of a chat.
+    """
+    sent: Any = request.input
+    places: dict[int, int] = {}
+
+    def indexed(path: str) -> str:
+        found = _ITEM.match(path)
+        if found is None or int(found[1]) >= len(sent):
+            return path
+        if not places:
+            places.update((id(item), i) for i, item in enumerate(run.state.items))
+        i, rest = places.get(id(sent[int(found[1])])), path[found.end() :]
+        if i is None:
+            return "compacted.items"  # what is sent instead of several items
+        if i not in given:
+            return f"context[{i}]{rest}" if i < context else f"items[{i - context}]{rest}"
+        path = f"input[{i - given.start}]{rest}"
+        return path if origins is None else origins.path(path)
+
+    return indexed
 
 
 def _limits(known: Limits, given: dict[str, Any]) -> Limits:
@@ -148,9 +187,11 @@ def _limits(known: Limits, given: dict[str, Any]) -> Limits:
 class _ModelCalls:
     """The model calls that this process makes for a run."""
 
-    def __init__(self, caller: Caller, site: CallSite) -> None:
+    def __init__(self, caller: Caller, site: CallSite, past: Past) -> None:
         self._client, self._caller = caller, caller.scoped()
         self._site = site
+        self._past = past
+        self._lost: list[Loss] = []
         self._settings: dict[str, Any] = {}
         self._form: Any = None
         self._window: Window | None = None
@@ -198,7 +239,8 @@ class _ModelCalls:
             raise ConfigError("approve= takes a function of a call, which says True, False or None")
         model = options.pop("model", None) if how.get("state") is not None else None
         asked = {"model": options.get("model") or said.model or defaults.get("model")}
-        state, lost = _state(input, options, how, lambda: self._caller.destination(asked))
+        state, lost, indexing = _state(input, options, how, lambda: self._caller.destination(asked), self._past)
+        self._lost = lost
         if lost:
             target, settings = self._caller.resolve({**self._settings, **asked})
             report_losses(lost, settings.on_loss, self._site, who=target.vendor)
@@ -222,6 +264,7 @@ class _ModelCalls:
         def made(run: Any) -> Engine:
             engine = make(run)
             self._client.watch(engine)
+            self._caller.indexing = partial(indexing, engine)
             return engine
 
         return made
@@ -264,8 +307,9 @@ class _ModelCalls:
 
     async def send(self, request: Request) -> Reply:
         """The reply to one request."""
-        caller = self._caller
-        return await caller.ask(*caller.prepare(request, {**self._settings}), self._site, _failed_call_paths(request))
+        target, settings, asked, lost = self._caller.prepare(request, {**self._settings})
+        recovered = _failed_call_paths(settings, request)
+        return await self._caller.ask(target, settings, asked, lost, self._site, recovered)
 
     async def count(self, request: Request) -> int:
         """How many tokens the vendor counts in a request."""
@@ -298,7 +342,7 @@ class _ModelCalls:
             for name in (*COUNTS, "api_calls", "tool_rounds")
         }
         took = str(round(state.totals.seconds * 1000))
-        losses = [loss for one in made for loss in one.losses]
+        losses = [*dict.fromkeys([*self._lost, *(loss for one in made for loss in one.losses)])]
         named = {**known.metadata, **counted, "latency_ms": took}
         told = replace(known, losses=losses, duration=state.totals.seconds, metadata=named)
         return reply(replace(response), told)
@@ -336,14 +380,16 @@ class _LimitedStream:
 
 
 def _shape(target: Target, settings: Settings, request: Request) -> tuple[Request, list[Loss], tuple[str, ...]]:
-    return request, [], _failed_call_paths(request)
+    return request, [], _failed_call_paths(settings, request)
 
 
-def _failed_call_paths(request: Request) -> tuple[str, ...]:
+def _failed_call_paths(settings: Settings, request: Request) -> tuple[str, ...]:
     """The places of calls that failed. Their outputs say so in words, so a wire that has no mark for it loses nothing."""
     items = request.input if isinstance(request.input, list) else []
     failed = {item.call_id for item in items if isinstance(item, _MARKED) and item.is_error is True}
-    return tuple(f"input[{i}]" for i, item in enumerate(items) if getattr(item, "call_id", None) in failed)
+    return tuple(
+        settings.indexed(f"input[{i}]") for i, item in enumerate(items) if getattr(item, "call_id", None) in failed
+    )
 
 
 _MARKED = (FunctionCallOutput, CustomToolCallOutput)

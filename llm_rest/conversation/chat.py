@@ -134,7 +134,7 @@ class _BaseChat:
             limits = HistoryLimits() if limits is None else window_of(limits).limits
             window = Window(limits, fixed=len(fixed), compacted=talk.compacted, factor=self._factor)
             how["limits"] = window
-        run = self._run_of(self._caller, [*fixed, *talk.items, *provided, *said], self._tools, how, site)
+        run = self._run_of(self._caller, said, self._tools, how, site, (fixed, [*talk.items, *provided]))
         turn = _Turn(run, talk, len(fixed) + len(talk.items), window, message_id)
         self._concluding(run, partial(self._conclude, turn, run._concluded))
         return turn

@@ -153,7 +153,8 @@ def error_facts(wire: str, status: int, headers: Mapping[str, str], body: bytes)
     inner = _document(document.get("error"))
     fields = inner if _text(inner) else document
     rest = {name: entry for name, entry in document.items() if name not in _NAMED}
-    within = {name: entry for name, entry in inner.items() if name not in _NAMED}
+    odd = [name for name in ("type", "code", "param") if inner.get(name) is not None and _word(inner[name]) is None]
+    within = {name: entry for name, entry in inner.items() if name not in _NAMED or name in odd}
     if within:
         rest["error"] = within
     headed = header_facts(headers)

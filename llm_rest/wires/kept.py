@@ -20,7 +20,19 @@ from msgspec.structs import fields as struct_fields
 from msgspec.structs import replace
 
 from ..errors import DecodeError
-from ..responses.carriers import ENTRIES, GROUP, MAX_SIZE, SPELLING, WITHIN, digest, own, report_foreign
+from ..responses.carriers import (
+    ENTRIES,
+    GROUP,
+    MAX_SIZE,
+    NEAR,
+    SPELLING,
+    WITHIN,
+    digest,
+    inexact,
+    own,
+    report_foreign,
+    unsaid,
+)
 from ..unknown import Decoder, Model, extras, with_extras
 from .leftovers import as_list, as_object, report_unknown
 
@@ -54,6 +66,8 @@ class Rules(NamedTuple):
     or `...` for any value of a field that other fields of ours say as well."""
     words: frozenset[str] = frozenset()
     """Fields in which a word other than ours is more than spelling, and reported by other wires."""
+    near: frozenset[str] = frozenset()
+    """Objects and lists of which other wires report what ours do not say."""
 
 
 NO_RULES = Rules()
@@ -79,6 +93,13 @@ def diff(came: Model, made: Model, rules: Rules = NO_RULES) -> Json:
             compared.update(names)
             if not all(map(_same, theirs, ours)):
                 notes[" ".join(names)] = [[_text(one) for one in theirs], _mark([_text(one) for one in ours])]
+                odd = {
+                    name: inexact(a)
+                    for name, a, b in zip(names, theirs, ours, strict=True)
+                    if _is_odd(name, a, b, rules)
+                }
+                if odd:
+                    notes[NEAR] = odd
     values = _values(_kind(made))
     for name, one, other in zip(fields, values(came), values(made), strict=False):
         if one is not other and name not in compared and not _same(one, other):
@@ -122,8 +143,16 @@ def _compare(name: str, one: Any, other: Any, rules: Rules, left: Json, notes: J
         notes[name] = WITHIN
     else:
         notes[name] = note(one, _written(other))
-        if name in rules.words and isinstance(one, str) and one.lower() != other:
+        if _is_odd(name, one, other, rules):
             notes[name].append(one)  # which other wires report
+        if name in rules.near:
+            notes[NEAR] = {**notes.get(NEAR, {}), **unsaid(_plain(one), _plain(_written(other)), name)}
+
+
+def _is_odd(name: str, one: Any, other: Any, rules: Rules) -> bool:
+    """Whether a word is not only spelled otherwise than ours."""
+    odd = name in rules.words and isinstance(one, str) and one.lower() != other
+    return odd and not _is_default(one, rules.defaults.get(name, UNSET))
 
 
 def _is_default(value: Any, default: Any) -> bool:

@@ -17,7 +17,7 @@ from ... import responses as ours
 from ...responses.carriers import BEGINS, digest, own, seal, sender, unseal
 from ...unknown import Unknown, given, or_none
 from ..kept import Rules, diff, own_leftovers, patch, unknown
-from ..leftovers import as_object, copies
+from ..leftovers import as_object, copies, report_unknown
 from ..tool_names import Call, Sent
 from . import types
 from .content import (
@@ -441,6 +441,7 @@ class MessageWriter:
             case ours.AdditionalTools(tools=tools):
                 self._leave_answer(i)
                 path = f"input[{i}]"
+                report_unknown(item, path, self.lost)
                 self._instruct(tool_additions(tools, path, self._offered, self.context), path)
             case ours.CompactionTrigger():
                 self.compacts = True

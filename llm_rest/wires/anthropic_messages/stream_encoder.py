@@ -21,13 +21,14 @@ from ...responses import events as ev
 from ...unknown import Decoder, Unknown, base, extras, with_extras
 from ...vendors.dialects import messages_model
 from ..leftovers import as_plain
+from ..stream import report_failure
 from ..tool_names import Call
 from ..tools import json_value
 from . import types
 from .content import NOTHING, Context, encode, encode_call, encode_part, kind_of, wire_id
 from .messages import AssistantMessage
 from .reasoning import GAP, VISIBLE, Cited, Sealed, guest_thought, opened, returning_blocks
-from .response import encode_end, encode_failure, encode_usage, model_of
+from .response import encode_end, encode_failure, encode_response, encode_usage, model_of
 from .stream import CITATION
 
 if TYPE_CHECKING:
@@ -272,6 +273,8 @@ class StreamEncoder:
             response = replace(response, error=self._error)
         if response.usage:
             self.losses.dropped("usage", "a failed answer is an error at Anthropic and nothing else")
+        _, lost = encode_response(replace(response, status="completed"), request=self._request)
+        report_failure(response, lost, self.losses, "code")
         self._to.out.append(encode_failure(response, self._request, self.losses))
         self._over = True
         self._to.part = -1

@@ -325,7 +325,8 @@ class AssistantMessage:
             if part.text:
                 self.parts.append(types.Part(text=part.text, thought=True))
         if given(item.encrypted_content):
-            self._lost.dropped(path, "opaque state, which no answer of Gemini holds")
+            place = f"{path}.encrypted_content" if item.summary or item.content else path
+            self._lost.dropped(place, "opaque state, which no answer of Gemini holds")
 
     def _sign(self, payload: Shown, path: str) -> None:
         if payload.before:

@@ -101,6 +101,7 @@ RULES = Rules(
         "responseModalities": ["TEXT"],
         "responseMimeType": "text/plain",
     },
+    words=frozenset({"mode"}),
 )
 
 DRAWS = ["TEXT", "IMAGE"]

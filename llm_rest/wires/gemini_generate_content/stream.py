@@ -25,6 +25,7 @@ from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.parts import OutputText, SummaryText
 from ...unknown import extras, given, or_none, with_extras
 from ...vendors.dialects import gemini_model
+from ..stream import report_failure
 from . import types
 from .content import Context
 from .reasoning import AssistantMessage, Reader, says_more
@@ -591,6 +592,8 @@ class StreamEncoder:
         self._begin(response)
         body, lost = encode_response(response, request=self._request, dialect=self._dialect)
         self.losses[:] = lost
+        if given(response.error):
+            report_failure(response, (), self.losses, "code")
         if self._writer.late:
             self.losses.changed("output", "signatures that came after their texts stand behind them")
         if self._writer.more:

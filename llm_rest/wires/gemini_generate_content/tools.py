@@ -128,6 +128,7 @@ class Offer:
             case McpTool() if "mcpServers" not in lacks:
                 if not given(tool.server_url):
                     lost.refused(path, "an MCP server without a URL, which Gemini cannot reach")
+                    return
                 self.hosted.append(types.Tool(mcp_servers=[self._server(tool, path)]))
             case ImageGenerationTool() if self.context.model.draws:
                 self.draws = True
@@ -164,7 +165,8 @@ class Offer:
             lost.refused(f"{path}.require_approval", "Gemini cannot ask before an MCP call; only `never` is possible")
         if isinstance(allowed, McpToolFilter) or given(allowed):
             lost.refused(f"{path}.allowed_tools", "Gemini offers all tools of an MCP server, or none")
-        report_missing(tool, WIRE, lost, dropped=("server_description", "defer_loading", "allowed_callers"), path=path)
+        left = ("server_description", "defer_loading", "allowed_callers", "connector_id")
+        report_missing(tool, WIRE, lost, dropped=left, path=path)
         headers = dict(tool.headers) if given(tool.headers) else {}
         if given(tool.authorization):
             headers["Authorization"] = f"Bearer {tool.authorization}"

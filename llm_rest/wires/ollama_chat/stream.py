@@ -23,7 +23,7 @@ from ...responses.response import Response, ResponseError
 from ...unknown import Opt, Unknown, extras, given, or_unset, with_extras
 from ..kept import diff, patch, unknown
 from ..leftovers import as_list
-from ..stream import OpenParts
+from ..stream import OpenParts, report_error, report_failure
 from ..tool_names import names_sent
 from . import types
 from .messages import keep_message
@@ -42,7 +42,7 @@ from .response import (
     text_part,
 )
 from .tools import decode_call, encode_call
-from .types import Json
+from .types import WIRE, Json
 
 if TYPE_CHECKING:
     from ...responses.parts import Logprob
@@ -87,6 +87,7 @@ class StreamDecoder:
         self._calls: list[types.ToolCall] = []
         self._logprobs: list[Logprob] = []
         self._said: Json = {}  # fields of messages beside these
+        self._role = "assistant"
         self._unknown: Json = {}  # fields of lines
 
     def feed(self, line: types.Chunk) -> list[ev.AnyEvent]:
@@ -114,6 +115,7 @@ class StreamDecoder:
             if type(said) is not types.Message or said.images is not UNSET:
                 merged = {name: getattr(said, name) for name in ("role", "content", "thinking", "tool_calls")}
                 self._said |= diff(said, types.Message(**merged))
+            self._role = said.role or self._role
         if type(line) is not types.Chunk:
             self._unusual(line)
         if line.done:
@@ -158,7 +160,7 @@ class StreamDecoder:
         fields["created_at"] = self._first.created_at if self._first is not None else UNSET
         fields["logprobs"] = self._logprobs or UNSET
         said = types.Message(
-            role="assistant",
+            role=self._role,
             content="".join(self._content),
             thinking="".join(self._thinking) or UNSET,
             tool_calls=self._calls or UNSET,
@@ -175,6 +177,11 @@ class StreamDecoder:
             self._response.output.append(replace(self._made(self._open.text), status="incomplete"))
         self._response.status = "failed"
         self._response.error = ResponseError(code=told.code, message=told.message)
+        report_error(told, WIRE, self.losses)
+        for name in extras(line):
+            self.losses.dropped(name, "only Ollama has such a field of an error")
+        if self._keep:
+            keep_answer(self._response, self._answer(line), self._dialect)
         self._to.error(ev.StreamError(code=told.code, message=told.message, type=told.type))
         self._to.finish(self._response)
 
@@ -300,6 +307,7 @@ class StreamEncoder:
     def _failed(self, response: Response) -> list[types.Chunk]:
         if given(response.usage):
             self.losses.dropped("usage", "the counts of an answer that failed, which Ollama tells as an error")
+        report_failure(response, encode_response(response, dialect=self._dialect)[1], self.losses)
         return [] if self._over else self._fail(response.error.message if given(response.error) else None)
 
     def _fail(self, message: Any) -> list[types.Chunk]:

@@ -203,6 +203,8 @@ def used_forms(said: Spoken) -> str:
 def message_rules(said: Spoken) -> Rules:
     """How a message of the assistant is compared: what a field only repeats, or a call has beside its id, is one thing."""
     texts = {text for text in (said.reasoning_content, said.reasoning) if text}
+    if shown := reasoning.shown_text(said.reasoning_details or ()):
+        texts = {*(text.replace("\n", "") for text in texts), shown}
     flat = any(call.function is UNSET and call.custom is UNSET for call in said.tool_calls or ())
     together = (REPEATED if len(texts) == 1 else ()) + (FLAT if flat else ())
     return RULES._replace(together=together) if together else RULES

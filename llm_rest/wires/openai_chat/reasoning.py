@@ -140,6 +140,12 @@ def decode_thinking(said: Spoken, dialect: ChatDialect, *, answer: bool) -> list
     return items
 
 
+def shown_text(details: Sequence[Json]) -> str:
+    """What can be read in `reasoning_details`, without line breaks, by which it is the same in another field."""
+    texts = (detail.get(_SHOWN.get(str(detail.get("type")), "")) for detail in details)
+    return "".join(text for text in texts if isinstance(text, str)).replace("\n", "")
+
+
 def thought(text: str, place: Place, dialect: ChatDialect, gap: str = "", *, answer: bool = True) -> Reasoning:
     """A reasoning item for a bare text.
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ...errors import DecodeError
 from ...losses import Loss, Losses, not_in
-from ...responses.carriers import SPELLING, WITHIN, digest, own, report_foreign
+from ...responses.carriers import NEAR, SPELLING, WITHIN, digest, own, report_foreign
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.response import (
     IncompleteDetails,
@@ -301,13 +301,24 @@ class MergedAnswer:
         self._parts: list[Any] = []
         self._details: dict[tuple[str, str], tuple[Json, dict[str, list[str]]]] = {}  # and texts that come in pieces
         self._by_index: dict[int, MergedCall] = {}
+        self.replaced: dict[str, None] = {}  # the paths of fields that came with several values
 
     # -- taking
+
+    def _take(self, into: Json, name: str, value: Any, path: str) -> None:
+        """Take a field that does not come in pieces: the last value that says something."""
+        before = into.get(name)
+        if value is not None or before is None:
+            into[name] = value
+            if before is not None and before != value:
+                self.replaced[f"{path}.{name}" if path else name] = None
 
     def add_document(self, chunk: types.Chunk) -> None:
         """Take what the chunk says about the answer as a whole."""
         for name, value in present(chunk, "choices", "error", "object", "obfuscation", "status_code").items():
-            if (given(value) and value != "") or name not in types.Chunk.__struct_fields__:
+            if name not in types.Chunk.__struct_fields__:
+                self._take(self.document, name, value, "")
+            elif given(value) and value != "":
                 self.document[name] = value
         if "usage" not in self.document and is_object(chunk.x_groq) and "usage" in chunk.x_groq:
             with suppress(DecodeError):  # what is no count stays where it came
@@ -327,7 +338,7 @@ class MergedAnswer:
                 merged = {each: [*as_list(known.get(each)), *as_list(value[each])] or value[each] for each in value}
                 self.choice[name] = {**known, **merged}
             elif name != "logprobs" or before is None:
-                self.choice[name] = value
+                self._take(self.choice, name, value, CHOICE)
 
     def add_text(self, field: str, piece: str) -> None:
         """Take a piece of a text."""
@@ -360,8 +371,8 @@ class MergedAnswer:
                 self._said[name] = [*(before or ()), *value]
             elif name == "audio" and value and before:
                 self._said[name] = _joined_audio(before, value)
-            elif value is not None or before is None:
-                self._said[name] = value
+            else:
+                self._take(self._said, name, value, f"{CHOICE}.delta")
 
     def add_call(self, piece: types.ToolCall) -> tuple[MergedCall, str]:
         """Take a piece of a call: the call it belongs to, and the text it adds."""
@@ -385,15 +396,15 @@ class MergedAnswer:
 
     def add_details(self, details: Iterable[Json]) -> None:
         """Take pieces of structured reasoning, which are told apart by index and type."""
-        for detail in details:
+        for i, detail in enumerate(details):
             key = str(detail.get("index", len(self._details))), str(detail.get("type"))
             known, texts = self._details.setdefault(key, ({}, {}))
             for name, value in detail.items():
                 if name in _JOINED and isinstance(value, str):
                     texts.setdefault(name, []).append(value)
                     known.setdefault(name, "")
-                elif value is not None or name not in known:
-                    known[name] = value
+                else:
+                    self._take(known, name, value, f"{CHOICE}.delta.reasoning_details[{i}]")
 
     # -- giving
 
@@ -535,6 +546,8 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = Tru
         usage.output_tokens = max(completion, (total or 0) - prompt)
     usage.total_tokens = total if given(total) else usage.input_tokens + usage.output_tokens
     if keep and (left := diff(counted, encode_usage(usage, dialect, Losses()))):
+        if "completion_tokens" in (notes := as_object(left.get(SPELLING))):  # those of the visible text alone
+            notes[NEAR] = {"completion_tokens": None}
         usage.leftovers = {WIRE: left}
     return usage
 

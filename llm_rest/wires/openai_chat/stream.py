@@ -27,7 +27,7 @@ from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryTe
 from ...responses.response import IncompleteDetails, Response, ResponseError, echo
 from ...unknown import Unknown, given, with_extras
 from ..leftovers import as_list, as_object
-from ..stream import OpenParts, Part, built, present
+from ..stream import OpenParts, Part, built, present, report_error, report_failure
 from ..tool_names import names_sent, sent_name, undo
 from . import reasoning, types
 from .content import decode_annotations
@@ -35,6 +35,7 @@ from .messages import call_state, decode_message
 from .request import is_legacy, wants_usage
 from .response import GROWING, MergedAnswer, decode_error, decode_response, encode_response, item_id
 from .tools import MergedCall, decode_call, encode_call, json_text
+from .types import WIRE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,6 +144,8 @@ class StreamDecoder:
         self.losses[:] = lost
         for index in sorted(self._others):
             self.losses.dropped(f"choices[{index}]", "one more answer to the same question; a response has one")
+        for path in self._merged.replaced if self._keep else ():
+            self.losses.changed(path, "several values, of which the last one is kept")
         return response
 
     def _finish(self) -> None:
@@ -179,6 +182,7 @@ class StreamDecoder:
         self._to.error(ev.StreamError(code=code, **about))
         told = ResponseError(code=code or facts.type or "server_error", **about)
         failed = replace(self._whole(), status="failed", error=told, incomplete_details=None)
+        report_error(facts, WIRE, self.losses)
         for item, ended in zip(failed.output, self._output, strict=False):
             if ended is None and not isinstance(item, Unknown):
                 item.status = "incomplete"
@@ -610,6 +614,8 @@ class StreamEncoder:
         return rest
 
     def _fail(self, response: Response) -> list[types.Chunk]:
+        _, lost = encode_response(response, request=self._request, dialect=self._dialect)
+        report_failure(response, lost, self.losses, "code", "type", "param")
         told = response.error if given(response.error) else ResponseError()
         error = {
             "message": told.message or "the answer failed",

@@ -21,11 +21,13 @@ from ..errors import DecodeError
 from ..unknown import check_depth, decoder_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from ..losses import Losses
+    from ..errors import ErrorFacts
+    from ..losses import Loss, Losses
     from .parts import Leftovers
     from .request import Request
+    from .response import Response
 
 P = TypeVar("P")
 
@@ -91,41 +93,6 @@ NAMES = {
     "ollama_chat": "Ollama",
 }
 """What callers call the wires."""
-
-ABSENT = {"absent": True}
-
-DECODED = {
-    "openai_chat": {
-        "message": "",
-        "choices[0]": "choices[0]",
-        "choices[0].message": "choices[0].message",
-        "choices[0].message.tool_calls": "choices[0].message.tool_calls",
-        "tools": "tools",
-        "tool_choice": "tool_choice",
-        "function": "function",
-        "stream_options": "stream_options",
-        "custom": "custom",
-        "web_search_options": "web_search_options",
-        "user_location": "user_location",
-        "approximate": "approximate",
-        "prompt_cache_options": "prompt_cache_options",
-        "response_format": "response_format",
-        "prompt_tokens_details": "prompt_tokens_details",
-        "completion_tokens_details": "completion_tokens_details",
-        "image_url": "image_url",
-        "input_audio": "input_audio",
-        "file": "file",
-    },
-    "gemini_generate_content": {
-        "candidate": "candidates[0]",
-        "generationConfig": "generationConfig",
-        "content": "content",
-    },
-}
-"""Objects of which a part was decoded, so that their other fields are reported one by one; and their names in a path.
-
-Wires that keep what came by `wires.kept` note such objects in the spelling instead.
-"""
 
 BEGINS = "message"
 """Among the leftovers of an item: those of the message that begins with it."""
@@ -195,7 +162,7 @@ def _fields(
             yield from _fields(cast("Any", value), path if begins else _joined(path, name), wire, ())
         elif isinstance(value, dict) and notes.get(name) == ENTRIES:
             yield from _entries(cast("Any", value), _joined(path, name), wire, tools if name == "tools" else ())
-        elif value is None or value == ABSENT or name in ORDER or (name in NOTHING and not asked and _is_empty(value)):
+        elif value is None or name in ORDER or (name in NOTHING and not asked and _is_empty(value)):
             continue
         elif not path and name in UNMAPPED and isinstance(value, list):
             for i, entry in enumerate(cast("Any", value)):
@@ -209,21 +176,28 @@ def _fields(
                 shown = SHOWN["document"] if cast("Any", source).get("type") == "content" else ()
             told = [each for each in inner if each != "type" and each not in (shown or ("text",))]
             yield from ((_joined(path, each), None) for each in told or ([] if shown else ["type"]))
-        elif isinstance(value, dict) and name in DECODED.get(wire, ()):
-            inner = cast("dict[str, Any]", value)
-            below = _joined(path, DECODED[wire][name])
-            if name == "tools":
-                for tool, kept in inner.items():
-                    if isinstance(kept, dict):
-                        yield from _fields(cast("dict[str, Any]", kept), _place(below, tool, tools), wire, ())
-            elif name.endswith(".tool_calls"):
-                for id, kept in inner.items():
-                    if isinstance(kept, dict):
-                        yield from _fields(cast("dict[str, Any]", kept), f"{below}[{id}]", wire, ())
-            else:
-                yield from _fields(inner, below, wire, ())
         else:
             yield _joined(path, name), None
+
+
+def report_failure(response: Response, encoded: Iterable[Loss], lost: Losses, *sent: str) -> None:
+    """Report what a stream that ends with an error does not say: what the whole answer loses, and fields of the error.
+
+    `encoded` is what `encode_response` loses of the failed answer, and `sent` are the fields of an error that this wire has.
+    """
+    lost += [loss for loss in encoded if loss.kind != "refused" and loss.path != "error"]
+    error = response.error
+    for name in ("code", "type", "param", "misalignment"):
+        value = getattr(error, name, None)
+        if error is not None and value is not None and name not in sent and (name != "type" or value != error.code):
+            lost.dropped(f"error.{name}", "the error at the end of this stream has no such field")
+
+
+def report_error(facts: ErrorFacts, wire: str, lost: Losses) -> None:
+    """Report the fields of an error in a stream that no event has a place for."""
+    left = own(facts.leftovers, wire)
+    for path in [f"error.{name}" for name in own(left, "error")] + [name for name in left if name != "error"]:
+        lost.dropped(path, "only this format has such a field of an error")
 
 
 def noted(note: Any) -> Any:
@@ -248,13 +222,10 @@ def _entries(entries: dict[str, Any], path: str, wire: str, tools: Sequence[Any]
 def _odd_words(notes: Any, path: str) -> Iterator[tuple[str, Any]]:
     """What is noted with the spelling and is more than that: words that came where we write another, and what is near."""
     notes = cast("Any", notes) if isinstance(notes, dict) else {}
-    instead, near = notes.get("instead"), notes.get(NEAR)
+    near = notes.get(NEAR)
     for name, kept in cast("dict[str, Any]", notes).items():
         if isinstance(kept, list) and len(cast("Any", kept)) == 3:
             yield _joined(path, name), inexact(cast("Any", kept)[2])
-    for name, pair in cast("dict[str, Any]", instead).items() if isinstance(instead, dict) else ():
-        if isinstance(pair, list) and pair and isinstance(pair[0], str):
-            yield _joined(path, name), inexact(pair[0])
     for name, what in cast("dict[str, Any]", near).items() if isinstance(near, dict) else ():
         yield _joined(path, name), what
 

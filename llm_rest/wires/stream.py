@@ -11,18 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import UNSET
 
 from ..responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
-from ..responses.response import ResponseError
-from ..unknown import Model, given, with_extras
-from .leftovers import as_object
+from ..unknown import Model, with_extras
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from ..errors import ErrorFacts
-    from ..losses import Loss, Losses
     from ..responses.emit import OpenItem
     from ..responses.parts import Logprob
-    from ..responses.response import Response
 
 Json = dict[str, Any]
 M = TypeVar("M", bound=Model)
@@ -48,29 +43,6 @@ def _part(kind: type[Part], text: str) -> Any:
     if kind is OutputText:
         return OutputText(text=text, annotations=[])
     return SummaryText(text=text) if kind is SummaryText else ReasoningText(text=text)
-
-
-def report_failure(response: Response, encoded: Iterable[Loss], lost: Losses, *sent: str) -> None:
-    """Report what a stream that ends with an error does not say: what the whole answer loses, and fields of the error.
-
-    `encoded` is what `encode_response` loses of the failed answer, and `sent` are the fields of an error that this wire has.
-    """
-    lost += [loss for loss in encoded if loss.kind != "refused" and loss.path != "error"]
-    error = response.error or ResponseError()
-    for name in ("code", "type", "param", "misalignment"):
-        value = getattr(error, name)
-        if name not in sent and given(value) and (name != "type" or value != error.code):
-            lost.dropped(f"error.{name}", "the error at the end of this stream has no such field")
-
-
-def report_error(facts: ErrorFacts, wire: str, lost: Losses) -> None:
-    """Report the fields of an error in a stream that no event has a place for."""
-    left: Json = facts.leftovers.get(wire, {})
-    for path in (
-        *(f"error.{name}" for name in as_object(left.get("error"))),
-        *(name for name in left if name != "error"),
-    ):
-        lost.dropped(path, "only this format has such a field of an error")
 
 
 class OpenParts:

@@ -18,10 +18,10 @@ from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Losses
 from ...responses import events as ev
+from ...responses.carriers import report_failure
 from ...unknown import Decoder, Unknown, base, extras, with_extras
 from ...vendors.dialects import messages_model
 from ..leftovers import as_plain
-from ..stream import report_failure
 from ..tool_names import Call
 from ..tools import json_value
 from . import types

@@ -19,13 +19,13 @@ from msgspec.structs import replace
 
 from ...losses import Loss, Losses
 from ...responses import events as ev
+from ...responses.carriers import report_failure
 from ...responses.emit import Emitter
 from ...responses.events import AnyEvent, StreamError
 from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.parts import OutputText, SummaryText
 from ...unknown import extras, given, or_none, with_extras
 from ...vendors.dialects import gemini_model
-from ..stream import report_failure
 from . import types
 from .content import Context
 from .reasoning import AssistantMessage, Reader, says_more

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from ...losses import Losses
 from ...responses import events as ev
+from ...responses.carriers import report_error, report_failure
 from ...responses.emit import Emitter
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.parts import OutputText, ReasoningText
@@ -23,7 +24,7 @@ from ...responses.response import Response, ResponseError
 from ...unknown import Opt, Unknown, extras, given, or_unset, with_extras
 from ..kept import diff, patch, unknown
 from ..leftovers import as_list
-from ..stream import OpenParts, report_error, report_failure
+from ..stream import OpenParts
 from ..tool_names import names_sent
 from . import types
 from .messages import keep_message

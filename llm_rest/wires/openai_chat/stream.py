@@ -20,14 +20,14 @@ from msgspec.structs import replace
 
 from ...losses import Losses
 from ...responses import events as ev
-from ...responses.carriers import digest
+from ...responses.carriers import digest, report_error, report_failure
 from ...responses.emit import Emitter, OpenItem
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, ItemBase, Message, Reasoning
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ...responses.response import IncompleteDetails, Response, ResponseError, echo
 from ...unknown import Unknown, given, with_extras
 from ..leftovers import as_list, as_object
-from ..stream import OpenParts, Part, built, present, report_error, report_failure
+from ..stream import OpenParts, Part, built, present
 from ..tool_names import names_sent, sent_name, undo
 from . import reasoning, types
 from .content import decode_annotations

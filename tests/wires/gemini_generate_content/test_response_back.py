@@ -85,7 +85,7 @@ def test_what_another_model_thought_is_shown_as_thoughts() -> None:
             {"text": "Yo"},
             {"text": "c", "thought": True},
         ],
-        ["output[0] (dropped)", "output[2] (changed)"],
+        ["output[0].encrypted_content (dropped)", "output[2] (changed)"],
     )
 
 

@@ -93,13 +93,9 @@ def diff(came: Model, made: Model, rules: Rules = NO_RULES) -> Json:
             compared.update(names)
             if not all(map(_same, theirs, ours)):
                 notes[" ".join(names)] = [[_text(one) for one in theirs], _mark([_text(one) for one in ours])]
-                odd = {
-                    name: inexact(a)
-                    for name, a, b in zip(names, theirs, ours, strict=True)
-                    if _is_odd(name, a, b, rules)
-                }
-                if odd:
-                    notes[NEAR] = odd
+                for name, one, other in zip(names, theirs, ours, strict=True):
+                    if _is_odd(name, one, other, rules):
+                        notes[NEAR] = {**notes.get(NEAR, {}), name: inexact(one)}
     values = _values(_kind(made))
     for name, one, other in zip(fields, values(came), values(made), strict=False):
         if one is not other and name not in compared and not _same(one, other):

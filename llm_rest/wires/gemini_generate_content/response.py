@@ -20,7 +20,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ...losses import Loss, Losses, no_such
-from ...responses.carriers import GROUP, NEAR, SPELLING, WITHIN, digest, unsaid
+from ...responses.carriers import GROUP, SPELLING, WITHIN, digest
 from ...responses.items import AnyItem, Message, Reasoning, WebSearchCall
 from ...responses.parts import Logprob, OutputText, RefusalPart, TopLogprob
 from ...responses.response import (
@@ -37,7 +37,7 @@ from ...unknown import given, or_none
 from ...vendors.dialects import GeminiDialect, gemini_model
 from ..errors import error_facts
 from ..kept import Rules, diff, note, own_leftovers, patch, unknown
-from ..leftovers import as_object, as_plain, report_answer, report_cost, report_unknown
+from ..leftovers import as_object, report_answer, report_cost, report_unknown
 from ..tool_names import names_sent
 from . import types
 from .content import Context, annotated, grounding_of, search_of
@@ -61,10 +61,9 @@ RULES = Rules(
     apart=frozenset({"candidates", "usageMetadata", "responseId"}), defaults={"candidates": [], "modelVersion": ""}
 )
 CANDIDATE_RULES = Rules(
-    apart=frozenset({"logprobsResult"}),
     defaults={"finishReason": ..., "role": ("user", "")},
     words=frozenset({"role"}),
-    near=frozenset({"groundingChunks", "groundingSupports", "logprobsResult"}),
+    near=frozenset({"groundingChunks", "groundingSupports"}),
 )
 
 
@@ -206,14 +205,6 @@ def keep_answer(response: Response, body: types.Response, candidate: types.Candi
         candidate = replace(candidate, content=_without_parts(content))
     inner = diff(candidate, replace(ours, content=_without_parts(ours.content)), CANDIDATE_RULES)
     notes: Json = {}
-    if candidate.logprobs_result != ours.logprobs_result:
-        if given(ours.logprobs_result):
-            came, made_of_it = candidate.logprobs_result, ours.logprobs_result
-            near = unsaid(as_plain(came), as_plain(made_of_it), "logprobsResult")
-            about = {"logprobsResult": note(came, made_of_it), NEAR: near}
-            inner[SPELLING] = {**inner.get(SPELLING, {}), **about}
-        else:
-            inner |= diff(types.Candidate(logprobs_result=candidate.logprobs_result), types.Candidate())
     left = diff(body, made, RULES)
     if inner and body.candidates:
         left[CANDIDATE], notes[CANDIDATE] = inner, WITHIN

@@ -128,7 +128,6 @@ class Offer:
             case McpTool() if "mcpServers" not in lacks:
                 if not given(tool.server_url):
                     lost.refused(path, "an MCP server without a URL, which Gemini cannot reach")
-                    return
                 self.hosted.append(types.Tool(mcp_servers=[self._server(tool, path)]))
             case ImageGenerationTool() if self.context.model.draws:
                 self.draws = True

@@ -180,16 +180,16 @@ def _fields(
             yield _joined(path, name), None
 
 
-def report_failure(response: Response, encoded: Iterable[Loss], lost: Losses, *sent: str) -> None:
+def report_failure(response: Response, encoded: Iterable[Loss], lost: Losses, *sent: object) -> None:
     """Report what a stream that ends with an error does not say: what the whole answer loses, and fields of the error.
 
-    `encoded` is what `encode_response` loses of the failed answer, and `sent` are the fields of an error that this wire has.
+    `encoded` is what `encode_response` loses of the failed answer, and `sent` are the values of its error that the stream says.
     """
     lost += [loss for loss in encoded if loss.kind != "refused" and loss.path != "error"]
     error = response.error
     for name in ("code", "type", "param", "misalignment"):
         value = getattr(error, name, None)
-        if error is not None and value is not None and name not in sent and (name != "type" or value != error.code):
+        if error is not None and value is not None and value not in sent and (name != "type" or value != error.code):
             lost.dropped(f"error.{name}", "the error at the end of this stream has no such field")
 
 

@@ -274,8 +274,9 @@ class StreamEncoder:
         if response.usage:
             self.losses.dropped("usage", "a failed answer is an error at Anthropic and nothing else")
         _, lost = encode_response(replace(response, status="completed"), request=self._request)
-        report_failure(response, lost, self.losses, "code")
-        self._to.out.append(encode_failure(response, self._request, self.losses))
+        failure = encode_failure(response, self._request, self.losses)
+        report_failure(response, lost, self.losses, response.error and response.error.code, failure.error.type)
+        self._to.out.append(failure)
         self._over = True
         self._to.part = -1
 

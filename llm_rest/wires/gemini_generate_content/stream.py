@@ -593,7 +593,7 @@ class StreamEncoder:
         body, lost = encode_response(response, request=self._request, dialect=self._dialect)
         self.losses[:] = lost
         if given(response.error):
-            report_failure(response, (), self.losses, "code")
+            report_failure(response, (), self.losses, response.error.code)
         if self._writer.late:
             self.losses.changed("output", "signatures that came after their texts stand behind them")
         if self._writer.more:

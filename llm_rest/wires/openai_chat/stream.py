@@ -615,8 +615,8 @@ class StreamEncoder:
 
     def _fail(self, response: Response) -> list[types.Chunk]:
         _, lost = encode_response(response, request=self._request, dialect=self._dialect)
-        report_failure(response, lost, self.losses, "code", "type", "param")
         told = response.error if given(response.error) else ResponseError()
+        report_failure(response, lost, self.losses, told.code, told.type, told.param)
         error = {
             "message": told.message or "the answer failed",
             "type": told.type or "server_error",

@@ -27,7 +27,7 @@ EXAMPLES = os.environ.get("LLM_REST_EXAMPLES")
 
 settings.register_profile(
     "llm_rest",
-    max_examples=int(EXAMPLES or (10 if QUICK else 100 if WHOLE else 30)),
+    max_examples=int(EXAMPLES or (10 if QUICK else 100 if WHOLE else 20)),
     derandomize=EXAMPLES is None,
     # Nothing here is judged by the clock: machines are shared.
     deadline=None,

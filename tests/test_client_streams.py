@@ -366,6 +366,18 @@ async def test_the_first_event_is_there_before_the_last_is_sent(new_client: NewC
             assert [piece async for piece in pieces] == ["lo ", "there"]
 
 
+async def test_a_stream_that_is_forgotten_releases_its_connection(new_client: NewClient) -> None:
+    endless = watched(STREAM + chunks(BEGIN, delta("one")), every=chunks(b": ping\n\n"))
+    with loopback(endless, send(http(json.dumps(answer("next")).encode()))) as server:
+        async with new_client(base_url=server.url, max_connections=1) as llm:
+            async for event in llm.stream("Hi"):
+                if isinstance(event, OutputTextDelta):
+                    break
+            gc.collect()
+            assert await llm.generate_text("Hi") == "next"
+            assert server.left.wait(5)
+
+
 def test_a_sync_stream_is_stopped_from_another_thread() -> None:
     with loopback(watched(STREAM + chunks(BEGIN, delta("one")))) as server:
         with Client("openai/gpt-4o", api_key="k", base_url=server.url) as llm, llm.stream("Hi") as stream:

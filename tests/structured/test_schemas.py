@@ -22,6 +22,7 @@ from llm_rest.simulator.refusals import strict
 from llm_rest.tools.schema import problems, unchecked
 from tests.laws.harness import every_wire
 from tests.structured.schemas import Pair, fitting
+from tests.support import WHOLE
 
 PLACES = {
     "openai_responses": ("text", "format", "schema"),
@@ -76,7 +77,7 @@ def filled(value: Any, schema: Any, root: Any) -> Any:
 
 
 @every_wire
-@settings(max_examples=60)
+@settings(max_examples=100 if WHOLE else 25)
 @given(pair=fitting())
 def test_the_schema_of_the_caller_is_never_touched(name: str, pair: Pair) -> None:
     before = copy.deepcopy(pair[0])
@@ -85,7 +86,7 @@ def test_the_schema_of_the_caller_is_never_touched(name: str, pair: Pair) -> Non
 
 
 @every_wire
-@settings(max_examples=120)
+@settings(max_examples=200 if WHOLE else 50)
 @given(pair=fitting())
 def test_what_is_sent_forbids_no_right_answer(name: str, pair: Pair) -> None:
     schema, value = pair
@@ -110,7 +111,7 @@ def without_nulls(value: Any) -> Any:
 
 
 @every_wire
-@settings(max_examples=60)
+@settings(max_examples=100 if WHOLE else 25)
 @given(pair=fitting())
 def test_every_change_is_told(name: str, pair: Pair) -> None:
     sent = native(name, pair[0])
@@ -146,7 +147,7 @@ def changes(asked: Any, sent: Any, path: str) -> Iterator[str]:
         yield from changes(one[place], other[place], f"{path}{place}")
 
 
-@settings(max_examples=120)
+@settings(max_examples=200 if WHOLE else 50)
 @given(fitting())
 def test_vendors_take_what_is_sent(pair: Pair) -> None:
     """BUGS 51 and 52"""

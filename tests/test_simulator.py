@@ -7,12 +7,10 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-import anyio
 import msgspec
 import pytest
 
 from llm_rest import (
-    AsyncClient,
     AuthenticationError,
     BadRequestError,
     Client,
@@ -23,7 +21,6 @@ from llm_rest import (
 )
 from llm_rest.client.reply import Reply
 from llm_rest.responses import FunctionCallOutput, Message, Reasoning
-from llm_rest.server.app import serve_in_thread
 from tests import peers
 
 Plain = dict[str, Any]
@@ -515,33 +512,6 @@ def test_the_client_has_a_tool_conversation_in_process(wire: str) -> None:
     with Client("simulator/x", wire=wire, on_loss="raise") as llm:
         first = llm.generate(said, tools=TOOLS)
         check(first, llm.generate(continued(said, first), tools=TOOLS))
-
-
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-@pytest.mark.parametrize("wire", PATHS)
-def test_the_async_client_has_a_tool_conversation_in_process(wire: str, backend: str) -> None:
-    async def talk() -> None:
-        said: list[Any] = [Message(role="user", content=SCRIPT)]
-        async with AsyncClient("simulator/x", wire=wire, on_loss="raise") as llm:
-            first = await llm.generate(said, tools=TOOLS)
-            check(first, await llm.generate(continued(said, first), tools=TOOLS))
-
-    anyio.run(talk, backend=backend)
-
-
-@pytest.mark.parametrize("wire", PATHS)
-def test_the_clients_have_a_tool_conversation_over_http(wire: str) -> None:
-    async def talk(url: str) -> None:
-        async with AsyncClient("simulator/x", wire=wire, base_url=url, on_loss="raise") as llm:
-            first = await llm.generate(said, tools=TOOLS)
-            check(first, await llm.generate(continued(said, first), tools=TOOLS))
-
-    said: list[Any] = [Message(role="user", content=SCRIPT)]
-    with serve_in_thread() as url:
-        anyio.run(talk, url)
-        with Client("simulator/x", wire=wire, base_url=url, on_loss="raise") as llm:
-            first = llm.generate(said, tools=TOOLS)
-            check(first, llm.generate(continued(said, first), tools=TOOLS))
 
 
 @pytest.mark.parametrize("wire", PATHS)

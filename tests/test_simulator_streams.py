@@ -145,13 +145,6 @@ def test_a_streamed_answer_is_the_answer(wire: str, script: str) -> None:
         whole(llm, script)
 
 
-@pytest.mark.parametrize("wire", wires.NAMES)
-def test_a_streamed_answer_is_the_answer_over_http(wire: str, url: str) -> None:
-    with Client("simulator/x", wire=wire, base_url=url, on_loss="ignore") as llm:
-        for script in SCRIPTS:
-            whole(llm, script)
-
-
 @pytest.mark.parametrize("where", ["in process", "over http"])
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("wire", wires.NAMES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 from collections.abc import Generator
 from pathlib import Path
@@ -212,6 +213,46 @@ def test_a_head_tells_what_a_get_would(local: httpx.Client) -> None:
     got, head = local.get("/v1/models"), local.head("/v1/models")
     assert head.content == b""
     assert head.headers["content-length"] == got.headers["content-length"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"null",
+        b'"text"',
+        b'{"model": "\xff\xfe"}',
+        b"[" * 4000,
+        b'{"a":' * 800 + b"1" + b"}" * 800,
+        b'{"model":"m","max_tokens":' + b"9" * 4500 + b"}",
+        b'{"model":"m","messages":"hi","input":5,"contents":5,"max_tokens":1}',
+        b'{"model":"m","messages":[5],"input":[[]],"contents":[5],"max_tokens":1}',
+        b"\x16\x03\x01\x02\x00",
+    ],
+    ids=lambda body: body[:12].decode("latin-1"),
+)
+def test_a_body_that_is_no_request_is_a_bad_request_in_the_callers_words(local: httpx.Client, body: bytes) -> None:
+    for path in (*ASKED, "/v1/messages/count_tokens", "/v1/responses/input_tokens", "/v1beta/models/m:countTokens"):
+        answer = local.post(path, content=body)
+        if b"999" in body and answer.status_code == 200:
+            continue  # a number where this wire has no field of that name
+        assert answer.status_code == 400, (path, answer.text)
+        assert message_of(answer)
+        assert "Traceback" not in answer.text
+
+
+def test_a_body_that_is_packed_is_refused_unopened(local: httpx.Client) -> None:
+    bomb = gzip.compress(b"[" * 100_000)
+    for path in ASKED:
+        for coding in ("gzip", "deflate", "br", "zstd", "gzip, identity"):
+            answer = local.post(path, content=bomb, headers={"content-encoding": coding})
+            assert (answer.status_code, message_of(answer)) == (
+                415,
+                "Send the body as it is, without a content encoding.",
+            )
+    path, document = question("openai_chat", "m", "hi")
+    assert local.post(path, json=document, headers={"content-encoding": "identity"}).status_code == 200
 
 
 # --- the file -------------------------------------------------------------------------------------------------------

@@ -418,6 +418,7 @@ S = [
     S_("S40", "a page of HTML instead of a stream", lambda d: [say(http(b"<html><title>Sign in</title></html>", "200 OK", "content-type: text/html"))], bad("malformed_response", attempts=2)),
     S_("S41", "it dies before the first event once, then good", lambda d: once(d, fin(opened(d))), good(2), best=True),
     S_("S42", "it dies after mere announcements once, then good", lambda d: once(d, fin(opened(d) + chunks(*announced(d)))), good(2)),
+    S_("S140", "it ends after mere announcements once, then good", lambda d: once(d, sent(d, whole(*announced(d)))), good(2)),
     S_("S43", "the last event twice", twice_ended, good()),
     S_("S44", "events and a page of HTML behind the end", after_the_end, good()),
     S_("S45", "the last event lacks its blank line", no_blank_line, either(good(), interrupted())),

@@ -115,7 +115,7 @@ TESTS = {
     "clients": 2_250,
     "conversation": 2_220,
     "corpus": 1_100,
-    "gateway": 5_400,
+    "gateway": 5_430,
     "hostile": 3_900,
     "laws": 4_450,
     "loop": 3_450,

@@ -1,4 +1,4 @@
-"""A gateway keeps responses: they are gone on from, read, listed, deleted and compacted, whatever vendor answered them."""
+"""Responses that a gateway stores are continued, read, listed, deleted and compacted, whatever vendor answered them."""
 
 from __future__ import annotations
 

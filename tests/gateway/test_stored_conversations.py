@@ -1,4 +1,4 @@
-"""Conversations that a server keeps go on from the response that is named, and from no other."""
+"""Stored conversations: a request continues from the response that it names, and from no other."""
 
 from __future__ import annotations
 

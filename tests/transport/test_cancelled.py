@@ -19,7 +19,7 @@ import pytest
 from llm_rest import AsyncClient, RetryPolicy
 from llm_rest.errors import LLMError
 from tests.support import WHOLE
-from tests.transport.hindered import hindered
+from tests.transport.stuck_server import stuck_server
 from tests.transport.support import open_sockets
 
 pytestmark = pytest.mark.anyio
@@ -124,7 +124,7 @@ def test_ten_thousand_cancellations_leave_nothing_behind(backend: str, how: str)
         raise AssertionError(f"no call was answered any more: {seen}")
 
     before = open_sockets()
-    with hindered(SEED) as good, nobody_accepting() as never:
+    with stuck_server(SEED) as good, nobody_accepting() as never:
         anyio.run(main, good, never, backend=backend)
     gc.collect()
     assert open_sockets() == before

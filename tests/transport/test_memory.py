@@ -67,7 +67,7 @@ def test_answers_without_end_are_refused_at_a_cap_in_little_memory(way: str) -> 
     """Cases R01, R03, E51, S13, P05."""
     with loopback(act) as server:
         models = [f"openai/{name}" for name in ANSWERS]
-        command = [sys.executable, "-m", "tests.transport.bounded", way, f"{server.url}/v1", *models]
+        command = [sys.executable, "-m", "tests.transport.endless_answers", way, f"{server.url}/v1", *models]
         done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -91,7 +91,16 @@ def test_a_stream_that_is_left_after_a_long_text_holds_it_once(documents: Docume
     with loopback(endless) as server:
         options = json.dumps({**documents.options, "api_key": "sk-0123456789"})
         url = server.url if documents.ndjson else f"{server.url}/v1"
-        command = [sys.executable, "-m", "tests.transport.left", "sync", documents.model, options, url, str(most)]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.transport.abandoned_stream",
+            "sync",
+            documents.model,
+            options,
+            url,
+            str(most),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

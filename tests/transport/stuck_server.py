@@ -19,7 +19,7 @@ from tests.loopback import END, STREAM, chunks, http
 
 
 @contextlib.contextmanager
-def hindered(seed: int) -> Iterator[str]:
+def stuck_server(seed: int) -> Iterator[str]:
     """The base URL of a running server."""
     command = [sys.executable, "-m", __name__, str(seed)]
     root = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 
 from llm_rest import AsyncClient, Client
-from tests.transport.bounded import peak
+from tests.transport.endless_answers import peak
 
 
 async def main(way: str, *given: str) -> dict[str, int]:

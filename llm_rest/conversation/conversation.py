@@ -105,10 +105,15 @@ class Conversation(Model):
 
         Raises `ConfigError` naming the entry that is none of these; nothing is added then.
         """
-        from ..client.options import to_request  # what a call's input is read by
+        from ..client.options import surrogates_in, to_request  # what a call's input is read by
 
         if entries:
-            self.items += cast("list[AnyItem]", to_request([*map(_said, entries)], {}).input)
+            request = to_request([*map(_said, entries)], {})
+            try:
+                msgspec.json.encode(request.input)
+            except UnicodeEncodeError:
+                raise surrogates_in(request) from None
+            self.items += cast("list[AnyItem]", request.input)
 
     def set_system_prompt(self, text: str | None) -> None:
         """Replace the system prompt; `None` for none."""

@@ -307,7 +307,7 @@ class SQLiteConversationStore(ConversationStore):
         with self._lock:
             try:
                 yield
-            except (sqlite3.Error, OSError) as problem:
+            except (sqlite3.Error, OSError, UnicodeError, OverflowError) as problem:
                 raise self._error(f"cannot be used: {problem}", _reason(problem)) from problem
 
     @contextmanager

@@ -35,12 +35,10 @@ if TYPE_CHECKING:
     from ..responses import Request, Response
     from ..server.handler import Context, Told
 
-MODELS = ("simulator",)
-"""The models it lists; it answers under any other name but `MISSING` as well."""
+MODELS = ("simulator",)  # which it lists; it answers under any other name but `MISSING` as well
 
 MISSING = "missing"
 INVALID_KEY = "invalid"
-
 CACHE = PromptCache()  # of all simulated vendors
 
 
@@ -105,14 +103,14 @@ class Simulator:
         return document
 
 
-_INVALID = "invalid_request_error"
 MAKERS = {"azure_openai": "openai"}
 """Whose models a vendor serves that has no rows of its own in the model table."""
 
 
 def _unfit(request: Request, document: dict[str, Any], context: Context, *, whole: bool) -> ErrorFacts | None:
     """Why the model, which the model table knows, does not take this request; `whole` where no stream was asked for."""
-    name, vendor, invalid = request.model or "", context.dialect.issuer, partial(ErrorFacts, status=400, type=_INVALID)
+    name, vendor = request.model or "", context.dialect.issuer
+    invalid = partial(ErrorFacts, status=400, type="invalid_request_error")
     known = models.capabilities(name, MAKERS.get(vendor, vendor))
     limit, asked = known.whole_output, request.max_output_tokens
     if whole and limit and given(asked) and asked > limit and not document.get("continuationToken"):

@@ -50,6 +50,7 @@ def test_its_items_are_valid_input_of_the_responses_format() -> None:
         (("Hi", {"role": "user"}), "input[1]"),
         (("Hi", {}), "input[1]"),
         (({"type": "message", "role": "user", "content": 4},), "input[0].content"),
+        (("Hi", "half a character: \ud800"), "input[1].content"),
     ],
 )
 def test_what_is_no_item_is_refused_and_nothing_is_added(entries: tuple[Any, ...], place: str) -> None:

@@ -337,6 +337,15 @@ def test_a_directory_that_is_missing_is_named(tmp_path: Path) -> None:
     assert "missing" in str(caught.value)
 
 
+def test_what_is_no_character_is_refused_and_nothing_is_written(store: Store) -> None:
+    talk = talk_of("Hi")
+    store.create(talk)
+    talk.items.append(Message(role="assistant", content="half a character: \ud800"))
+    for call in (lambda: store.append(talk, 1), lambda: store.get("\ud800"), lambda: store.search("\ud800")):
+        assert reason(call) == "failed"
+    assert len(store.get(talk.id).items) == 1
+
+
 def test_a_closed_store_says_so(written: tuple[Path, Conversation]) -> None:
     store = SQLiteConversationStore(written[0])
     store.close()

@@ -208,7 +208,7 @@ class Walk:
 
     def edit(self, kind: str, place: float) -> None:
         """Change the conversation as its owner may."""
-        items = self.talk.items
+        items: list[Any] = self.talk.items
         match kind:
             case "saved":
                 self.talk = Conversation.load(self.talk.save())
@@ -233,6 +233,7 @@ class Walk:
                     # Some vendors sign a thought with what follows it: who writes that anew takes the thought out.
                     first = at - (kind in ("text", "call") and at > 0 and isinstance(items[at - 1], Reasoning))
                     items[first : at + 1] = self.changed(items[at])
+                    self.talk.compacted = None  # which counts items
                     if kind == "thought" and at < len(items) and not isinstance(items[at], Unknown):
                         items[at] = replace(items[at], id=None)  # by which OpenAI misses the thought before it
         self.edited = True

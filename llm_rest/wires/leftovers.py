@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 import msgspec
 from msgspec import UNSET, Struct
 
+from ..losses import not_taken
+from ..responses.carriers import NAMES, seal, sender, unseal
 from ..responses.items import Reasoning
 from ..responses.response import ECHOED, Response
 from ..responses.tools import ChooseAllowed
-from ..unknown import Model, base, extras, given
+from ..unknown import Model, Opt, base, extras, given, or_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,3 +122,29 @@ def _report_below(value: Any, path: str, lost: Losses) -> None:
         for name in value.__struct_fields__:
             if isinstance(inner := getattr(value, name), Struct):
                 _report_below(inner, f"{path}.{name}", lost)
+
+
+# --- opaque state ---------------------------------------------------------------------------------------------------
+
+
+def opened(item: Reasoning, wire: str, issuer: str, payload: Any) -> Any:
+    """What `issuer` sealed in a reasoning item on a wire: one of the structs of `payload`, or `None`."""
+    text = item.encrypted_content
+    return unseal(text, wire, issuer, payload) if given(text) else None
+
+
+def report_unopened(item: Reasoning, wire: str, issuer: str, path: str, lost: Losses) -> None:
+    """Report a reasoning item that holds nothing this issuer could use."""
+    text = item.encrypted_content
+    if not given(text):
+        if item.summary or item.content:
+            lost.dropped(path, not_taken("reasoning without a signature of its own", NAMES[wire]))
+    elif sender(text) == (wire, issuer):
+        lost.dropped(path, "opaque state that was damaged on the way")
+    else:
+        lost.withheld(path, "opaque state of another vendor")
+
+
+def carrier(payload: Struct, wire: str, issuer: str, id: Opt[str] = None) -> Reasoning:
+    """A reasoning item that shows nothing and carries `payload`."""
+    return Reasoning(id=or_none(id), summary=[], encrypted_content=seal(wire, issuer, payload))

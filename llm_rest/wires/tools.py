@@ -15,7 +15,18 @@ from msgspec import Raw
 from ..losses import not_in
 from ..responses.carriers import NAMES
 from ..responses.items import AdditionalTools, CustomToolCall
-from ..responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction, FunctionTool, Grammar, NamespaceTool
+from ..responses.tools import (
+    ChooseAllowed,
+    ChooseCustom,
+    ChooseFunction,
+    FunctionTool,
+    Grammar,
+    NamespaceTool,
+    WebSearchPreviewTool,
+    WebSearchPreviewTool20250311,
+    WebSearchTool,
+    WebSearchTool20250826,
+)
 from ..unknown import Unknown, given
 from .leftovers import report_unknown
 from .tool_names import qualified
@@ -30,6 +41,11 @@ if TYPE_CHECKING:
     from .tool_names import Call
 
 T = TypeVar("T")
+
+WebSearch = WebSearchTool | WebSearchTool20250826 | WebSearchPreviewTool | WebSearchPreviewTool20250311
+"""A search of the web that the vendor runs, of whatever version."""
+PLACE = ("city", "country", "region", "timezone")
+"""Where a search is made from."""
 Json = dict[str, Any]
 
 INPUT: Json = {

@@ -17,7 +17,7 @@ from ... import responses as ours
 from ...responses.carriers import BEGINS, digest, own, seal, sender, unseal
 from ...unknown import Unknown, given, or_none
 from ..kept import Rules, diff, own_leftovers, patch, unknown
-from ..leftovers import as_object, copies, report_unknown
+from ..leftovers import as_object, carrier, copies, opened, report_unknown, report_unopened
 from ..tool_names import Call, Sent
 from . import types
 from .content import (
@@ -40,17 +40,15 @@ from .content import (
 from .reasoning import (
     CITATIONS,
     VISIBLE,
+    AnyPayload,
     Cited,
     Payload,
     Sealed,
-    carrier,
     decode_thinking,
     encode_thinking,
     fingerprint,
     guest_block,
     guest_item,
-    opened,
-    report_unopened,
     returning_blocks,
     run_items,
     unsealed,
@@ -171,7 +169,7 @@ class BlockReader:
         return as_leftovers(diff(block, made, RULES) if self.keep else unknown(block, "cache_control"))
 
     def _carry(self, payload: Payload, i: int) -> None:
-        item = carrier(payload, self._issuer, self.id_of("rs", i))
+        item = carrier(payload, WIRE, self._issuer, self.id_of("rs", i))
         self.carriers = self.carriers or []
         self.carriers.append(item)
         self.items.append(item)
@@ -266,7 +264,7 @@ class AssistantMessage:
         if guest is not None:
             return [guest]
         if isinstance(item, ours.Reasoning):
-            report_unopened(item, self._issuer, path, self.lost)
+            report_unopened(item, WIRE, self._issuer, path, self.lost)
         else:
             self.lost.dropped(path, f"an item of type {kind_of(item)!r}, which cannot be rebuilt at Anthropic")
         return []
@@ -306,7 +304,7 @@ class AssistantMessage:
     # --- carriers
 
     def _reasoning(self, item: ours.Reasoning, path: str) -> list[types.AnyBlock]:
-        payload = opened(item, self._issuer)
+        payload: AnyPayload | None = opened(item, WIRE, self._issuer, AnyPayload)
         if isinstance(payload, Cited):
             self._cite(payload, path)
             return []

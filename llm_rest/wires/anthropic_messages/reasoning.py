@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ... import responses as ours
 from ...errors import DecodeError
-from ...responses.carriers import digest, seal, sender, unseal
+from ...responses.carriers import digest, seal, unseal
 from ...unknown import Decoder, Model, Open, Opt, Unknown, extras, given, or_none, or_unset
 from ..kept import patch
 from ..leftovers import as_list, as_object
@@ -256,24 +256,6 @@ RETURNING: Decoder[list[ReturningBlock]] = Decoder(list[ReturningBlock])
 CITATIONS: Decoder[list[list[types.AnyCitation] | None]] = Decoder(list[list[types.AnyCitation] | None])
 
 
-def opened(item: ours.Reasoning, issuer: str) -> AnyPayload | None:
-    """What `issuer` sealed in a reasoning item at Anthropic."""
-    text = item.encrypted_content
-    return unseal(text, WIRE, issuer, AnyPayload) if given(text) else None
-
-
-def report_unopened(item: ours.Reasoning, issuer: str, path: str, lost: Losses) -> None:
-    """Report a reasoning item that holds nothing this issuer could use."""
-    text = item.encrypted_content
-    if not given(text):
-        if item.summary or item.content:
-            lost.dropped(path, "reasoning without a signature, which Anthropic does not take back")
-    elif sender(text) == (WIRE, issuer):
-        lost.dropped(path, "opaque state that was damaged on the way")
-    else:
-        lost.withheld(path, "opaque state of another vendor")
-
-
 def returning_blocks(raw: Raw) -> list[ReturningBlock] | None:
     """The blocks in an envelope, or `None` where something else was put there."""
     blocks = unsealed(RETURNING, raw)
@@ -308,11 +290,6 @@ def encode_thinking(item: ours.Reasoning, payload: Signed | Redacted, path: str,
         lost.dropped(path, "thinking whose text was changed, so that its signature no longer holds")
         return None
     return patch(types.Thinking(thinking=text, signature=payload.signature), payload.rest)
-
-
-def carrier(payload: Payload, issuer: str, id: str | None) -> ours.Reasoning:
-    """A reasoning item that shows nothing and carries `payload`."""
-    return ours.Reasoning(id=id, summary=[], encrypted_content=seal(WIRE, issuer, payload))
 
 
 # --- guests: items of other vendors that travel through a client of this wire ---------------------------------------

@@ -21,15 +21,16 @@ from ...responses import events as ev
 from ...responses.carriers import report_failure
 from ...unknown import Decoder, Unknown, base, extras, with_extras
 from ...vendors.dialects import messages_model
-from ..leftovers import as_plain
+from ..leftovers import as_plain, opened
 from ..tool_names import Call
 from ..tools import json_value
 from . import types
 from .content import NOTHING, Context, encode, encode_call, encode_part, kind_of, wire_id
 from .messages import AssistantMessage
-from .reasoning import GAP, VISIBLE, Cited, Sealed, guest_thought, opened, returning_blocks
+from .reasoning import GAP, VISIBLE, AnyPayload, Cited, Sealed, guest_thought, opened, returning_blocks
 from .response import encode_end, encode_failure, encode_response, encode_usage, model_of
 from .stream import CITATION
+from .types import WIRE
 
 if TYPE_CHECKING:
     from ...vendors.dialects import MessagesDialect
@@ -303,7 +304,7 @@ class StreamEncoder:
 
     def _overtake(self, item: ours.Reasoning, index: int) -> None:
         """A run whose blocks are there needs no end of the items that show it, which may take as long as the answer."""
-        payload = opened(item, self._context.dialect.issuer)
+        payload: AnyPayload | None = opened(item, WIRE, self._context.dialect.issuer, AnyPayload)
         blocks = returning_blocks(payload.blocks) if isinstance(payload, Sealed) else None
         if blocks is None or not isinstance(self._item, VISIBLE):
             return
@@ -443,7 +444,7 @@ class StreamEncoder:
     def _end_reasoning(self, item: ours.Reasoning) -> None:
         if isinstance(self._to.block, types.Thinking):
             self._sign(item, self._to.block)
-        elif isinstance(opened(item, self._context.dialect.issuer), Cited):
+        elif isinstance(opened(item, WIRE, self._context.dialect.issuer, AnyPayload), Cited):
             self._writer.write(item, self._path)
             self._cite_late()
         else:

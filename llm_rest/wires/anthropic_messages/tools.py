@@ -23,7 +23,7 @@ from ..leftovers import report_unknown
 from ..options import report_missing
 from ..schema import ANTHROPIC, fitted
 from ..tool_names import wire_name
-from ..tools import NO_PARAMETERS, as_function, each_tool, refuse_tool, report_name
+from ..tools import NO_PARAMETERS, PLACE, WebSearch, as_function, each_tool, refuse_tool, report_name
 from . import types
 from .types import WIRE
 
@@ -35,12 +35,8 @@ if TYPE_CHECKING:
 
 # --- tools the vendor runs -------------------------------------------------------------------------------------------
 
-WebSearch = (
-    ours.WebSearchTool | ours.WebSearchTool20250826 | ours.WebSearchPreviewTool | ours.WebSearchPreviewTool20250311
-)
 TOOL_SEARCH = "tool_search_tool_bm25_20251119"
 AUTO = {"type": "auto"}
-PLACE = ("city", "region", "country", "timezone")
 
 
 def encode_callers(callers: Opt[list[str]], model: MessagesModel) -> Opt[list[str]]:

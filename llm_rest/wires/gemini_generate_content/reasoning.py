@@ -19,8 +19,8 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from ...errors import DecodeError
-from ...losses import no_such, not_in, not_taken
-from ...responses.carriers import digest, own, seal, sender, unseal
+from ...losses import no_such, not_in
+from ...responses.carriers import digest, own, seal
 from ...responses.items import (
     AnyItem,
     CodeInterpreterCall,
@@ -37,7 +37,7 @@ from ...responses.items import (
 from ...responses.parts import OutputText, RefusalPart, SummaryText
 from ...unknown import Opt, Unknown, given, or_none
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import report_unknown
+from ..leftovers import carrier, opened, report_unknown, report_unopened
 from ..tool_names import Call, Sent, undo
 from . import types
 from .content import PREFIX, SIGNED, VisibleItem, encode_content, fingerprint, is_grounded, visible_items
@@ -110,29 +110,6 @@ def call_ref(call_id: str | None, name: str, arguments: str) -> str:
     with suppress(msgspec.MsgspecError):  # what is no JSON counts as it is spelled
         arguments = _sorted.encode(_plain.decode(arguments)).decode()
     return f"#{digest(f'{name} {arguments}')}"
-
-
-def opened(item: Reasoning, issuer: str) -> AnyPayload | None:
-    """What `issuer` sealed in a reasoning item on this wire."""
-    text = item.encrypted_content
-    return unseal(text, WIRE, issuer, AnyPayload) if given(text) else None
-
-
-def unopened(item: Reasoning, issuer: str, path: str, lost: Losses) -> None:
-    """Report a reasoning item that holds nothing this issuer could use."""
-    text = item.encrypted_content
-    if not given(text):
-        if item.summary or item.content:
-            lost.dropped(path, not_taken("reasoning of another vendor", "Gemini"))
-    elif sender(text) == (WIRE, issuer):
-        lost.dropped(path, "opaque state that was damaged on the way")
-    else:
-        lost.withheld(path, "opaque state of another vendor")
-
-
-def carrier(payload: Payload, issuer: str, id: Opt[str]) -> Reasoning:
-    """A reasoning item that shows nothing and carries `payload`."""
-    return Reasoning(id=or_none(id), summary=[], encrypted_content=seal(WIRE, issuer, payload))
 
 
 def returning_parts(raw: Raw) -> list[types.Part] | None:
@@ -287,7 +264,7 @@ class AssistantMessage:
     # --- thoughts and carriers
 
     def _reasoning(self, item: Reasoning, path: str) -> None:
-        payload = opened(item, self.context.dialect.issuer)
+        payload: AnyPayload | None = opened(item, WIRE, self.context.dialect.issuer, AnyPayload)
         if not isinstance(payload, Whole) and self._pending:
             self._drop_pending()
         self._release()
@@ -300,7 +277,7 @@ class AssistantMessage:
             case Whole():
                 self._restore(payload, path)
             case None if self.context.replay:
-                unopened(item, self.context.dialect.issuer, path, self._lost)
+                report_unopened(item, WIRE, self.context.dialect.issuer, path, self._lost)
             case None:
                 self._show_foreign(item, path)
 
@@ -539,7 +516,9 @@ class Reader:
                 )
                 self._signed(item, visible, marks)
             elif marks:
-                self.items.append(carrier(Shown(digest=digest(visible), marks=marks), self._issuer, self.id("rs")))
+                self.items.append(
+                    carrier(Shown(digest=digest(visible), marks=marks), WIRE, self._issuer, self.id("rs"))
+                )
             return
         visible = digest("".join(part.text for part in texts))
         held = Thought(digest=visible, marks=marks, call=call, signature=signature, tool=tool)
@@ -551,7 +530,7 @@ class Reader:
         self.items.append(item)
         if marks:
             sealed = Shown(digest=digest(visible), marks=marks, before=True)
-            self.items.insert(-1, carrier(sealed, self._issuer, self.id("rs")))
+            self.items.insert(-1, carrier(sealed, WIRE, self._issuer, self.id("rs")))
 
     # --- calls and images
 
@@ -585,4 +564,4 @@ class Reader:
             item.id = or_none(self.id(PREFIX[type(item)]))
             self.items.append(item)
         sealed = Whole(digest=fingerprint(shown), parts=Raw(encode(run)))
-        self.items.append(carrier(sealed, self._issuer, self.id("rs")))
+        self.items.append(carrier(sealed, WIRE, self._issuer, self.id("rs")))

@@ -37,10 +37,7 @@ from ...responses.tools import (
     McpToolFilter,
     SearchFilters,
     ToolChoice,
-    WebSearchPreviewTool,
-    WebSearchPreviewTool20250311,
     WebSearchTool,
-    WebSearchTool20250826,
 )
 from ...unknown import Unknown, given, or_none, or_unset
 from ..kept import Rules, diff, note, own_leftovers, patch
@@ -48,7 +45,16 @@ from ..leftovers import as_list, as_object, report_unknown
 from ..options import report_missing
 from ..schema import GEMINI, fitted
 from ..tool_names import Call, fitted_name, qualified, report_unsaid
-from ..tools import allowed_tools, as_function, call_arguments, object_arguments, refuse_tool, report_name, report_names
+from ..tools import (
+    WebSearch,
+    allowed_tools,
+    as_function,
+    call_arguments,
+    object_arguments,
+    refuse_tool,
+    report_name,
+    report_names,
+)
 from . import types
 from .content import MEDIA, SIGNED
 from .types import WIRE, Json, encode, from_openapi, merge, restored, text_of
@@ -59,8 +65,6 @@ if TYPE_CHECKING:
     from ...responses.tools import AnyTool, Schema
     from ...unknown import Opt
     from .content import Context
-
-WebSearch = WebSearchTool | WebSearchTool20250826 | WebSearchPreviewTool | WebSearchPreviewTool20250311
 
 GOOGLE = "google:"
 STORE = "fileSearchStores/"
@@ -112,7 +116,7 @@ class Offer:
         match tool:
             case FunctionTool() | CustomTool():
                 self._function(tool, namespace, path)
-            case WebSearchTool() | WebSearchTool20250826() | WebSearchPreviewTool() | WebSearchPreviewTool20250311():
+            case _ if isinstance(tool, WebSearch):
                 self.hosted.append(types.Tool(google_search=_search(tool, path, self.context)))
             case CodeInterpreterTool():
                 if tool.container is not None and tool.container != AUTO_CONTAINER:

@@ -27,7 +27,7 @@ from ...responses.lenient import derived_call_id
 from ...responses.parts import ContentPart, OutputText, PlainText, RefusalPart
 from ...unknown import Unknown, given, or_none
 from ..kept import Rules, diff, patch, unknown
-from ..leftovers import as_object, known, report_unknown
+from ..leftovers import as_object, carrier, known, report_unknown
 from ..tool_names import Call, qualified, sent_name
 from . import reasoning, types
 from .content import (
@@ -43,7 +43,7 @@ from .content import (
     encode_told,
     unlimited,
 )
-from .reasoning import CallState, MessageState, Thought, carrier, decode_thinking, decode_thinking_part, text_of
+from .reasoning import CallState, MessageState, Thought, decode_thinking, decode_thinking_part, text_of
 from .tools import decode_call, encode_call, fit_call_id, json_text
 from .types import USED, WIRE, AnyMessage, AnyPart, Json, Spoken, Text, Thinking
 
@@ -137,7 +137,7 @@ def decode_message(
             extra_content=or_none(said.extra_content),
             thought_signature=or_none(said.thought_signature),
         )
-        items.append(carrier(state, dialect))
+        items.append(carrier(state, WIRE, dialect.issuer))
     if said.tool_calls:
         seen: set[str] = set()
         for position, call in enumerate(said.tool_calls):
@@ -159,7 +159,7 @@ def call_state(call: types.ToolCall, call_id: str, dialect: ChatDialect) -> list
     """A carrier of what the host attached to a call, before the call itself."""
     if not call.extra_content or call.extra_content == dialect.missing_call_state:
         return []
-    return [carrier(CallState(call_id=call_id, extra_content=call.extra_content), dialect)]
+    return [carrier(CallState(call_id=call_id, extra_content=call.extra_content), WIRE, dialect.issuer)]
 
 
 def _decode_text(items: list[AnyItem], said: Spoken, dialect: ChatDialect, answer: bool) -> None:

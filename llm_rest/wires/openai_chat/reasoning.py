@@ -106,11 +106,6 @@ def streamed_field(dialect: ChatDialect) -> str:
     return field if field in TEXT_PLACES and not dialect.think_tags else ""
 
 
-def carrier(state: CallState | MessageState, dialect: ChatDialect) -> Reasoning:
-    """An item that only carries state."""
-    return Reasoning(summary=[], encrypted_content=seal(WIRE, dialect.issuer, state))
-
-
 def texts(item: Reasoning) -> list[str]:
     """Everything in the item that can be read."""
     return [*_texts(item.summary), *_texts(item.content)]

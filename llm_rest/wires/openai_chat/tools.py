@@ -30,6 +30,8 @@ from ..stream import built, present
 from ..tool_names import Call, Naming, qualified, report_unsaid, sent_name
 from ..tools import (
     NO_PARAMETERS,
+    PLACE,
+    WebSearch,
     allowed_tools,
     as_function,
     choose,
@@ -54,13 +56,9 @@ DROPPED = ("defer_loading", "allowed_callers", "output_schema", "async_")
 WORDS = {"any": "required"}
 """What some hosts say for a word of the tool choice; the way back prefers OpenAI's, except in the host's own document."""
 
-PLACE = ("city", "country", "region", "timezone")
-"""Where a search is made from: one object deeper here."""
-
 EMPTY = ("", "null")
 """What hosts write for no arguments, beside leaving them out."""
 
-_SEARCH = rt.WebSearchTool | rt.WebSearchTool20250826 | rt.WebSearchPreviewTool | rt.WebSearchPreviewTool20250311
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 # A copy with other values costs a third of what making a struct costs.
@@ -76,7 +74,7 @@ def name_of(tool: types.Tool) -> str | None:
 
 def is_search(tool: rt.AnyTool) -> TypeGuard[rt.WebSearchTool]:
     """Whether the tool is the vendor's web search, of whatever version."""
-    return isinstance(tool, _SEARCH)
+    return isinstance(tool, WebSearch)
 
 
 # --- what a request offers ------------------------------------------------------------------------------------------

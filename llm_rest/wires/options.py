@@ -67,7 +67,7 @@ def report_missing(
     path: str = "",
 ) -> None:
     """Report those of the options `refused` and `dropped` of a request, or of the tool at `path`, that are set."""
-    read, nothing = _reader(type(value), (*refused, *dropped))
+    read, nothing = _reader(type(value), refused, dropped)
     if read(value) == nothing:  # as in nearly every request
         return
     for name in refused:
@@ -79,9 +79,11 @@ def report_missing(
 
 
 @lru_cache(maxsize=256)
-def _reader(kind: type[Struct], paths: tuple[str, ...]) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[Any, ...]]:
+def _reader(
+    kind: type[Struct], refused: tuple[str, ...], dropped: tuple[str, ...]
+) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[Any, ...]]:
     """Reads those fields of a struct that the paths begin with, and what it reads where none is set."""
-    names = [name for path in paths if (name := path.partition(".")[0]) in kind.__struct_fields__]
+    names = [name for path in (*refused, *dropped) if (name := path.partition(".")[0]) in kind.__struct_fields__]
     # The class stands behind them, since a name alone would be read bare.
     return attrgetter(*names, "__class__"), (*[None] * len(names), kind)
 

@@ -146,9 +146,11 @@ def call_arguments(item: Call, path: str, lost: Losses) -> str:
 
 def object_arguments(text: str, path: str, lost: Losses) -> Raw:
     """The arguments of a call at `path` as a JSON object: nothing is an empty one, and what is none goes as the text in one."""
-    if not text or text.strip() in ("", "null"):
+    if text[:1] != "{":
+        text = text.strip()
+    if text in ("", "null"):
         return Raw(b"{}")
-    value = json_value(text) if text.lstrip()[:1] == "{" else None
+    value = json_value(text) if text[:1] == "{" else None
     if value is None:
         lost.changed(f"{path}.arguments", "not a JSON object; sent as the text of INVALID_JSON")
         value = Raw(msgspec.json.encode({"INVALID_JSON": text.encode("utf-8", "replace").decode()}))

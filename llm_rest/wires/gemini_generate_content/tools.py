@@ -440,7 +440,8 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
     found = Losses()
     args = object_arguments(call_arguments(item, path, lost), path, found)
     call = types.FunctionCall(id=item.call_id, name=wire_name(item.name, item.namespace or ""), args=args)
-    report_unsaid(item, path, lost)
+    if item.namespace or item.caller or item.async_:
+        report_unsaid(item, path, lost)
     if call.name != qualified(item.name, item.namespace):
         found.changed(f"{path}.name", f"a name Gemini does not take, sent as {call.name}")
     part = types.Part(function_call=call)

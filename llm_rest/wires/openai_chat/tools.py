@@ -102,7 +102,9 @@ def encode_offer(
         if given(request.parallel_tool_calls):
             lost.dropped("parallel_tool_calls", "a word about calls where there are no tools")
         return ""
-    takes = {kind for kind in dialect.tool_choices if kind != "custom" or dialect.custom_tools}
+    takes = dialect.tool_choices
+    if not dialect.custom_tools:
+        takes = tuple(kind for kind in takes if kind != "custom")
     chosen = choose(request.tool_choice, tools, name_of, WIRE, lost, takes=takes, naming=naming)
     if not chosen.tools:
         return ""

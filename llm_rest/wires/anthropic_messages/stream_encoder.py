@@ -27,7 +27,7 @@ from ..tools import json_value
 from . import types
 from .content import NOTHING, Context, encode, encode_call, encode_part, kind_of, wire_id
 from .messages import AssistantMessage
-from .reasoning import GAP, VISIBLE, AnyPayload, Cited, Sealed, guest_thought, opened, returning_blocks
+from .reasoning import GAP, VISIBLE, AnyPayload, Cited, Sealed, guest_thought, returning_blocks
 from .response import encode_end, encode_failure, encode_response, encode_usage, model_of
 from .stream import CITATION
 from .types import WIRE

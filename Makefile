@@ -10,7 +10,7 @@ ARGS ?=
 
 JOBS ?= 3
 
-.PHONY: help demo test test-quick test-whole check format bench docs clean
+.PHONY: help demo test test-quick test-whole check format bench docs build sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -46,6 +46,19 @@ docs: $(VENV)/.docs ## the documentation as a site in site/, which works offline
 	@$(BIN)/zensical build --strict --clean
 	@$(BIN)/python docs/_tools/pages.py --check site
 	@echo "open site/index.html"
+
+build: $(VENV)/.dev ## the sdist and the wheel in dist/, the same bytes each time
+	@$(BIN)/python -m build --no-isolation --outdir dist
+	@cd dist && sha256sum *.tar.gz *.whl
+
+sbom: $(VENV)/.pip ## what the base install brings, as CycloneDX, in dist/llm_rest.cdx.json
+	@echo "installing llm_rest alone in build/sbom, and cyclonedx-bom in $(VENV)"
+	@$(BIN)/python -m venv --clear --without-pip build/sbom
+	@$(BIN)/python -m pip --python build/sbom/bin/python install --quiet --disable-pip-version-check .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "cyclonedx-bom>=7,<8"
+	@mkdir -p dist
+	@$(BIN)/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml -o dist/llm_rest.cdx.json build/sbom/bin/python
+	@$(BIN)/python -c "import json; print(*(f'{c[\"name\"]} {c[\"version\"]}' for c in json.load(open('dist/llm_rest.cdx.json'))['components']), sep='\n')"
 
 clean: ## remove the environment and everything generated
 	rm -rf $(VENV) site dist build .pytest_cache .ruff_cache .mypy_cache .hypothesis

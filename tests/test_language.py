@@ -1,0 +1,88 @@
+"""Documentation is in plain technical English: phrases that readers do not search for, and personification, are not used.
+
+Each phrase has the term to write instead. Prose alone is read: no code blocks, no inline code, no generated pages.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.examples import PAGES, ROOT
+
+INSTEAD = {
+    r"as it comes|while it comes|as they come": "streaming, streamed",
+    r"asked for again|asks? again|asked once more|ask again": "retried (requests), re-prompted (typed output)",
+    r"\bnobody\b|\bsomebody\b|\banybody\b|\beverybody\b|\bwhoever\b": "the caller, the program, any client",
+    r"\b(?:is|are|was|were|be) (?:told|heard)\b|\btold (?:to|it|in|as|with)\b": "notified, sent, reported",
+    r"\bhears? the same\b|\bhears?\b": "callbacks are notified",
+    r"taken up|takes? (?:it|the run) up|goes? on from|go on (?:from|elsewhere)": "resumed, continues",
+    r"habits": "deviations, quirks",
+    r"in the manner of": "compatible with",
+    r"under way": "in flight, in progress",
+    r"\bstands? (?:before|behind|after|beside|in|at|there|below|above|side)\b": "is before, is in",
+    r"makes? no sense|make sense of": "invalid",
+    r"\bof (?:yours|ours|theirs)\b": "your own, built-in",
+    r"\bspell(?:s|ed|ing|ings)?\b": "written, serialized, format",
+    r"\bknows nothing of\b|\bnothing is known of\b": "unknown",
+    r"words of (?:a|the|its) (?:wire|format)|own words": "format, message",
+    r"\binsists?\b": "requires",
+    r"\bwants?\b": "requires, needs",
+    r"\blies? in wait\b|\bvouch\b|\bobey(?:s|ed)?\b": "is followed",
+    r"\bforgotten\b|\bforgets\b": "deleted, discarded",
+}
+"""What is not written, as a pattern, and what to write."""
+
+GENERATED = {"docs/clients.md", *(f"docs/wires/{path.name}" for path in (ROOT / "docs/wires").glob("*.md"))}
+"""Pages written by a program from data, whose sentences are in that data."""
+
+CHECKED = [
+    *(page for page in PAGES if str(page.relative_to(ROOT)) not in GENERATED),
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    ROOT / "CHANGELOG.md",
+]
+
+
+def prose(text: str) -> str:
+    """A page without its code, its quotations in inline code and its link targets; lines stay where they are."""
+    text = re.sub(r"^```.*?^```$", lambda block: "\n" * block[0].count("\n"), text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"``.+?``|`[^`\n]+`|\]\([^)\s]+\)", "", text)
+
+
+def found(text: str) -> list[str]:
+    """The phrases on a page that have a better term, each with its line and that term."""
+    lines = prose(text).splitlines()
+    return [
+        f"{number}: {match[0]!r}: {instead}"
+        for number, line in enumerate(lines, 1)
+        for pattern, instead in INSTEAD.items()
+        for match in re.finditer(pattern, line, re.IGNORECASE)
+    ]
+
+
+@pytest.mark.parametrize("page", CHECKED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_uses_the_terms_that_readers_search_for(page: Path) -> None:
+    assert found(page.read_text()) == []
+
+
+TERMS = (
+    "retry, streaming, callback, idempoten, schema validation, timeout, proxy, pagination, prompt caching, backoff, "
+    "rate limit, structured output, tool calling, cancellation, mTLS, webhook"
+).split(", ")
+
+
+@pytest.mark.parametrize("term", TERMS[:-1])
+def test_a_reader_finds_a_page_by_its_usual_name(term: str) -> None:
+    pages = [page for page in PAGES if term.lower() in prose(page.read_text()).lower()]
+    assert pages, f"no page says {term!r}"
+
+
+def test_a_phrase_in_prose_is_found_and_one_in_code_is_not() -> None:
+    assert found("Nothing.\nThe run is taken up by nobody.\n") == [
+        "2: 'nobody': the caller, the program, any client",
+        "2: 'taken up': resumed, continues",
+    ]
+    assert found("```python\n# nobody\n```\nSee `nobody` and [this](nobody.md).\n") == []

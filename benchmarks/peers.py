@@ -1,7 +1,7 @@
 """What other libraries cost before the first call: `python -m benchmarks.peers` installs each in an environment of its own.
 
-Printed are the distributions and megabytes that `pip install` brings, and the CPU time and memory until there is a client, as medians
-over fresh processes. The package index has to be reachable; it takes some minutes. Nothing of this is part of `make bench`.
+Printed are the distributions and megabytes that `pip install` brings, and the CPU time and memory until there is a client, as
+medians over fresh processes. The package index has to be reachable; it takes some minutes and is no part of `make bench`.
 """
 
 from __future__ import annotations

@@ -85,7 +85,13 @@ def from_elsewhere(site: Path) -> list[str]:
 
 def generated() -> Iterator[tuple[str, str]]:
     """The path and the text of each generated page."""
-    names = dict(sorted(homes().items(), key=lambda entry: entry[0].lower()))
+    # `Client` before `AsyncClient`
+    names = dict(
+        sorted(
+            homes().items(),
+            key=lambda entry: (entry[0].removeprefix("Async").lower(), entry[0] != entry[0].removeprefix("Async")),
+        )
+    )
     for page, (title, _) in GROUPS.items():
         here = [name for name, home in names.items() if group_of(home) == page]
         if page == "errors":

@@ -27,7 +27,7 @@ RUNS: dict[str, tuple[list[str], str, list[str]]] = {
     "convert_requests": ([], REQUEST, ['"max_completion_tokens":9', "line 1: top_k: "]),
     "many_calls": ([], "", ["retry after", "99 answers, 990 tokens", "failed: This one fails. (2 requests)"]),
     "questions_over_files": (["docs", SEARCH, "simulator/demo"], "", ["attempts\nsources:\nretries.md"]),
-    "switch_vendors": ([], "", ["simulator/demo: Hello.", "simulator/demo: Bye.\n  input[3]: reasoning"]),
+    "switch_vendors": ([], "", ["simulator/demo: Hello.", "simulator/demo: Bye.\n  items[3]: reasoning"]),
     "terminal_chat": ([], "say Hello.\nfail 401\nsay Bye.\n", ["> Hello.\n> error: ", "> Bye.\n> "]),
     "typed_records": ([], "", ["Ada Lovelace, 1815, London\nGrace Hopper, 1906, New York"]),
     "weather_agent": (

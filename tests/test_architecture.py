@@ -91,12 +91,12 @@ class Size(NamedTuple):
 SIZES = {
     "": Size(2_060, 8),  # the modules at the top alone
     "responses": Size(4_860, 14),
-    "wires": Size(20_925, 58, goal=15_700),
+    "wires": Size(20_880, 58, goal=15_700),
     "wires.openai_responses": Size(1_625, 9),
-    "wires.openai_chat": Size(4_320, 9),
+    "wires.openai_chat": Size(4_255, 9),
     "wires.anthropic_messages": Size(5_115, 10),
-    "wires.ollama_chat": Size(2_175, 9),
-    "wires.gemini_generate_content": Size(4_775, 9),
+    "wires.ollama_chat": Size(2_075, 9),
+    "wires.gemini_generate_content": Size(4_675, 9),
     "vendors": Size(2_855, 6),
     "transport": Size(3_170, 12, goal=2_300),
     "tools": Size(1_675, 11),
@@ -111,7 +111,7 @@ SIZES = {
 """The sizes of folders. A number goes down with the code and never up: what is added takes the place of something."""
 
 TESTS = {
-    "": 16_740,  # the files at the top alone
+    "": 16_750,  # the files at the top alone
     "clients": 2_250,
     "conversation": 2_230,
     "corpus": 1_100,
@@ -152,10 +152,8 @@ LONGER = {
     "vendors.rows": 860,
     "wires.anthropic_messages.messages": 765,
     "wires.foreign": 645,
-    "wires.gemini_generate_content.stream": 610,
     "wires.openai_chat.messages": 685,
     "wires.openai_chat.response": 625,
-    "wires.openai_chat.stream": 630,
     "wires.schema": 480,
 }
 """Files that are longer still, or tables; these numbers go down as well."""

@@ -16,7 +16,7 @@ from ..responses.carriers import NAMES, seal, sender, unseal
 from ..responses.items import Reasoning
 from ..responses.response import ECHOED, Response
 from ..responses.tools import ChooseAllowed
-from ..unknown import Model, Opt, base, extras, given, or_none
+from ..unknown import Model, Opt, base, extras, given, or_none, with_extras
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +51,19 @@ def copies(struct: S) -> Callable[[], S]:
 def as_plain(value: Any) -> Any:
     """Structs as plain JSON. Arguments that are no text are slices of the document, which only encoding can read."""
     return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def present(model: Model, *but: str) -> Json:
+    """The fields of a document that are there, those that no struct declares among them, without those named."""
+    fields = zip(model.__struct_encode_fields__, model.__struct_fields__, strict=True)
+    return {name: v for name, field in fields if name not in but and (v := getattr(model, field)) is not UNSET}
+
+
+def built(kind: type[S], fields: Json) -> S:
+    """The document with these fields, whether its struct declares them or not."""
+    declared = kind.__struct_fields__
+    others = {name: value for name, value in fields.items() if name not in declared}
+    return with_extras(kind(**{name: value for name, value in fields.items() if name in declared}), others)
 
 
 def known(value: S, path: str, lost: Losses) -> S:

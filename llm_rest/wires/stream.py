@@ -1,40 +1,37 @@
-"""What the stream machines of the wires share: the open item with its parts, and documents taken apart and put together.
+"""What the stream machines of the wires share: items that are announced, grow and end, their order, and the end of the answer.
 
-Before changing this file, know that an item has at most one open part, which is of one kind: a piece of another kind ends it and
-begins the next.
+A wire's `StreamDecoder` cuts what comes into pieces of items, and its `StreamEncoder` writes pieces of one item after another;
+here is the rest. Before changing this file, know that an item has at most one open part, which is of one kind: a piece of another
+kind ends it and begins the next; and that `feed` runs once for every token.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from msgspec import UNSET
+from msgspec.structs import replace
 
+from ..losses import Losses
+from ..responses import events as ev
+from ..responses.emit import Emitter
+from ..responses.items import Message, Reasoning
 from ..responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
-from ..unknown import Model, with_extras
+from ..responses.response import Response, ResponseError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..responses.emit import OpenItem
+    from ..responses.items import AnyItem
     from ..responses.parts import Logprob
+    from ..responses.request import Request
 
-Json = dict[str, Any]
-M = TypeVar("M", bound=Model)
+D = TypeVar("D")
+E = TypeVar("E")
 Part = OutputText | RefusalPart | ReasoningText | SummaryText
 
 
-def present(model: Model, *but: str) -> Json:
-    """The fields of a document that are there, those that no struct declares among them, without those named."""
-    fields = zip(model.__struct_encode_fields__, model.__struct_fields__, strict=True)
-    return {name: v for name, field in fields if name not in but and (v := getattr(model, field)) is not UNSET}
-
-
-def built(kind: type[M], fields: Json) -> M:
-    """The document with these fields, whether its struct declares them or not."""
-    declared = kind.__struct_fields__
-    others = {name: value for name, value in fields.items() if name not in declared}
-    return with_extras(kind(**{name: value for name, value in fields.items() if name in declared}), others)
+# --- events of a wire -> Responses events ---------------------------------------------------------------------------
 
 
 def _part(kind: type[Part], text: str) -> Any:
@@ -48,10 +45,11 @@ def _part(kind: type[Part], text: str) -> Any:
 class OpenParts:
     """A thought or a message in progress: its open part, and the parts that were ended."""
 
-    __slots__ = ("_kind", "_pieces", "item", "parts")
+    __slots__ = ("_kind", "_pieces", "item", "kind", "parts")
 
-    def __init__(self, item: OpenItem) -> None:
+    def __init__(self, item: OpenItem, kind: type[Message | Reasoning]) -> None:
         self.item = item
+        self.kind = kind
         self.parts: list[Any] = []
         self._kind: type[Part] | None = None
         self._pieces: list[str] = []
@@ -62,7 +60,7 @@ class OpenParts:
         return "".join(self._pieces)
 
     def add(self, text: str, kind: type[Part], logprobs: list[Logprob] | None = None) -> None:
-        """Tell a piece of text, in a part of this kind."""
+        """Add a piece of text, in a part of this kind."""
         item = self.item
         if self._kind is not kind:
             self.end_part()
@@ -93,3 +91,211 @@ class OpenParts:
             self.item.end_part(part)
         self.parts.append(part)
         self._kind, self._pieces = None, []
+
+
+class StreamDecoder(Generic[D]):
+    """Converts the events of a wire to Responses events; after the terminal one there are none.
+
+    `request` undoes what encoding it emulated and is echoed, `now` dates an answer without a date. `DIALECT` is the wire's own.
+    """
+
+    DIALECT: D
+
+    def __init__(
+        self, *, request: Request | None = None, dialect: D | None = None, now: float = 0, keep: bool = True
+    ) -> None:
+        self.losses: Losses = Losses()
+        self._request = request
+        self._dialect: D = dialect or self.DIALECT
+        self._now = now
+        self._keep = keep
+        self._to = Emitter()
+        self._output: list[AnyItem | None] = []  # by place; `None` where it is still open
+        self._open: OpenParts | None = None  # the message or the thought that grows
+        self._over = False
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Set what the wire itself remembers between events."""
+
+    def feed(self, event: Any) -> list[ev.AnyEvent]:
+        """The Responses events that this event makes."""
+        if not self._over:
+            self._feed(event)
+        return self._to.take()
+
+    def close(self) -> list[ev.AnyEvent]:
+        """Nothing: an answer that did not tell its end was cut."""
+        return []
+
+    def _feed(self, event: Any) -> None:
+        raise NotImplementedError
+
+    # -- items
+
+    def _name(self, item: Any) -> None:
+        """Give an item that begins at the next place its id."""
+
+    def _made(self, opened: OpenParts) -> AnyItem:
+        """The message or thought as the whole answer would have it, once its pieces are there."""
+        raise NotImplementedError
+
+    def _announce(self, item: Any) -> OpenItem:
+        """Begin an item."""
+        self._name(item)
+        self._output.append(None)
+        return self._to.add(item)
+
+    def _add_whole(self, item: Any) -> None:
+        """Begin and end an item at once."""
+        self._output.append(item)
+        self._to.whole(item)
+
+    def _done(self, opened: OpenItem, item: AnyItem) -> None:
+        """End an item, which is complete."""
+        self._output[opened.index] = item
+        opened.done(item)
+
+    def _grow(
+        self,
+        kind: type[Message | Reasoning],
+        text: str,
+        part: type[Part] = OutputText,
+        logprobs: list[Logprob] | None = None,
+    ) -> None:
+        """A piece of a message or a thought, which begins with it where none of its kind is open."""
+        opened = self._open
+        if opened is None or opened.kind is not kind:
+            opened = self._begin(kind)
+        opened.add(text, part, logprobs)
+
+    def _begin(self, kind: type[Message | Reasoning]) -> OpenParts:
+        """Begin a message or a thought; the one before is over."""
+        self._end_open()
+        empty = Message(role="assistant", content=[]) if kind is Message else Reasoning(summary=[])
+        empty.status = "in_progress"
+        self._open = OpenParts(self._announce(empty), kind)
+        return self._open
+
+    def _end_open(self) -> None:
+        """End the open message or thought."""
+        opened, self._open = self._open, None
+        if opened is not None:
+            item: Any = self._made(opened)
+            opened.end_part(item.content or ())
+            self._done(opened.item, item)
+
+    # -- the end
+
+    def _finish(self, response: Response) -> None:
+        self._over = True
+        self._to.finish(response)
+
+    def _fail(self, error: Any, response: Response) -> None:
+        """End with an error of the vendor, and the failed response that it makes."""
+        about = {"code": error.code, "message": error.message, "param": error.param, "type": error.type}
+        self._to.error(ev.StreamError(**about))
+        self._finish(response)
+
+
+# --- Responses events -> events of a wire ---------------------------------------------------------------------------
+
+
+class StreamEncoder(Generic[D, E]):
+    """Converts Responses events to events of a wire; items come one after another, in their order.
+
+    `request` names the model where the response does not. `DIALECT` is the wire's own, and `BREAKS_OFF` whether a stream without
+    an end becomes an error.
+    """
+
+    DIALECT: D
+    BREAKS_OFF = False
+
+    def __init__(self, *, request: Request | None = None, dialect: D | None = None) -> None:
+        self.losses: Losses = Losses()
+        self._request = request
+        self._dialect: D = dialect or self.DIALECT
+        self._out: list[E] = []
+        self._over = False
+        self._error: Any = None
+        self._at = 0  # the item that is written now
+        self._later: dict[int, list[Any]] = {}  # events of items after it
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Set what the wire itself remembers between events."""
+
+    def feed(self, event: ev.AnyEvent) -> list[E]:
+        """The wire's events for this one."""
+        if not self._over:
+            match event:
+                case ev.OfItem() | ev.OutputItemAdded() | ev.OutputItemDone():
+                    self._in_order(event, event.output_index)
+                case ev.ResponseCompleted() | ev.ResponseIncomplete() if not self._error:
+                    self._over = True
+                    self._end(event.response)
+                case ev.ResponseFailed(response=failed):
+                    self._over = True
+                    self._fail(replace(failed, error=failed.error or self._error))
+                case ev.ErrorEvent():
+                    self._error = event.details  # the failed response that follows says more
+                case ev.OfResponse():
+                    self._begin(event.response)
+                case _:
+                    self._other(event)
+        return self._take()
+
+    def close(self) -> list[E]:
+        """The error that no failed response followed, or that an answer broke off."""
+        if not self._over and (self._error or self.BREAKS_OFF):
+            self._over = True
+            self._break_off(self._error or ResponseError(message="the answer broke off", code="server_error"))
+        return self._take()
+
+    def _take(self) -> list[E]:
+        made, self._out = self._out, []
+        return made
+
+    def _in_order(self, event: Any, index: int) -> None:
+        if index > self._at:
+            self._later.setdefault(index, []).append(event)
+            return
+        self._encode(event)
+        while isinstance(event, ev.OutputItemDone) and event.output_index == self._at:
+            self._at += 1
+            for event in self._later.pop(self._at, ()):
+                self._encode(event)
+
+    def _encode_late(self) -> None:
+        """Write what waits for its turn, which never came."""
+        for index in sorted(self._later):
+            for event in self._later.pop(index):
+                self._encode(event)
+
+    def _begin(self, response: Response) -> None:
+        """The answer begins."""
+
+    def _encode(self, event: Any) -> None:
+        """An event of the item whose turn it is."""
+        raise NotImplementedError
+
+    def _other(self, event: ev.AnyEvent) -> None:
+        """An event that belongs to no item and is not of the response."""
+
+    def _end(self, response: Response) -> None:
+        """The answer is complete."""
+        raise NotImplementedError
+
+    def _fail(self, response: Response) -> None:
+        """The answer failed."""
+        raise NotImplementedError
+
+    def _break_off(self, error: Any) -> None:
+        """The answer ends with an error that no failed response tells."""
+        self._fail(Response(id="", status="failed", error=error, output=[]))
+
+
+def unsent(whole: str, sent: list[str]) -> str:
+    """The rest of a text of which this was sent; nothing where something else was."""
+    before = "".join(sent)
+    return whole[len(before) :] if whole.startswith(before) else ""

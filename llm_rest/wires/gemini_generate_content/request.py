@@ -67,6 +67,17 @@ if TYPE_CHECKING:
 
     from ...unknown import Opt
 
+__all__ = [
+    "DEFAULT",
+    "count_route",
+    "decode_count",
+    "decode_request",
+    "encode_count",
+    "encode_request",
+    "models_route",
+    "route",
+]
+
 DEFAULT = GeminiDialect()
 
 JSON = "application/json"

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from ...responses.request import Request
     from ...unknown import Opt
 
+__all__ = ["decode_error", "decode_response", "encode_error", "encode_response"]
+
 CANDIDATE = "candidates[0]"
 """The leftovers of the candidate, among those of the answer."""
 

@@ -20,15 +20,15 @@ from msgspec.structs import replace
 from ...losses import Loss, Losses
 from ...responses import events as ev
 from ...responses.carriers import report_failure
-from ...responses.emit import Emitter
-from ...responses.events import AnyEvent, StreamError
 from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.parts import OutputText, SummaryText
 from ...unknown import extras, given, or_none, with_extras
-from ...vendors.dialects import gemini_model
+from ...vendors.dialects import GeminiDialect, gemini_model
+from .. import stream
 from . import types
 from .content import Context
 from .reasoning import AssistantMessage, Reader, says_more
+from .request import DEFAULT
 from .response import (
     begin_response,
     decode_failure,
@@ -45,16 +45,15 @@ from .tools import PartialCall
 from .types import Join, encode, merge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from ...losses import Kind
-    from ...responses.emit import OpenItem
     from ...responses.items import AnyItem
-    from ...responses.request import Request
     from ...responses.response import Response
     from ...unknown import Opt
-    from ...vendors.dialects import GeminiDialect
     from .reasoning import Mark, Shown
+
+__all__ = ["decode_stream", "encode_stream"]
 
 CONTINUATION = "CONTINUATION"
 """The finish reason of a hop that another one follows."""
@@ -102,50 +101,41 @@ class Tail:
         return [replace(part, text=text)] if text or given(part.thought_signature) else []
 
 
-class StreamDecoder:
-    """`feed` takes a chunk and gives the events it makes; `close` ends an answer that gave a finish reason."""
+class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
+    """Converts chunks to Responses events; `close` ends an answer that gave a finish reason."""
 
-    def __init__(self, request: Request | None, dialect: GeminiDialect, now: float, keep: bool) -> None:
-        self.losses = Losses()
-        self._request = request
-        self._dialect = dialect
-        self._now = now
-        self._keep = keep
-        self._to = Emitter()
+    DIALECT = DEFAULT
+
+    def _prepare(self) -> None:
         self._whole = WholeAnswer()
         self._reader = Reader("", "", self.losses)
         self._response: Response | None = None
         self._emitted = 0  # how many of the reader's items are over
-        self._item: OpenItem | None = None  # the item that the open text is in
-        self._part = types.Part()  # the open text's part, as it began, and what came of it
-        self._text: list[str] | None = None
-        self._grow: Callable[[str], None]  # adds a piece to the open text's events
-        self._thought = False
+        self._part = types.Part()  # the open text's part, as it began
+        self._text: list[str] | None = None  # what came of it
         self._call: PartialCall | None = None
         self._last: types.Response | None = None  # the chunk that told the end
         self._from = ""  # the token that this hop was asked for with
         self._brought = False  # whether this hop brought anything of the answer
         self._since: Tail | None = None  # what came behind the last token
         self._ends_often = False  # whether more came behind the end
-        self._silent = False  # nothing is told any more: an error came
-        self._over = False
 
-    def feed(self, chunk: types.Response) -> list[AnyEvent]:
-        """The events of one chunk."""
-        if self._over or (self._last is not None and chunk == self._last):
-            return []  # some routers repeat the last chunk
+    def _feed(self, event: types.Response) -> None:
+        chunk = event
+        if self._last is not None and chunk == self._last:
+            return  # some routers repeat the last chunk
         self._whole.add(chunk)
         if self._response is None:
-            self._begin(chunk)
+            self._start(chunk)
         for i, candidate in enumerate(chunk.candidates or ()):
             if candidate.index or (i and candidate.index is UNSET):
                 self._once("candidates[1]", "only the first of several candidates becomes output", "dropped")
             else:
                 self._add_candidate(candidate)
                 self._last = chunk if candidate.finish_reason else self._last
-        if given(chunk.error):
-            self._fail(chunk.error)
-        return self._to.take()
+        if given(chunk.error) and self._response is not None:
+            self._over = True  # nothing is told any more, and what was open stays so
+            self._fail(decode_failure(chunk.error), self._whole_response(self._response))
 
     def _add_candidate(self, candidate: types.Candidate) -> None:
         content, since = candidate.content, self._since
@@ -195,24 +185,23 @@ class StreamDecoder:
             self._since.replay()
         self._whole.resume()
 
-    def close(self) -> list[AnyEvent]:
+    def close(self) -> list[ev.AnyEvent]:
         """The end, where the model or the vendor gave a reason to stop; nothing where the stream was cut."""
         candidate, feedback = self._whole.candidate, self._whole.body.prompt_feedback
         ended = candidate.finish_reason or (given(feedback) and feedback.block_reason)
         if self._response is not None and not self._over and ended:
-            self._to.finish(self._finish(self._response))
-            self._over = True
+            self._finish(self._whole_response(self._response))
         return self._to.take()
 
     # -- the response
 
-    def _begin(self, chunk: types.Response) -> None:
+    def _start(self, chunk: types.Response) -> None:
         response_id = id_of(chunk)
         self._reader = reader_of(response_id, self._request, self._dialect, self.losses)
         self._response = begin_response(self._whole.body, response_id, self._request, self._now)
         self._to.start(self._response)
 
-    def _finish(self, begun: Response) -> Response:
+    def _whole_response(self, begun: Response) -> Response:
         """The complete response; what is still open ends with what it says, and a call that was cut is incomplete."""
         self._end_call(cut=True)
         self._end_text()
@@ -227,14 +216,6 @@ class StreamDecoder:
         finish_response(response, body, candidate, self._reader, self._dialect, keep=self._keep)
         self._emit(response.output)
         return response
-
-    def _fail(self, error: types.Status) -> None:
-        """Say what went wrong, after which nothing comes; what was open stays so."""
-        failure = decode_failure(error)
-        self._to.error(StreamError(code=failure.code, message=failure.message, type=failure.type))
-        self._silent = self._over = True
-        if self._response is not None:
-            self._to.finish(self._finish(self._response))
 
     def _once(self, path: str, what: str, kind: Kind) -> None:
         if not any(loss.path == path for loss in self.losses):
@@ -253,14 +234,16 @@ class StreamDecoder:
             self._end_text()
             self._put(part)
             return
-        signed = part.thought_signature is not UNSET
+        signed, opened = part.thought_signature is not UNSET, self._open
         if not text and not signed:
             return
-        if signed or self._text is None or (part.thought is True) is not self._thought or says_more(part):
-            self._new_text(part, text, alone=signed or says_more(part))
+        alone = signed or says_more(part)
+        kind, shown = (Reasoning, SummaryText) if part.thought is True else (Message, OutputText)
+        if alone or self._text is None or opened is None or opened.kind is not kind:
+            self._new_text(part, text, alone=alone)
         else:
             self._text.append(text)
-            self._grow(text)
+            opened.add(text, shown)
 
     def _new_text(self, part: types.Part, text: str, *, alone: bool) -> None:
         """A part begins; one with a signature or anything else beside its text stands `alone`."""
@@ -271,26 +254,18 @@ class StreamDecoder:
             return
         self._reader.turn(thought=thought)
         self._emit(self._reader.items)
-        if self._item is None:
-            self._item = self._to.add(
-                Reasoning(id=or_none(self._reader.id("rs")), status="in_progress", summary=[])
-                if thought
-                else Message(id=or_none(self._reader.id("msg")), role="assistant", status="in_progress", content=[])
-            )
-        elif isinstance(last := self._reader.texts[-1], SummaryText):
-            self._item.end_summary(last)
-        else:
-            self._item.end_part(last)
+        if self._open is not None:
+            self._open.end_part([*self._open.parts, self._reader.texts[-1]])
         if thought:
-            self._item.summary_part()
-            self._grow = self._item.summary
+            self._grow(Reasoning, text, SummaryText)
         else:
-            self._item.part(OutputText(text="", annotations=[]))
-            self._grow = self._item.text
-        self._thought, self._part, self._text = thought, part, [text]
-        self._grow(text)
+            self._grow(Message, text)
+        self._part, self._text = part, [text]
         if alone:
             self._end_text()
+
+    def _name(self, item: Any) -> None:
+        item.id = or_none(self._reader.id("msg" if isinstance(item, Message) else "rs"))
 
     def _end_text(self) -> None:
         """The open part is complete."""
@@ -308,20 +283,20 @@ class StreamDecoder:
     def _emit(self, items: Sequence[AnyItem]) -> None:
         """Emit the items that are complete by now, the text that is open before its signature, which came behind it."""
         new = [*items[self._emitted :]]
-        if self._item is not None and not self._thought and len(new) > 1 and isinstance(new[1], Message):
+        if self._open is not None and self._open.kind is Message and len(new) > 1 and isinstance(new[1], Message):
             new[:2] = new[1], new[0]
-        for item in new if not self._silent else ():
-            if self._item is None:
-                self._to.whole(item)
+        for item in new if not self._over else ():
+            opened, self._open = self._open, None
+            if opened is None:
+                self._add_whole(item)
                 continue
             if isinstance(item, Message) and isinstance(last := item.content[-1], OutputText):
                 for source in last.annotations or ():
-                    self._item.annotation(source)
-                self._item.end_part(last)
+                    opened.item.annotation(source)
+                opened.end_part([*opened.parts, last])
             elif isinstance(item, Reasoning) and item.summary:
-                self._item.end_summary(item.summary[-1])
-            self._item.done(item)
-            self._item = None
+                opened.end_part([*opened.parts, item.summary[-1]])
+            self._done(opened.item, item)
         self._emitted = max(self._emitted, len(items))
 
     # -- calls
@@ -498,97 +473,54 @@ class _LateMessage(AssistantMessage):
             self.parts.append(types.Part(text="", thought_signature=mark.signature, thought=flag))
 
 
-class StreamEncoder:
-    """`feed` takes an event and gives the chunks it makes; the end of the answer is the end of the body."""
+class StreamEncoder(stream.StreamEncoder[GeminiDialect, types.Response]):
+    """Converts Responses events to chunks; the end of the answer is the end of the body."""
 
-    def __init__(self, request: Request | None, dialect: GeminiDialect) -> None:
-        self.losses = Losses()
-        self._request = request
-        self._dialect = dialect
+    DIALECT = DEFAULT
+
+    def _prepare(self) -> None:
         self._head = types.Response()  # what every chunk says of the answer
-        self._writer = _LateMessage(Context(Losses(), dialect, gemini_model(""), replay=False))
+        self._writer = _LateMessage(Context(Losses(), self._dialect, gemini_model(""), replay=False))
         self._streamed: dict[int, set[int]] = {}  # the texts of open items that left, by item and place
         self._joined = False  # whether texts that were apart have left side by side
         self._answered = False
-        self._at = 0  # the item that is told now
-        self._later: dict[int, list[ev.AnyEvent]] = {}  # events of items after it
-        self._error: ev.StreamError | None = None
-        self._over = False
-
-    def feed(self, event: ev.AnyEvent) -> list[types.Response]:
-        """The chunks of one event."""
-        if self._over:
-            return []
-        match event:
-            case ev.OutputTextDelta() | ev.ReasoningSummaryTextDelta() | ev.OutputItemDone():
-                return self._in_turn(event, event.output_index)
-            case ev.ResponseCreated() | ev.ResponseInProgress() | ev.ResponseQueued():
-                self._begin(event.response)
-            case ev.ResponseCompleted() | ev.ResponseIncomplete() | ev.ResponseFailed():
-                return self._end(event.response)
-            case ev.ErrorEvent():
-                self._error = event.details  # the failed response that follows says more
-            case _:
-                pass
-        return []
-
-    def close(self) -> list[types.Response]:
-        """The error that no failed response followed; else nothing, since the body just ends."""
-        if self._over or self._error is None:
-            return []
-        self._over = True
-        return [types.Response(error=encode_failure(self._error))]
 
     def _begin(self, response: Response) -> None:
         named = response.model or (self._request.model if self._request is not None else None)
         created = encode_time(response.created_at) or UNSET
         self._head = types.Response(response_id=response.id, model_version=named or UNSET, create_time=created)
 
-    def _in_turn(self, event: ev.AnyEvent, index: int) -> list[types.Response]:
-        """The chunks of an event; what comes before its turn waits, since parts have no numbers."""
-        if index > self._at:
-            self._later.setdefault(index, []).append(event)
-            return []
-        chunks = self._encode_event(event)
-        while isinstance(event, ev.OutputItemDone) and event.output_index == self._at:
-            self._at += 1
-            for event in self._later.pop(self._at, ()):
-                chunks += self._encode_event(event)
-        return chunks
-
-    def _encode_event(self, event: ev.AnyEvent) -> list[types.Response]:
+    def _encode(self, event: ev.AnyEvent) -> None:
         match event:
             case ev.OutputTextDelta(delta=delta):
-                return self._text(types.Part(text=delta), event.output_index, event.content_index)
+                self._add_text(types.Part(text=delta), event.output_index, event.content_index)
             case ev.ReasoningSummaryTextDelta(delta=delta):
-                return self._text(types.Part(text=delta, thought=True), event.output_index, event.summary_index)
+                self._add_text(types.Part(text=delta, thought=True), event.output_index, event.summary_index)
             case ev.OutputItemDone(item=item) if item is not None:
-                return self._chunks(self._writer.done(item, self._streamed.pop(event.output_index, set())))
+                self._send(self._writer.done(item, self._streamed.pop(event.output_index, set())))
             case _:
-                return []
+                pass
 
-    def _text(self, part: types.Part, item: int, place: int) -> list[types.Response]:
+    def _add_text(self, part: types.Part, item: int, place: int) -> None:
         streamed = self._streamed.setdefault(item, set())
         self._joined = self._joined or bool(streamed and place not in streamed)
         streamed.add(place)
-        return self._chunks([part])
+        self._send([part])
 
-    def _chunks(self, parts: list[types.Part]) -> list[types.Response]:
+    def _send(self, parts: list[types.Part]) -> None:
         """The parts in a chunk; before them refusals that turn out to be texts, since something follows them."""
-        if not parts:
-            return []
-        self._answered = True
-        parts = [*self._refusals(), *parts]
-        candidate = types.Candidate(content=types.Content(role="model", parts=parts), index=0)
-        return [replace(self._head, candidates=[candidate])]
+        if parts:
+            self._answered = True
+            parts = [*self._refusals(), *parts]
+            candidate = types.Candidate(content=types.Content(role="model", parts=parts), index=0)
+            self._out.append(replace(self._head, candidates=[candidate]))
 
     def _refusals(self) -> list[types.Part]:
         outputs, self._writer.refusals = self._writer.refusals, []
         return [types.Part(text=text) for text in outputs]
 
-    def _end(self, response: Response) -> list[types.Response]:
+    def _end(self, response: Response) -> None:
         """The last chunk: how the answer ended, what it took, and what else describes it."""
-        self._over = True
         self._begin(response)
         body, lost = encode_response(response, request=self._request, dialect=self._dialect)
         self.losses[:] = lost
@@ -600,10 +532,18 @@ class StreamEncoder:
             self.losses.dropped("output", "what parts say beside their texts, which had left by then")
         if self._joined:
             self.losses.changed("output", "texts side by side arrive as one in a stream of Gemini")
-        waiting = [event for index in sorted(self._later) for event in self._later[index]]
-        before = [chunk for event in waiting for chunk in self._encode_event(event)]
+        self._encode_late()
         if not is_blocked(response):
-            before += self._chunks(self._refusals())
+            self._send(self._refusals())
         if body.candidates and self._answered and (content := body.candidates[0].content):
             body.candidates[0].content = replace(content, parts=UNSET) if extras(content) else UNSET
-        return [*before, body]
+        self._out.append(body)
+
+    _fail = _end
+
+    def _break_off(self, error: Any) -> None:
+        self._out.append(types.Response(error=encode_failure(error)))
+
+
+decode_stream = StreamDecoder
+encode_stream = StreamEncoder

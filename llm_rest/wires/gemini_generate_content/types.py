@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 S = TypeVar("S", bound=Model)
 
+__all__ = ["COUNT", "COUNT_REQUEST", "EVENT", "MODEL", "MODELS", "REQUEST", "RESPONSE"]
+
 WIRE = "gemini_generate_content"
 
 NULL = b"null"

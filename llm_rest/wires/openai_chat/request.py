@@ -40,6 +40,8 @@ from .types import USED, WIRE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+__all__ = ["OPENAI", "decode_request", "encode_request", "route"]
+
 Format = Open[rr.TextFormat | rr.JsonSchemaFormat | rr.JsonObjectFormat]
 
 OPENAI = CHAT_HOSTS["openai"]

@@ -37,14 +37,15 @@ from ..leftovers import (
     as_list,
     as_object,
     as_plain,
+    built,
     copies,
     is_object,
     known,
+    present,
     report_answer,
     report_cost,
     report_unknown,
 )
-from ..stream import built, present
 from ..tool_names import names_sent, sent_name, undo
 from . import reasoning, types
 from .content import decode_annotations, decode_citations, decode_logprobs, encode_logprobs, texts, unlimited
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
     from ...errors import ErrorFacts
     from ...responses.request import Request
     from ...vendors.dialects import ChatDialect
+
+__all__ = ["decode_error", "decode_response", "encode_error", "encode_response"]
 
 CHOICE, OTHERS, MESSAGE = "choices[0]", "choices[1:]", "choices[0].message"
 """The leftovers that are named after a place in the document; all others are its own fields."""
@@ -506,11 +509,9 @@ def encode_finish_reason(response: Response, has_calls: bool) -> str:
     """The finish reason that OpenAI would give."""
     if response.status == "incomplete" and given(details := response.incomplete_details):
         return REASONS.get(details.reason or "", "length")
-    return (
-        "tool_calls"
-        if response.status == "completed" and has_calls
-        else FINISH_REASONS_BACK.get(response.status, "stop")
-    )
+    if response.status == "completed" and has_calls:
+        return "tool_calls"
+    return FINISH_REASONS_BACK.get(response.status, "stop")
 
 
 # --- token counts ---------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ overwrites. Follows "Streaming" of the Chat Completions reference and the hosts'
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -21,28 +21,29 @@ from msgspec.structs import replace
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.carriers import digest, report_error, report_failure
-from ...responses.emit import Emitter, OpenItem
-from ...responses.items import AnyItem, CustomToolCall, FunctionCall, ItemBase, Message, Reasoning
-from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
+from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
+from ...responses.parts import ReasoningText, RefusalPart, SummaryText
 from ...responses.response import IncompleteDetails, Response, ResponseError, echo
 from ...unknown import Unknown, given, with_extras
-from ..leftovers import as_list, as_object
-from ..stream import OpenParts, Part, built, present
+from ...vendors.dialects import ChatDialect
+from .. import stream
+from ..leftovers import as_list, as_object, built, present
+from ..stream import unsent
 from ..tool_names import names_sent, sent_name, undo
 from . import reasoning, types
 from .content import decode_annotations
 from .messages import call_state, decode_message
-from .request import is_legacy, wants_usage
+from .request import OPENAI, is_legacy, wants_usage
 from .response import GROWING, MergedAnswer, decode_error, decode_response, encode_response, item_id
 from .tools import MergedCall, decode_call, encode_call, json_text
 from .types import WIRE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...responses.request import Request
-    from ...vendors.dialects import ChatDialect
+    from ...responses.emit import OpenItem
+    from ..stream import OpenParts, Part
     from .types import Json
+
+__all__ = ["decode_stream", "encode_stream"]
 
 _APART = ("role", "content", "token_id")
 _beside = attrgetter(*(name for name in types.Delta.__struct_fields__ if name not in _APART))
@@ -60,40 +61,35 @@ class _Call(NamedTuple):
     custom: bool
 
 
-class StreamDecoder:
-    """`feed` takes a chunk and gives the events it makes; `end` ends the answer, `close` one that said that it was complete."""
+class StreamDecoder(stream.StreamDecoder[ChatDialect]):
+    """Converts chunks to Responses events; `end` ends the answer, `close` one that said that it was complete."""
 
-    def __init__(self, request: Request | None, dialect: ChatDialect, now: float, keep: bool) -> None:
-        self.losses = Losses()
-        self._request = request
-        self._dialect = dialect
-        self._now = now
-        self._keep = keep
-        self._to = Emitter()
+    DIALECT = OPENAI
+
+    def _prepare(self) -> None:
+        dialect = self._dialect
         self._merged = MergedAnswer()
         self._tags = reasoning.ThinkTags() if dialect.think_tags else None
-        self._meant = names_sent(request, custom_tools=dialect.custom_tools, naming=sent_name)
+        self._meant = names_sent(self._request, custom_tools=dialect.custom_tools, naming=sent_name)
         self._origin = ""
-        self._output: list[AnyItem | None] = []  # what was ended, by place; `None` where it is still open
-        self._thinking: OpenParts | None = None
+        self._final: list[AnyItem] = []  # the output of the whole answer, once it is there
         self._thought = MergedAnswer()  # the reasoning of the open item alone
         self._shown: dict[str, reasoning.Repeated] = {}  # what each field with reasoning told
         self._begun = self._reached = 0  # where the bare text of the open item begins, and how far such text has come
-        self._text: OpenParts | None = None
         self._calls: dict[int, _Call] = {}
         self._others: set[int] = set()  # further choices that came
         self._counted = False  # the last thing that came were counts without text or calls, which hosts send at the end
-        self._over = False
 
-    def feed(self, chunk: types.Chunk) -> list[ev.AnyEvent]:
+    def feed(self, event: types.Chunk) -> list[ev.AnyEvent]:
         """The events of one chunk."""
         if self._over:
             return []
+        chunk = event
         choices = chunk.choices or ()
         if not self._origin or len(choices) != 1 or choices[0].finish_reason or given(chunk.usage):
             self._merged.add_document(chunk)
         if chunk.error or (chunk.base_resp and chunk.base_resp.get("status_code")):
-            self._fail(chunk)
+            self._end_with_error(chunk)
             return self._to.take()
         if not self._origin and (chunk.id or choices):
             self._start(chunk)
@@ -126,7 +122,7 @@ class StreamDecoder:
     def end(self) -> list[ev.AnyEvent]:
         """The end, which the host marked as such. Some hosts give no reason for it."""
         if self._origin and not self._over:
-            self._finish()
+            self._end()
         return self._to.take()
 
     # -- the response
@@ -148,46 +144,45 @@ class StreamDecoder:
             self.losses.changed(path, "several values, of which the last one is kept")
         return response
 
-    def _finish(self) -> None:
+    def _end(self) -> None:
         if self._tags is not None:
             self._add_tagged(self._tags.close())
-        self._end_thought()
+        if self._open is not None and self._open.kind is Reasoning:
+            self._end_open()
         response = self._whole()
         if not self._merged.choice.get("finish_reason") and not all(call.has_arguments for call in self._merged.calls):
             # Without a reason to end, a call that was announced and has no arguments yet is not one without arguments.
             response = replace(response, status="incomplete", incomplete_details=IncompleteDetails(reason=None))
             if not isinstance(last := response.output[-1], Unknown):
                 last.status = "incomplete"
-        final = response.output
+        final = self._final = response.output
         if len(final) < len(self._output) or any(
             item is not None and type(item) is not type(made) for item, made in zip(self._output, final, strict=False)
         ):
-            final = []  # told in another order than a message has room for: what was told stands
-        self._end_text(final)
+            final = self._final = []  # told in another order than a message has room for: what was told stands
+        self._end_open()
         for call in self._calls.values():
             self._end_call(call, final[call.opened.index] if final else None)
         for item in final[len(self._output) :]:
             self._to.whole(item)
         if not final:
             response = replace(response, output=[item for item in self._output if item is not None])
-        self._to.finish(response)
         self._over = True
+        self._to.finish(response)
 
-    def _fail(self, chunk: types.Chunk) -> None:
+    def _end_with_error(self, chunk: types.Chunk) -> None:
         if not self._origin:
             self._start(chunk)
         facts = decode_error(200, {}, msgspec.json.encode(chunk))
         code = facts.code or (str(facts.status) if facts.status != 200 else None)
         about: Json = {"message": facts.message, "param": facts.param, "type": facts.type}
-        self._to.error(ev.StreamError(code=code, **about))
         told = ResponseError(code=code or facts.type or "server_error", **about)
         failed = replace(self._whole(), status="failed", error=told, incomplete_details=None)
         report_error(facts, WIRE, self.losses)
         for item, ended in zip(failed.output, self._output, strict=False):
             if ended is None and not isinstance(item, Unknown):
                 item.status = "incomplete"
-        self._to.finish(failed)
-        self._over = True
+        self._fail(ResponseError(code=code, **about), failed)
 
     # -- what a delta says
 
@@ -201,41 +196,45 @@ class StreamDecoder:
             self._add_parts(content)
         if delta.refusal:
             self._merged.add_text("refusal", delta.refusal)
-            self._add_text(delta.refusal, RefusalPart)
+            self._grow(Message, delta.refusal, RefusalPart)
         for piece in delta.tool_calls or ():
             self._add_call(*self._merged.add_call(piece))
         if given(delta.function_call):
             self._add_call(*self._merged.add_legacy(delta.function_call))
         self._merged.add_beside(delta)
-        if delta.annotations and self._text is not None:
+        if delta.annotations and self._open is not None and self._open.kind is Message:
             for annotation in decode_annotations(delta.annotations):
-                self._text.item.annotation(annotation)
+                self._open.item.annotation(annotation)
 
     def _add_content(self, content: str) -> None:
         if content:
             self._merged.add_text("content", content)
             if self._tags is None:
-                self._add_text(content)
+                self._grow(Message, content)
             else:
                 self._add_tagged(self._tags.feed(content))
 
-    def _open(self, item: ItemBase) -> OpenItem:
-        item.id = item_id(cast("AnyItem", item), self._origin, len(self._output))
-        self._output.append(None)
-        return self._to.add(cast("AnyItem", item))
+    def _name(self, item: Any) -> None:
+        item.id = item_id(item, self._origin, len(self._output))
 
     def _add_whole(self, item: Any) -> None:
-        """Begin and end an item at once."""
-        item.id = item_id(item, self._origin, len(self._output))
+        self._name(item)
         item.status = "completed"
-        self._output.append(item)
-        self._to.whole(item)
+        super()._add_whole(item)
 
     def _done(self, opened: OpenItem, item: Any) -> None:
-        if not given(item.status):
-            item = replace(item, id=opened.id, status="completed")
-        self._output[opened.index] = item
-        opened.done(item)
+        super()._done(opened, item if given(item.status) else replace(item, id=opened.id, status="completed"))
+
+    def _end_open(self) -> None:
+        opened, self._open = self._open, None
+        if opened is None:
+            return
+        if opened.kind is Reasoning:
+            self._end_thought(opened)
+            return
+        item = self._final[opened.item.index] if self._final else None
+        opened.end_part(as_list(item.content) if isinstance(item, Message) else ())
+        self._done(opened.item, item or Message(role="assistant", content=opened.parts))
 
     # -- thoughts
 
@@ -254,9 +253,9 @@ class StreamDecoder:
             told = [(text, kind) for text, kind in told if not any(other.repeats(text) for other in others)]
             for text, _ in told:
                 self._shown.setdefault(field, reasoning.Repeated()).add(text)
-            if not told and self._thinking is None:
+            if not told and not self._is_thinking:
                 return
-        if self._thinking is None:
+        if not self._is_thinking:
             gap = (
                 len(reasoning.GAP)
                 if bare and not shown and self._reached and told[0][0].startswith(reasoning.GAP)
@@ -266,27 +265,22 @@ class StreamDecoder:
             bare = {field: text[gap:] for field, text in bare.items()}
             self._begun = self._reached = self._reached + gap
             if not told:
-                self._add_thought("")
+                self._begin(Reasoning)
         self._reached += len(next(iter(bare.values()), ""))
         for field, text in bare.items():
             self._thought.add_text(field, text)
         self._thought.add_details(details)
         for text, kind in told:
-            self._add_thought(text, kind)
+            if text or not self._is_thinking:
+                self._grow(Reasoning, text, kind)
         if any(reasoning.is_ours(detail) and detail.get("type") == "reasoning.encrypted" for detail in details):
-            self._end_thought()
+            self._end_open()
 
-    def _add_thought(self, text: str, kind: type[Part] = ReasoningText) -> None:
-        self._end_text()
-        if self._thinking is None:
-            self._thinking = OpenParts(self._open(Reasoning(status="in_progress", summary=[])))
-        if text:
-            self._thinking.add(text, kind)
+    @property
+    def _is_thinking(self) -> bool:
+        return self._open is not None and self._open.kind is Reasoning
 
-    def _end_thought(self) -> None:
-        thinking, self._thinking = self._thinking, None
-        if thinking is None:
-            return
+    def _end_thought(self, thinking: OpenParts) -> None:
         thinking.end_part()
         said, self._thought = self._thought.said(), MergedAnswer()
         for detail in said.reasoning_details or ():
@@ -307,35 +301,20 @@ class StreamDecoder:
         for is_thought, text in pieces:
             if is_thought:
                 self._thought.add_text("content", text)
-                self._add_thought(text)
+                self._grow(Reasoning, text, ReasoningText)
             else:
-                self._add_text(text)
+                self._grow(Message, text)
 
     def _add_parts(self, content: list[types.AnyPart]) -> None:
         """Content in parts, as Mistral sends it: thoughts and texts."""
         for part in content:
             if isinstance(part, types.Thinking):
                 self._thought.add_parts([replace(part)])
-                self._add_thought(
-                    "".join([piece["text"] for piece in reasoning.pieces_of(part.thinking) if reasoning.is_text(piece)])
-                )
+                pieces = [piece["text"] for piece in reasoning.pieces_of(part.thinking) if reasoning.is_text(piece)]
+                self._grow(Reasoning, "".join(pieces), ReasoningText)
             elif isinstance(part, types.Text) and part.text:
-                self._add_text(part.text)
+                self._grow(Message, part.text)
         self._merged.add_parts(content)
-
-    def _add_text(self, text: str, kind: type[Part] = OutputText) -> None:
-        if self._text is None:
-            self._end_thought()
-            self._text = OpenParts(self._open(Message(status="in_progress", role="assistant", content=[])))
-        self._text.add(text, kind)
-
-    def _end_text(self, final: Sequence[AnyItem] = ()) -> None:
-        opened, self._text = self._text, None
-        if opened is not None:
-            item = final[opened.item.index] if final else None
-            message = item if isinstance(item, Message) else None
-            opened.end_part(as_list(message.content) if message is not None else ())
-            self._done(opened.item, message or Message(role="assistant", content=opened.parts))
 
     # -- calls
 
@@ -350,10 +329,9 @@ class StreamDecoder:
         # A call is announced by its name, which may come later than its first piece.
         if not merged.name:
             return
-        self._end_thought()
-        self._end_text()
+        self._end_open()
         item = self._announced(merged)
-        self._calls[id(merged)] = _Call(self._open(item), merged, isinstance(item, CustomToolCall))
+        self._calls[id(merged)] = _Call(self._announce(item), merged, isinstance(item, CustomToolCall))
         self._add_call(merged, "".join(merged.pieces))
 
     def _announced(self, merged: MergedCall) -> FunctionCall | CustomToolCall:
@@ -399,18 +377,16 @@ class _SentCall(NamedTuple):
     sent: list[str]
 
 
-class StreamEncoder:
-    """`feed` takes an event and gives the chunks it makes. Calls are counted from 0 whatever their place in the output."""
+class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
+    """Converts Responses events to chunks. Calls are counted from 0 whatever their place in the output."""
 
-    def __init__(self, request: Request | None, dialect: ChatDialect) -> None:
-        self.losses = Losses()
-        self._request = request
-        self._dialect = dialect
-        self._legacy = is_legacy(request)
-        self._counts = wants_usage(request)
-        self._thoughts = reasoning.streamed_field(
-            dialect
-        )  # empty on hosts that put thoughts into the content, which get them whole
+    DIALECT = OPENAI
+
+    def _prepare(self) -> None:
+        self._legacy = is_legacy(self._request)
+        self._counts = wants_usage(self._request)
+        # Empty on hosts that put thoughts into the content, which get them whole.
+        self._thoughts = reasoning.streamed_field(self._dialect)
         self._head: Json = {}
         self._sent: dict[str, list[str]] = {}
         self._calls: dict[int, _SentCall] = {}
@@ -418,73 +394,66 @@ class StreamEncoder:
         self._begun = self._reached = 0  # where the text of the open thought begins, and how far such text has come
         self._gap = ""  # what stands between the text before and the next one
 
-    def feed(self, event: ev.AnyEvent) -> list[types.Chunk]:
-        """The chunks that leave for this event."""
+    def _in_order(self, event: Any, index: int) -> None:
+        self._encode(event)  # calls side by side stay so, since their pieces are numbered
+
+    def _encode(self, event: Any) -> None:
         match event:
             case ev.OutputTextDelta():
-                return self._add_text("content", event.delta)
+                self._add_text("content", event.delta)
             case ev.FunctionCallArgumentsDelta() | ev.CustomToolCallInputDelta():
-                return self._add_arguments(event.output_index, event.delta)
-            case ev.ReasoningTextDelta() | ev.ReasoningDelta() | ev.ReasoningSummaryTextDelta():
-                return self._add_text(self._thoughts, event.delta) if self._thoughts else []
+                self._add_arguments(event.output_index, event.delta)
+            case ev.ReasoningTextDelta() | ev.ReasoningDelta() | ev.ReasoningSummaryTextDelta() if self._thoughts:
+                self._add_text(self._thoughts, event.delta)
             case ev.RefusalDelta():
-                return self._add_text("refusal", event.delta)
-            case ev.ResponseCreated():
-                return self._begin(event.response)
+                self._add_text("refusal", event.delta)
             case ev.OutputItemAdded():
-                return self._begin_item(event.output_index, event.item)
+                self._begin_item(event.output_index, event.item)
             case ev.OutputItemDone():
-                return self._end_item(event.output_index, event.item)
+                self._end_item(event.output_index, event.item)
             case ev.ReasoningSummaryPartAdded() | ev.ContentPartAdded(part=ReasoningText()):
                 self._gap = reasoning.GAP if self._sent.get(self._thoughts) else ""
-                return []
-            case ev.ResponseCompleted() | ev.ResponseIncomplete():
-                return self._end(event.response)
-            case ev.ResponseFailed():
-                return self._fail(event.response)
             case _:
-                return []
+                pass
 
-    def close(self) -> list[types.Chunk]:
-        """Nothing is held back."""
-        return []
+    def _send(self, delta: types.Delta) -> None:
+        choice = types.ChunkChoice(index=0, delta=delta, finish_reason=None)
+        self._out.append(types.Chunk(**self._head, choices=[choice]))
 
-    def _chunk(self, **said: Any) -> types.Chunk:
-        choice = types.ChunkChoice(index=0, delta=types.Delta(**said), finish_reason=None)
-        return types.Chunk(**self._head, choices=[choice])
-
-    def _begin(self, response: Response) -> list[types.Chunk]:
+    def _begin(self, response: Response) -> None:
+        if self._head:
+            return
         self._head = {
             "id": response.id,
             "object": "chat.completion.chunk",
             "created": int(response.created_at) if given(response.created_at) else 0,
             "model": response.model,
         }
-        return [self._chunk(role="assistant", content="")]
+        self._send(types.Delta(role="assistant", content=""))
 
     # -- pieces
 
-    def _add_text(self, field: str, text: str) -> list[types.Chunk]:
+    def _add_text(self, field: str, text: str) -> None:
         if not text:
-            return []
+            return
         if self._gap:
             text, self._gap = self._gap + text, ""
         self._sent.setdefault(field, []).append(text)
         if field == self._thoughts:
             self._reached += len(text)
-        return [self._chunk(**{field: text})]
+        piece: Json = {field: text}
+        self._send(types.Delta(**piece))
 
-    def _begin_item(self, index: int, item: AnyItem | None) -> list[types.Chunk]:
+    def _begin_item(self, index: int, item: AnyItem | None) -> None:
         if isinstance(item, Message):
             self._gap = reasoning.GAP if self._sent.get("content") else ""
         elif isinstance(item, Reasoning):
             self._gap = reasoning.GAP if self._thoughts and self._sent.get(self._thoughts) else ""
             self._begun = self._reached + len(self._gap)
         elif isinstance(item, FunctionCall | CustomToolCall):
-            return self._begin_call(index, item)
-        return []
+            self._begin_call(index, item)
 
-    def _begin_call(self, index: int, item: FunctionCall | CustomToolCall) -> list[types.Chunk]:
+    def _begin_call(self, index: int, item: FunctionCall | CustomToolCall) -> None:
         escaped = isinstance(item, CustomToolCall) and not self._dialect.custom_tools
         call = self._calls[index] = _SentCall(len(self._calls), escaped, [])
         made = encode_call(item, self._dialect, "", Losses(), answer=True)
@@ -492,90 +461,83 @@ class StreamEncoder:
             made.custom.input = ""
         elif given(made.function):
             made.function.arguments = ""
-            if self._legacy:
-                return [self._chunk(function_call=made.function)]
         made.index = call.number
-        chunks = [self._chunk(tool_calls=[made])]
-        return chunks + self._add_piece(call, '{"input":"') if escaped else chunks
+        legacy = self._legacy and given(made.function)
+        self._send(types.Delta(function_call=made.function) if legacy else types.Delta(tool_calls=[made]))
+        if escaped:
+            self._add_piece(call, '{"input":"')
 
-    def _add_arguments(self, index: int, text: str) -> list[types.Chunk]:
+    def _add_arguments(self, index: int, text: str) -> None:
         call = self._calls.get(index)
-        if call is None or not text:
-            return []
-        return self._add_piece(call, msgspec.json.encode(text).decode()[1:-1] if call.escaped else text)
+        if call is not None:
+            self._add_piece(call, msgspec.json.encode(text).decode()[1:-1] if call.escaped else text)
 
-    def _add_piece(self, call: _SentCall, text: str) -> list[types.Chunk]:
+    def _add_piece(self, call: _SentCall, text: str) -> None:
+        if not text:
+            return
         call.sent.append(text)
         body = types.FunctionBody(arguments=text)
-        if self._legacy:
-            return [self._chunk(function_call=body)]
-        return [self._chunk(tool_calls=[types.ToolCall(index=call.number, function=body)])]
+        piece = types.ToolCall(index=call.number, function=body)
+        self._send(types.Delta(function_call=body) if self._legacy else types.Delta(tool_calls=[piece]))
 
-    def _end_item(self, index: int, item: AnyItem | None) -> list[types.Chunk]:
-        if isinstance(item, Reasoning):
-            return self._end_thought(item)
+    def _end_item(self, index: int, item: AnyItem | None) -> None:
         call = self._calls.get(index)
-        if call is None or not isinstance(item, FunctionCall | CustomToolCall):
-            return []
-        if call.escaped:
-            return self._add_piece(call, '"}')
-        text = item.input if isinstance(item, CustomToolCall) else item.arguments
-        sent = "".join(call.sent)
-        return self._add_piece(call, text[len(sent) :]) if text.startswith(sent) and text != sent else []
+        if isinstance(item, Reasoning):
+            self._end_thought(item)
+        elif call is not None and isinstance(item, FunctionCall | CustomToolCall):
+            text = item.input if isinstance(item, CustomToolCall) else item.arguments
+            self._add_piece(call, '"}' if call.escaped else unsent(text, call.sent))
 
-    def _end_thought(self, item: Reasoning) -> list[types.Chunk]:
+    def _end_thought(self, item: Reasoning) -> None:
         """What is left to tell of a thought: the state of another issuer, behind its text.
 
         On a host that shows a thought with its state, or inside the content, that is all of it.
         """
         if self._thoughts:
-            chunks = [] if self._reached > self._begun else self._add_text(self._thoughts, reasoning.text_of(item))
+            text = reasoning.text_of(item)
+            if self._reached == self._begun:
+                self._add_text(self._thoughts, text)
             if not reasoning.is_foreign(item, self._dialect):
-                return chunks
-            if self._reached - self._begun != len(
-                reasoning.text_of(item)
-            ):  # the state is not that of the text that was told
+                return
+            if self._reached - self._begun != len(text):  # the state is not that of the text that was told
                 item = Reasoning(summary=[], encrypted_content=item.encrypted_content)
             behind = reasoning.state_behind(item, self._details, self._begun)
             self._details += 1
-            return [*chunks, self._chunk(reasoning_details=[behind])]
+            self._send(types.Delta(reasoning_details=[behind]))
+            return
         alone = Response(id="", status="completed", output=[item])
         whole, _ = encode_response(alone, request=self._request, dialect=self._dialect)
         said = whole.choices[0].message or types.Answer()
-        delta: Json = {}
+        delta = types.Delta()
         if said.reasoning_details:
-            delta["reasoning_details"] = [
+            delta.reasoning_details = [
                 {**detail, "id": str(self._details), "index": i} if reasoning.is_ours(detail) else detail
                 for i, detail in enumerate(said.reasoning_details, self._details)
             ]
             self._details += len(said.reasoning_details)
         if isinstance(said.content, list):
-            delta["content"] = said.content
+            delta.content = said.content
             self._parts += len(said.content)
         elif isinstance(said.content, str):
-            return self._add_text("content", said.content)
-        return [self._chunk(**delta)] if delta else []
+            self._add_text("content", said.content)
+            return
+        if delta != types.Delta():
+            self._send(delta)
 
     # -- the end
 
-    def _end(self, response: Response) -> list[types.Chunk]:
+    def _end(self, response: Response) -> None:
         whole, lost = encode_response(response, request=self._request, dialect=self._dialect)
         self.losses += lost
         choice = whole.choices[0] if whole.choices else types.Choice()
-        chunks: list[types.Chunk] = []
         # Leftovers may say anything, where a message and calls belong too.
-        rest = self._unsent(choice.message) if isinstance(choice.message, types.Answer) else {}
-        if rest:
-            delta = built(types.Delta, rest)
-            chunks.append(
-                types.Chunk(**self._head, choices=[types.ChunkChoice(index=0, delta=delta, finish_reason=None)])
-            )
+        if isinstance(choice.message, types.Answer) and (rest := self._unsent(choice.message)):
+            self._send(built(types.Delta, rest))
         last = built(types.ChunkChoice, {**present(choice, "message"), "index": 0, "delta": types.Delta()})
         beside = present(whole, "choices", "usage", "object", "error", *self._head)
-        chunks.append(built(types.Chunk, {**self._head, **beside, "choices": [last]}))
+        self._out.append(built(types.Chunk, {**self._head, **beside, "choices": [last]}))
         if self._counts and given(whole.usage):
-            chunks.append(types.Chunk(**self._head, choices=[], usage=whole.usage))
-        return chunks
+            self._out.append(types.Chunk(**self._head, choices=[], usage=whole.usage))
 
     def _unsent(self, said: types.Answer) -> Json:
         """What the whole message says beyond what was sent."""
@@ -596,11 +558,11 @@ class StreamEncoder:
         return rest
 
     def _unsent_text(self, field: str, whole: Any) -> Any:
-        sent = "".join(self._sent.get(field, ()))
+        sent = self._sent.get(field, [])
         if not isinstance(whole, str):
             # Content in parts: all of it where nothing was sent, else what was sent has to do.
             return None if sent or self._parts else whole
-        return whole[len(sent) :] or None if whole.startswith(sent) else None
+        return unsent(whole, sent) or None
 
     def _unsent_calls(self, calls: Any) -> list[types.ToolCall]:
         """What the whole calls say beyond what was sent of them: what the host attached, and fields no struct declares."""
@@ -613,7 +575,7 @@ class StreamEncoder:
                 rest.append(built(types.ToolCall, {"index": number, **said}))
         return rest
 
-    def _fail(self, response: Response) -> list[types.Chunk]:
+    def _fail(self, response: Response) -> None:
         _, lost = encode_response(response, request=self._request, dialect=self._dialect)
         told = response.error if given(response.error) else ResponseError()
         report_failure(response, lost, self.losses, told.code, told.type, told.param)
@@ -623,4 +585,8 @@ class StreamEncoder:
             "param": told.param or None,
             "code": told.code or None,
         }
-        return [types.Chunk(error=error)]  # alone: clients look for it in place of `choices`, not beside them
+        self._out.append(types.Chunk(error=error))  # alone: clients look for it in place of `choices`, not beside them
+
+
+decode_stream = StreamDecoder
+encode_stream = StreamEncoder

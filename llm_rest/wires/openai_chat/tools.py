@@ -24,9 +24,8 @@ from ...responses.lenient import derived_call_id, repair_call
 from ...responses.tools import doubtful, is_closed
 from ...unknown import Opt, Unknown, convert, given, or_none, or_unset, with_extras
 from ..kept import patch, unknown
-from ..leftovers import as_plain
+from ..leftovers import as_plain, built, present
 from ..options import report_missing
-from ..stream import built, present
 from ..tool_names import Call, Naming, qualified, report_unsaid, sent_name
 from ..tools import (
     NO_PARAMETERS,

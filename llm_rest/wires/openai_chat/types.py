@@ -17,6 +17,8 @@ from msgspec import UNSET, Raw, UnsetType
 from ...responses.parts import AudioData
 from ...unknown import MOST_IN_ANSWER, MOST_UNKNOWN, Bounded, Decoder, Model, Open, Opt
 
+__all__ = ["EVENT", "REQUEST", "RESPONSE"]
+
 WIRE = "openai_chat"
 
 Json = dict[str, Any]

@@ -13,8 +13,9 @@ from msgspec import UNSET, Struct
 
 from ..losses import not_taken
 from ..responses.carriers import NAMES, seal, sender, unseal
-from ..responses.items import Reasoning
-from ..responses.response import ECHOED, Response
+from ..responses.items import FunctionCall, Message, Reasoning
+from ..responses.parts import OutputText
+from ..responses.response import ECHOED, Response, Usage
 from ..responses.tools import ChooseAllowed
 from ..unknown import Model, Opt, base, extras, given, or_none, with_extras
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..losses import Losses
-    from ..responses.response import Usage
 
 Json = dict[str, Any]
 S = TypeVar("S", bound=Model)
@@ -46,6 +46,14 @@ def as_list(value: Any) -> list[Any]:
 def copies(struct: S) -> Callable[[], S]:
     """Makes structs like this one. With its fields set, such a copy costs half of what a new struct costs."""
     return cast("Callable[[], S]", getattr(struct, "__copy__"))  # noqa: B009 - msgspec's types do not know it
+
+
+new_response = copies(Response(id="", status="in_progress", output=[]))
+new_message = copies(Message(role="assistant", content=[]))
+new_text = copies(OutputText(text=""))
+new_call = copies(FunctionCall(call_id="", name="", arguments=""))
+new_usage = copies(Usage(input_tokens=0, output_tokens=0, total_tokens=0))
+"""What answers are made of; whoever makes one sets its lists and its required fields."""
 
 
 def as_plain(value: Any) -> Any:

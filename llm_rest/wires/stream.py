@@ -14,14 +14,15 @@ from msgspec.structs import replace
 from ..losses import Losses
 from ..responses import events as ev
 from ..responses.emit import Emitter
-from ..responses.items import Message, Reasoning
+from ..responses.items import CodeInterpreterCall, McpCall, Message, Reasoning, WebSearchCall
 from ..responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ..responses.response import Response, ResponseError
+from ..unknown import given
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..responses.emit import OpenItem
+    from ..responses.emit import OpenItem, Step
     from ..responses.items import AnyItem
     from ..responses.parts import Logprob
     from ..responses.request import Request
@@ -91,6 +92,39 @@ class OpenParts:
             self.item.end_part(part)
         self.parts.append(part)
         self._kind, self._pieces = None, []
+
+
+STEPS: dict[type, tuple[Step, Step | None, Step]] = {
+    WebSearchCall: (ev.WebSearchInProgress, ev.WebSearchSearching, ev.WebSearchCompleted),
+    CodeInterpreterCall: (ev.CodeInterpreterInProgress, ev.CodeInterpreterInterpreting, ev.CodeInterpreterCompleted),
+    McpCall: (ev.McpCallInProgress, None, ev.McpCallCompleted),
+}
+"""The progress of a hosted tool: when it is chosen, when its input is complete, and when its result is there."""
+
+
+def report_begun(opened: OpenItem, item: AnyItem) -> bool:
+    """A hosted tool was chosen; whether its progress is reported."""
+    steps = STEPS.get(type(item))
+    if steps:
+        opened.step(steps[0])
+    return bool(steps)
+
+
+def report_input(opened: OpenItem, item: AnyItem, *, told: bool) -> None:
+    """The input of a hosted tool is complete; arguments that were `told` piece by piece are not repeated."""
+    if isinstance(item, McpCall):
+        opened.mcp_arguments("" if told else item.arguments)
+        opened.end_mcp_arguments(item.arguments)
+    elif isinstance(item, CodeInterpreterCall):
+        opened.code(item.code or "")
+        opened.end_code(item.code or "")
+    if step := STEPS[type(item)][1]:
+        opened.step(step)
+
+
+def report_result(opened: OpenItem, item: AnyItem) -> None:
+    """The result of a hosted tool is there."""
+    opened.step(ev.McpCallFailed if isinstance(item, McpCall) and given(item.error) else STEPS[type(item)][2])
 
 
 class StreamDecoder(Generic[D]):
@@ -204,12 +238,12 @@ class StreamDecoder(Generic[D]):
 class StreamEncoder(Generic[D, E]):
     """Converts Responses events to events of a wire; items come one after another, in their order.
 
-    `request` names the model where the response does not. `DIALECT` is the wire's own, and `BREAKS_OFF` whether a stream without
+    `request` names the model where the response does not. `DIALECT` is the wire's own, and `breaks_off` whether a stream without
     an end becomes an error.
     """
 
     DIALECT: D
-    BREAKS_OFF = False
+    breaks_off = False
 
     def __init__(self, *, request: Request | None = None, dialect: D | None = None) -> None:
         self.losses: Losses = Losses()
@@ -247,7 +281,7 @@ class StreamEncoder(Generic[D, E]):
 
     def close(self) -> list[E]:
         """The error that no failed response followed, or that an answer broke off."""
-        if not self._over and (self._error or self.BREAKS_OFF):
+        if not self._over and (self._error or self.breaks_off):
             self._over = True
             self._break_off(self._error or ResponseError(message="the answer broke off", code="server_error"))
         return self._take()
@@ -261,14 +295,23 @@ class StreamEncoder(Generic[D, E]):
             self._later.setdefault(index, []).append(event)
             return
         self._encode(event)
-        while isinstance(event, ev.OutputItemDone) and event.output_index == self._at:
+        if index == self._at and isinstance(event, ev.OutputItemDone):
+            self._advance()
+
+    def _advance(self) -> None:
+        """Go on to the next item, and behind those that are complete already."""
+        complete = True
+        while complete:
             self._at += 1
-            for event in self._later.pop(self._at, ()):
+            events = self._later.pop(self._at, ())
+            for event in events:
                 self._encode(event)
+            complete = any(isinstance(event, ev.OutputItemDone) for event in events)
 
     def _encode_late(self) -> None:
         """Write what waits for its turn, which never came."""
         for index in sorted(self._later):
+            self._at = max(self._at, index)
             for event in self._later.pop(index):
                 self._encode(event)
 

@@ -23,7 +23,7 @@ from ...responses.parts import data_url, parse_data_url
 from ...unknown import Decoder, Model, Opt, Unknown, base, extras, given, or_none, or_unset, with_extras
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
 from ..kept import Rules, diff, note, own_leftovers, patch, recall
-from ..leftovers import copies, report_unknown
+from ..leftovers import new_call, report_unknown
 from ..tool_names import Call, Sent, undo, wire_name
 from ..tools import call_arguments, json_value, object_arguments
 from . import types
@@ -41,6 +41,8 @@ ANTHROPIC = MessagesDialect()
 Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
 
 encode = msgspec.json.Encoder().encode
+__all__ = ["ANTHROPIC", "call_id", "wire_id"]
+
 NOTHING = Raw(b"{}")
 """The input of a tool that was not given any."""
 
@@ -393,12 +395,9 @@ def _own_leftovers(item: Call | Output, path: str, context: Context) -> Json:
     return {name: value for name, value in left.items() if name != BEGINS} if BEGINS in left else left
 
 
-_call = copies(ours.FunctionCall(call_id="", name="", arguments=""))
-
-
 def decode_call(block: types.ToolUse, id: str | None, status: str | None, names: dict[str, Sent]) -> Call:
     """The item of a call; `names` says which tools have another name or kind in the request."""
-    wire, text, call, caller = block.id, str(block.input, "utf-8", "replace"), _call(), block.caller
+    wire, text, call, caller = block.id, str(block.input, "utf-8", "replace"), new_call(), block.caller
     call.id, call.name, call.arguments, call.status = id, block.name, text, status
     call.call_id = call_id(wire) if wire.startswith(MARK) else wire
     bare = caller is block.toolset_name is block.cache_control is UNSET and type(block) is types.ToolUse

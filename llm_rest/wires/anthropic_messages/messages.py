@@ -17,7 +17,7 @@ from ... import responses as ours
 from ...responses.carriers import BEGINS, digest, own, seal, sender, unseal
 from ...unknown import Unknown, given, or_none
 from ..kept import Rules, diff, own_leftovers, patch, unknown
-from ..leftovers import as_object, carrier, copies, opened, report_unknown, report_unopened
+from ..leftovers import as_object, carrier, new_message, new_text, opened, report_unknown, report_unopened
 from ..tool_names import Call, Sent
 from . import types
 from .content import (
@@ -68,8 +68,6 @@ SAID = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types
 
 Text = types.Text
 NO_NAMES: dict[str, Sent] = {}
-_message = copies(ours.Message(role="assistant", content=[]))
-_text = copies(ours.OutputText(text=""))
 
 
 class BlockReader:
@@ -104,7 +102,7 @@ class BlockReader:
                 self.parts, self._first = [], i
             # Text without anything on it is nearly all text.
             if type(block) is Text and self._citations is None and block.citations is block.cache_control is UNSET:
-                part = _text()
+                part = new_text()
                 part.text, part.annotations = block.text, []
                 self.parts.append(part)
             else:
@@ -125,7 +123,7 @@ class BlockReader:
         """Close what does not go on with `block`: the texts of a message, or a run of the vendor's tools."""
         if self.parts is not None and (block is None or not isinstance(block, Text)):
             parts, self.parts = self.parts, None
-            message = _message()
+            message = new_message()
             message.status, message.content = self._status, parts
             if self.id is not None:
                 message.id = f"msg_{self.id}_{self._first}"

@@ -53,6 +53,8 @@ from .types import WIRE, Json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+__all__ = ["decode_request", "encode_request", "route"]
+
 # --- the whole request -----------------------------------------------------------------------------------------------
 
 MAX_TOKENS = 32_000

@@ -33,15 +33,15 @@ from ...errors import (
 from ...losses import Loss, Losses
 from ...responses.carriers import NEAR, SPELLING, digest, inexact
 from ...responses.response import echo
-from ...unknown import Opt, Unknown, given
+from ...unknown import Model, Opt, Unknown, base, extras, given, with_extras
 from ...vendors.dialects import MessagesDialect, messages_model
 from .. import Route
 from ..errors import error_facts
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import as_object, copies, report_answer, report_cost
+from ..leftovers import as_object, as_plain, new_response, new_usage, report_answer, report_cost
 from ..tool_names import Call, names_sent, wire_name
 from . import types
-from .content import ANTHROPIC, Context, as_leftovers, encode
+from .content import ANTHROPIC, Context, as_leftovers, encode, set_fields
 from .messages import AssistantMessage, BlockReader
 from .reasoning import finish_runs
 from .request import decode_request, encode_request, route
@@ -49,6 +49,16 @@ from .types import WIRE, Json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+__all__ = [
+    "count_route",
+    "decode_count",
+    "decode_error",
+    "decode_response",
+    "encode_count",
+    "encode_error",
+    "encode_response",
+]
 
 # --- the whole answer ------------------------------------------------------------------------------------------------
 
@@ -82,7 +92,6 @@ TRANSFORMATIONS = {
 }
 """Why thinking that was sent along did not count, theirs on the left."""
 Error = types.Error
-_response = copies(ours.Response(id="", status="completed", output=[]))
 
 
 def decode_response(
@@ -146,13 +155,9 @@ def finish_response(
 ) -> ours.Response:
     """The response for `message`, whose so many blocks `reader` has read."""
     used, stop, output = message.usage, message.stop_reason, reader.close()
-    response = _response()
-    response.id, response.created_at, response.model, response.output = (
-        reader.id or "",
-        now,
-        message.model or "",
-        output,
-    )
+    response = new_response()
+    response.status, response.output = "completed", output
+    response.id, response.created_at, response.model = reader.id or "", now, message.model or ""
     if used:
         response.usage = decode_usage(used)
         if tier := used.service_tier:
@@ -246,6 +251,48 @@ def encode_end(response: ours.Response, model: str, content: list[types.AnyBlock
     return body
 
 
+def overwrite(struct: Any, news: Model, names: tuple[str, ...] = ()) -> None:
+    """Set in `struct` what `news` says (of `names`, where given); a null says nothing that was not known."""
+    for name in names or base(news).__struct_fields__:
+        value = getattr(news, name)
+        if value is not UNSET and (value is not None or getattr(struct, name) is UNSET):
+            setattr(struct, name, value)
+
+
+def change_message(message: types.Message, event: types.MessageDelta, lost: Losses) -> types.Message:
+    """The answer with what became known of it after it had begun, which replaces what was said at its beginning."""
+    overwrite(message, event.delta)
+    overwrite(message, event, ("context_management", "input_transformations"))
+    if given(event.usage):
+        message.usage = message.usage or types.Usage()
+        overwrite(message.usage, event.usage)
+        if more := extras(event.usage):
+            message.usage = with_extras(message.usage, extras(message.usage) | more)
+    if more := extras(event) | extras(event.delta):
+        least: Json = {"type": "message", "content": []}
+        return set_fields(message, least, more, types.RESPONSE, "message_delta", lost)
+    return message
+
+
+def message_delta(begun: types.Message, body: types.Message) -> types.MessageDelta:
+    """What became known of an answer after it had begun."""
+    ending = types.Ending(**{name: getattr(body, name) for name in types.Ending.__struct_fields__})
+    more = extras(body) | ({} if body.diagnostics is UNSET else {"diagnostics": as_plain(body.diagnostics)})
+    if body.role != begun.role:
+        more["role"] = body.role
+    counts = body.usage or types.Usage()
+    usage, news = types.Usage(output_tokens=counts.output_tokens), base(counts)
+    for name in types.Usage.__struct_fields__:
+        if name == "input_tokens" or getattr(news, name) != getattr(begun.usage, name):
+            setattr(usage, name, getattr(news, name))
+    return types.MessageDelta(
+        delta=with_extras(ending, more),
+        usage=with_extras(usage, extras(counts)),
+        context_management=body.context_management,
+        input_transformations=body.input_transformations,
+    )
+
+
 def _refusals(output: Sequence[ours.AnyItem]) -> dict[str, str]:
     return {
         f"output[{i}].content[{j}]": part.refusal
@@ -284,14 +331,12 @@ TIERS = {"standard": "default", "priority": "priority", "batch": "default"}
 """The tier an answer was given in, theirs on the left; the way back prefers the first."""
 TIERS_BACK = {"default": "standard", "priority": "priority"}
 
-_usage = copies(ours.Usage(input_tokens=0, output_tokens=0, total_tokens=0))
-
 
 def decode_usage(used: types.Usage) -> ours.Usage:
     """Token counts as Responses counts them: input with what the cache gave and took."""
     input, output, thought = used.input_tokens or 0, used.output_tokens or 0, used.output_tokens_details
     read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
-    usage = _usage()
+    usage = new_usage()
     if read is not UNSET or written is not UNSET:
         input += (read or 0) + (written or 0)
         usage.input_tokens_details = ours.InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)

@@ -15,6 +15,8 @@ from msgspec import UNSET, Raw, field
 
 from ...unknown import MOST_IN_ANSWER, MOST_UNKNOWN, Bounded, Decoder, Model, Open, Opt
 
+__all__ = ["COUNT", "COUNT_REQUEST", "EVENT", "MODEL", "MODELS", "REQUEST", "RESPONSE"]
+
 WIRE = "anthropic_messages"
 Json = dict[str, Any]
 

@@ -202,7 +202,7 @@ class StreamEncoder(stream.StreamEncoder[OllamaDialect, types.Chunk]):
     """Converts Responses events to lines of this wire."""
 
     DIALECT = OLLAMA
-    BREAKS_OFF = True
+    breaks_off = True
 
     def _prepare(self) -> None:
         self._model = self._request.model if self._request is not None else None

@@ -105,9 +105,9 @@ def diff(came: Model, made: Model, rules: Rules = NO_RULES) -> Json:
 
 def unknown(came: Model, *declared: str) -> Json:
     """The fields of a document, and of the objects in it, that no struct declares or `declared` names, as in `diff`."""
-    left, notes = _unknown(came)
-    for name, field in _fields(_kind(came)).items():
-        value = getattr(came, field)
+    kind = _kind(came)
+    left, notes = _unknown(came) if kind is not type(came) else ({}, {})
+    for name, value in zip(_fields(kind), _values(kind)(came), strict=False):
         if isinstance(value, Model) and (inner := unknown(value, *declared)):
             left[name], notes[name] = inner, WITHIN
         elif name in declared and value is not UNSET:

@@ -37,7 +37,7 @@ from ...responses.items import (
 from ...responses.parts import OutputText, RefusalPart, SummaryText
 from ...unknown import Opt, Unknown, given, or_none
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import carrier, opened, report_unknown, report_unopened
+from ..leftovers import carrier, new_message, new_text, opened, report_unknown, report_unopened
 from ..tool_names import Call, Sent, undo
 from . import types
 from .content import PREFIX, SIGNED, VisibleItem, encode_content, fingerprint, is_grounded, visible_items
@@ -494,7 +494,8 @@ class Reader:
         if thought:
             outputs = SummaryText(text=text)
         else:
-            outputs = OutputText(text=text, annotations=None if self.answer is None else [])
+            outputs = new_text()
+            outputs.text, outputs.annotations = text, None if self.answer is None else []
             self.outputs.append((self.place, outputs))
         if says_more(part) or not (text or thought) or part.thought is False:
             left = diff(part, types.Part(text=text, thought=True if thought else UNSET), SIGNED)
@@ -508,12 +509,11 @@ class Reader:
             return
         self._open, self.texts, self._marks = None, [], []
         if thought is False:
-            visible = "".join(part.text for part in texts)
+            visible = "".join(part.text for part in texts) if marks else ""
             if texts:
-                content = cast("Any", texts)
-                item = Message(
-                    id=or_none(self.id("msg")), role="assistant", status=or_none(self._status), content=content
-                )
+                item = new_message()
+                item.id, item.status = or_none(self.id("msg")), or_none(self._status)
+                item.content = cast("Any", texts)
                 self._signed(item, visible, marks)
             elif marks:
                 self.items.append(

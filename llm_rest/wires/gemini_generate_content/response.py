@@ -37,7 +37,7 @@ from ...unknown import given, or_none
 from ...vendors.dialects import GeminiDialect, gemini_model
 from ..errors import error_facts
 from ..kept import Rules, diff, note, own_leftovers, patch, unknown
-from ..leftovers import as_object, report_answer, report_cost, report_unknown
+from ..leftovers import as_object, new_response, new_usage, report_answer, report_cost, report_unknown
 from ..tool_names import names_sent
 from . import types
 from .content import Context, annotated, grounding_of, search_of
@@ -144,14 +144,12 @@ def reader_of(response_id: str, request: Request | None, dialect: GeminiDialect,
 
 def begin_response(body: types.Response, response_id: str, request: Request | None, now: float) -> Response:
     """What is known of a response before any output."""
-    return Response(
-        id=response_id,
-        created_at=or_none(decode_time(body.create_time, now)),
-        status="in_progress",
-        model=body.model_version or "",
-        output=[],
-        **(echo(request) if request is not None else {}),
-    )
+    response = new_response()
+    response.id, response.created_at = response_id, or_none(decode_time(body.create_time, now))
+    response.model, response.output = body.model_version or "", []
+    for name, value in echo(request).items() if request is not None else ():
+        setattr(response, name, value)
+    return response
 
 
 _about = attrgetter("citation_metadata", "grounding_metadata", "logprobs_result")
@@ -171,9 +169,8 @@ def finish_response(
     response.output = reader.items if _about(candidate) == _NOTHING else _with_sources(candidate, reader)
     decode_finish_reason(response, body, candidate)
     counted = body.usage_metadata
-    if given(counted):
-        if counts_anything(counted):
-            response.usage = decode_usage(counted, keep=keep)
+    if counted is not UNSET:
+        response.usage = decode_usage(counted, keep=keep)
         if given(counted.service_tier):
             response.service_tier = TIERS_BACK.get(counted.service_tier, counted.service_tier)
     content = candidate.content
@@ -430,30 +427,26 @@ def _score(one: Logprob | TopLogprob) -> types.ScoredToken:
 
 # --- what it took ---------------------------------------------------------------------------------------------------
 
-COUNTS = "prompt_token_count cached_content_token_count candidates_token_count thoughts_token_count total_token_count".split()
+COUNTS = (
+    "prompt_token_count cached_content_token_count candidates_token_count thoughts_token_count total_token_count "
+    "tool_use_prompt_token_count"
+).split()
 """Counts that fields of ours tell; the others are kept."""
-_counts = attrgetter(*COUNTS)
+_counts, _NO_COUNTS = attrgetter(*COUNTS), (UNSET,) * len(COUNTS)
 
 
-def counts_anything(counted: types.UsageMetadata) -> bool:
-    """Whether a document counts tokens, and does not only say how the request was served."""
-    return any(given(count) for count in (*_counts(counted), counted.tool_use_prompt_token_count))
-
-
-def decode_usage(counted: types.UsageMetadata, *, keep: bool) -> Usage:
-    """Token counts as Responses counts them: input with what tools gave, output with thoughts."""
-    counts = _counts(counted)
-    prompt, cached, visible, thought, total = (value or 0 for value in counts)
-    into, out = prompt + (counted.tool_use_prompt_token_count or 0), visible + thought
-    usage = Usage(
-        input_tokens=into,
-        output_tokens=out,
-        total_tokens=total if given(counted.total_token_count) else into + out,
-        input_tokens_details=InputTokensDetails(cached_tokens=cached, cache_write_tokens=0),
-        output_tokens_details=OutputTokensDetails(reasoning_tokens=thought),
-    )
+def decode_usage(counted: types.UsageMetadata, *, keep: bool) -> Usage | None:
+    """Token counts as Responses counts them: input with what tools gave, output with thoughts; `None` where none came."""
+    prompt, cached, visible, thought, total, tools = counts = _counts(counted)
+    if counts == _NO_COUNTS:
+        return None
+    usage = new_usage()
+    usage.input_tokens, usage.output_tokens = (prompt or 0) + (tools or 0), (visible or 0) + (thought or 0)
+    usage.total_tokens = usage.input_tokens + usage.output_tokens if total is UNSET else total
+    usage.input_tokens_details = InputTokensDetails(cached_tokens=cached or 0, cache_write_tokens=0)
+    usage.output_tokens_details = OutputTokensDetails(reasoning_tokens=thought or 0)
     if keep:
-        made = _encode_usage(usage, counted.tool_use_prompt_token_count or 0, Losses())
+        made = _encode_usage(usage, tools or 0, Losses())
         made.service_tier = counted.service_tier if counted.service_tier in TIERS_BACK else UNSET
         if left := diff(counted, made):
             usage.leftovers = {WIRE: left}

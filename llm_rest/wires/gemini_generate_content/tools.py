@@ -41,7 +41,7 @@ from ...responses.tools import (
 )
 from ...unknown import Unknown, given, or_none, or_unset
 from ..kept import Rules, diff, note, own_leftovers, patch
-from ..leftovers import as_list, as_object, report_unknown
+from ..leftovers import as_list, as_object, new_call, report_unknown
 from ..options import report_missing
 from ..schema import GEMINI, fitted
 from ..tool_names import Call, fitted_name, qualified, report_unsaid
@@ -457,11 +457,9 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
 
 def decode_call(part: types.Part, call: types.FunctionCall, origin: str) -> FunctionCall:
     """The call in a part; `origin` is its id where it came without one."""
-    item = FunctionCall(
-        call_id=call.id or origin,
-        name=call.name or "",
-        arguments="{}" if call.args is UNSET else text_of(call.args),
-    )
+    item = new_call()
+    item.call_id, item.name = call.id or origin, call.name or ""
+    item.arguments = "{}" if call.args is UNSET else text_of(call.args)
     plain = types.Part(function_call=call, thought_signature=part.thought_signature)
     usual = call.name and call.args and part.thought_signature != "" and part == plain and not _says_more(call)
     if usual and call.id is UNSET:  # what `diff` finds then

@@ -29,7 +29,7 @@ from ...responses.lenient import derived_call_id
 from ...responses.parts import OutputText
 from ...unknown import Opt, Unknown, given, or_none, or_unset
 from ..kept import Json, diff, own_leftovers, patch, unknown
-from ..leftovers import report_unknown
+from ..leftovers import new_message, report_unknown
 from ..tool_names import Call, qualified
 from . import types
 from .content import decode_content, encode_content
@@ -158,7 +158,9 @@ def decode_message(
     if said.thinking:
         items.append(decode_thinking(said.thinking, issuer))
     if said.content and not is_blank(said.content, said.tool_calls):
-        items.append(Message(role="assistant", content=said.content))
+        message = new_message()
+        message.content = said.content
+        items.append(message)
     for position, call in enumerate(said.tool_calls or ()):
         place = f"{path}.tool_calls[{position}]"
         items.append(decode_call(call, origin, position, taken, place, lost, keep=keep))

@@ -35,7 +35,7 @@ from ...unknown import Decoder, Opt, Unknown, given
 from ...vendors.dialects import OllamaDialect
 from ..errors import error_facts
 from ..kept import Rules, diff, note, own_leftovers, patch, recall
-from ..leftovers import as_object, report_answer, report_cost, report_unknown
+from ..leftovers import as_object, new_response, new_text, new_usage, report_answer, report_cost, report_unknown
 from ..tool_names import Sent, names_sent, undo
 from . import types
 from .messages import AssistantMessage, decode_message, keep_message, kept_message
@@ -128,15 +128,14 @@ def begin_response(line: types.Line, origin: str, request: Request | None, now: 
     """The response as its first line begins it."""
     seconds = seconds_of(line.created_at)
     created = int(now) if seconds is None else seconds
-    return Response(
-        id=f"resp_{origin}",
-        created_at=created,
-        status="in_progress",
-        model=line.model or "",
-        output=[],
-        leftovers={WIRE: {SPELLING: {"created_at": note(line.created_at, created)}}} if keep else None,
-        **echo(request),
-    )
+    response = new_response()
+    response.id, response.created_at = f"resp_{origin}", created
+    response.model, response.output = line.model or "", []
+    if keep:
+        response.leftovers = {WIRE: {SPELLING: {"created_at": note(line.created_at, created)}}}
+    for name, value in echo(request).items() if request is not None else ():
+        setattr(response, name, value)
+    return response
 
 
 def finish_response(response: Response, line: types.Line, request: Request | None, lost: Losses) -> None:
@@ -173,7 +172,7 @@ def keep_answer(response: Response, body: types.Answer, dialect: OllamaDialect) 
 
 def placed_item(item: AnyItem, origin: str, position: int, meant: dict[str, Sent], lost: Losses) -> AnyItem:
     """The item as the one at this position of the answer, under the name that the request knows."""
-    if isinstance(item, FunctionCall) and meant:
+    if meant and isinstance(item, FunctionCall):
         item = undo(item, meant, f"output[{position}]", lost)
     if isinstance(item, ItemBase):
         item.id = f"{PREFIXES.get(type(item), 'item_')}{origin}_{position}"
@@ -212,12 +211,14 @@ def _encode_item(item: AnyItem, message: AssistantMessage, path: str, dialect: O
 
 def text_part(text: str, logprobs: list[Logprob]) -> OutputText:
     """A text with those of the first tokens that make it up."""
-    joined = ""
+    part = new_text()
+    part.text, part.annotations, joined = text, [], ""
     for count, entry in enumerate(logprobs, 1):
         joined += entry.token
         if joined == text:
-            return OutputText(text=text, annotations=[], logprobs=logprobs[:count])
-    return OutputText(text=text, annotations=[])
+            part.logprobs = logprobs[:count]
+            break
+    return part
 
 
 def _encode_logprobs(output: list[AnyItem], body: types.Answer, lost: Losses) -> None:
@@ -259,7 +260,6 @@ def decode_finish_reason(line: types.Line, has_output: bool, lost: Losses) -> tu
 
 # --- when it was made -----------------------------------------------------------------------------------------------
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = 253_402_300_800
 
 
@@ -272,7 +272,7 @@ def seconds_of(stamp: Opt[str]) -> int | None:
     except ValueError:
         return None
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return int((moment - _EPOCH).total_seconds() // 1)
+    return int(moment.timestamp() // 1)
 
 
 def stamp_of(seconds: int | float | None, origin: str) -> str:
@@ -310,7 +310,10 @@ def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> Usage | No
     if not given(read) or (not given(made) and has_output):
         name = "output_tokens" if given(read) else "input_tokens"
         lost.changed(f"usage.{name}", "a count the server left out, as older ones do for what they had read before")
-    return Usage(input_tokens=read or 0, output_tokens=made or 0, total_tokens=(read or 0) + (made or 0))
+    usage = new_usage()
+    usage.input_tokens, usage.output_tokens = read or 0, made or 0
+    usage.total_tokens = usage.input_tokens + usage.output_tokens
+    return usage
 
 
 def encode_usage(usage: Usage, body: types.Line, lost: Losses) -> None:

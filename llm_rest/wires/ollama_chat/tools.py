@@ -21,6 +21,7 @@ from ...responses.lenient import derived_call_id
 from ...responses.tools import AnyTool, CustomTool, FunctionTool
 from ...unknown import or_none, or_unset
 from ..kept import Rules, diff, patch, unknown
+from ..leftovers import new_call
 from ..options import report_missing
 from ..schema import OLLAMA, fitted_parameters
 from ..tool_names import Call, qualified, report_unsaid
@@ -128,10 +129,14 @@ def decode_call(
             lost.changed(path, f"a second call of the id {call_id!r}")
         call_id = derived_call_id(origin, position)
     taken.add(call_id)
-    arguments = _decode_arguments(call.function.arguments, path, lost)
-    item = FunctionCall(call_id=call_id, name=call.function.name, arguments=arguments)
-    if left := diff(call, encode_call(item, path, Losses()), RULES) if keep else unknown(call, "index"):
-        item.leftovers = {WIRE: left}
+    function = call.function
+    arguments = _decode_arguments(function.arguments, path, lost)
+    item = new_call()
+    item.call_id, item.name, item.arguments = call_id, function.name, arguments
+    if keep:
+        item.leftovers = {WIRE: left} if (left := diff(call, encode_call(item, path, Losses()), RULES)) else None
+    elif not (type(call) is types.ToolCall and type(function) is types.CallFunction and function.index is UNSET):
+        item.leftovers = {WIRE: left} if (left := unknown(call, "index")) else None
     return item
 
 

@@ -38,9 +38,10 @@ from ..leftovers import (
     as_object,
     as_plain,
     built,
-    copies,
     is_object,
     known,
+    new_response,
+    new_usage,
     present,
     report_answer,
     report_cost,
@@ -71,9 +72,6 @@ WITH_CHOICE = RULES._replace(apart=frozenset({"choices"}))
 
 PREFIXES: dict[type, str] = {Message: "msg_", FunctionCall: "fc_", CustomToolCall: "ctc_", Reasoning: "rs_"}
 
-# A copy with its fields set costs a third of what making a struct costs.
-_usage = copies(Usage(input_tokens=0, output_tokens=0))
-_RESPONSE = Response(id="", status="completed", output=[])
 _COMPLETION = types.Completion(object="chat.completion", choices=[])
 _NO_CHOICE, _NO_ANSWER = types.Choice(), types.Answer()
 
@@ -108,16 +106,11 @@ def decode_response(
     if type(said) is not types.Answer and not keep:
         keep_message(output, unknown(said))
     status, reason = decode_finish_reason(choice.finish_reason, output, lost)
-    response = replace(
-        _RESPONSE,
-        id=origin,
-        created_at=body.created if type(body.created) is int else int(body.created or now),
-        status=status,
-        model=body.model or "",
-        output=output,
-        service_tier=or_none(body.service_tier),
-        moderation=or_none(body.moderation),
-    )
+    response = new_response()
+    response.id, response.status, response.output = origin, status, output
+    response.created_at = body.created if type(body.created) is int else int(body.created or now)
+    response.model = body.model or ""
+    response.service_tier, response.moderation = or_none(body.service_tier), or_none(body.moderation)
     for name, value in echo(request).items() if request is not None else ():
         setattr(response, name, value)
     if body.usage:
@@ -527,7 +520,7 @@ _cached, _NOT_CACHED = attrgetter(*CACHED), (UNSET,) * len(CACHED)
 def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = True) -> Usage:
     """The counts as Responses means them."""
     prompt, completion, total = counted.prompt_tokens or 0, counted.completion_tokens or 0, counted.total_tokens
-    usage = _usage()
+    usage = new_usage()
     usage.input_tokens, usage.output_tokens = prompt, completion
     if held := counted.prompt_tokens_details:
         usage.input_tokens_details = InputTokensDetails(

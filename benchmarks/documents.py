@@ -81,8 +81,8 @@ def stream(wire: str, words: int = WORDS) -> list[bytes]:
     opened = emitter.add(Message(id=item.id, role="assistant", status="in_progress", content=[]))
     opened.part(OutputText(text="", annotations=[]))
     for piece in pieces:
-        opened.text(piece)
-    opened.end_part(text)
+        opened.grow(OutputText, piece)
+    opened.end(text)
     opened.done(item)
     emitter.finish(response)
     writer = StreamWriter(load(wire), dialect=DIALECTS[wire]())

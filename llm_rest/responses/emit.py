@@ -7,7 +7,7 @@ its inner events and done, then exactly one terminal event. Items may be open si
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
 
@@ -20,6 +20,7 @@ from .items import (
     CustomToolCall,
     FunctionCall,
     ImageGenerationCall,
+    ItemBase,
     McpCall,
     McpListTools,
     Message,
@@ -29,8 +30,6 @@ from .items import (
 from .parts import OutputText, ReasoningText, RefusalPart, SummaryText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .parts import AnyAnnotation, ContentPart, Logprob
     from .response import Response, Usage
 
@@ -41,15 +40,36 @@ class Step(Protocol):
     def __call__(self, *, sequence_number: int, item_id: str, output_index: int) -> Any: ...
 
 
-D = TypeVar(
-    "D",
-    ev.OutputTextDelta,
-    ev.RefusalDelta,
-    ev.ReasoningTextDelta,
-    ev.ReasoningSummaryTextDelta,
-    ev.FunctionCallArgumentsDelta,
-)
-"""An event with a piece of text."""
+TEXTS: dict[type, tuple[type, type, str]] = {
+    OutputText: (ev.OutputTextDelta, ev.OutputTextDone, "text"),
+    RefusalPart: (ev.RefusalDelta, ev.RefusalDone, "refusal"),
+    ReasoningText: (ev.ReasoningTextDelta, ev.ReasoningTextDone, "text"),
+    SummaryText: (ev.ReasoningSummaryTextDelta, ev.ReasoningSummaryTextDone, "text"),
+    FunctionCall: (ev.FunctionCallArgumentsDelta, ev.FunctionCallArgumentsDone, "arguments"),
+    CustomToolCall: (ev.CustomToolCallInputDelta, ev.CustomToolCallInputDone, "input"),
+    McpCall: (ev.McpCallArgumentsDelta, ev.McpCallArgumentsDone, "arguments"),
+    CodeInterpreterCall: (ev.CodeInterpreterCodeDelta, ev.CodeInterpreterCodeDone, "code"),
+}
+"""The events of texts that grow, by the item or part they belong to: of a piece, of the end, and its field with the whole."""
+
+STEPS: dict[type, tuple[Step, Step | None, Step]] = {
+    WebSearchCall: (ev.WebSearchInProgress, ev.WebSearchSearching, ev.WebSearchCompleted),
+    CodeInterpreterCall: (ev.CodeInterpreterInProgress, ev.CodeInterpreterInterpreting, ev.CodeInterpreterCompleted),
+    McpCall: (ev.McpCallInProgress, None, ev.McpCallCompleted),
+    McpListTools: (ev.McpListToolsInProgress, None, ev.McpListToolsCompleted),
+    ImageGenerationCall: (
+        ev.ImageGenerationInProgress,
+        ev.ImageGenerationGenerating,
+        ev.ImageGenerationCompleted,
+    ),
+}
+"""The progress of a hosted tool: when it is chosen, when its input is complete, and when its result is there."""
+
+FAILED: dict[type, Step] = {McpCall: ev.McpCallFailed, McpListTools: ev.McpListToolsFailed}
+"""The last step of a tool that failed, where there is one of its own."""
+
+PARTS = (OutputText, RefusalPart, ReasoningText)
+"""The parts of content whose text grows."""
 
 _ENDING = ("completed_at", "error", "incomplete_details")
 """What only the end of a response tells."""
@@ -120,7 +140,7 @@ _TERMINAL: dict[str, type[ev.ResponseCompleted | ev.ResponseIncomplete | ev.Resp
 class OpenItem:
     """An item whose events are under way. Parts come one after another; each has its own index."""
 
-    __slots__ = ("_annotations", "_like", "_part", "_summary", "_to", "id", "index")
+    __slots__ = ("_annotations", "_kind", "_like", "_part", "_summary", "_to", "id", "index")
 
     def __init__(self, to: Emitter, index: int, item_id: str) -> None:
         self._to = to
@@ -129,137 +149,97 @@ class OpenItem:
         self._part = -1
         self._summary = -1
         self._annotations = 0
-        self._like: Any = None  # an event with a piece of what is open: copies of it are cheap
+        self._kind: type | None = None  # of the text that grows
+        self._like: Any = None  # an event with a piece of it: copies are cheap
 
-    # -- parts of content
-
-    def part(self, part: ContentPart) -> None:
+    def part(self, part: ContentPart | SummaryText) -> None:
         """Begin a part; `part` is empty but for its kind."""
-        self._part += 1
-        self._annotations = 0
-        self._like = None
-        self._to.send(ev.ContentPartAdded(**self._place(), part=part))
+        self._kind = None
+        if isinstance(part, SummaryText):
+            self._summary += 1
+            self._to.send(ev.ReasoningSummaryPartAdded(**self._place(SummaryText), part=part))
+        else:
+            self._part += 1
+            self._annotations = 0
+            self._to.send(ev.ContentPartAdded(**self._place(OutputText), part=part))
 
-    def text(self, delta: str, logprobs: list[Logprob] | None = None) -> None:
-        """A piece of text; an empty one says nothing."""
-        if delta:
-            event = self._piece(ev.OutputTextDelta, self._place, delta)
+    def grow(self, kind: type, delta: str, logprobs: list[Logprob] | None = None) -> None:
+        """A piece of the text of a part or an item of this kind; an empty one says nothing."""
+        if not delta:
+            return
+        to = self._to
+        if self._kind is kind:
+            event = replace(self._like, sequence_number=to.number(), delta=delta)
+        else:
+            self._kind, self._like = kind, TEXTS[kind][0](**self._place(kind), delta="")
+            event = replace(self._like, delta=delta)
+        if kind is OutputText:
             event.logprobs = logprobs or []
-
-    def refusal(self, delta: str) -> None:
-        """A piece of a refusal."""
-        if delta:
-            self._piece(ev.RefusalDelta, self._place, delta)
-
-    def reasoning(self, delta: str) -> None:
-        """A piece of raw reasoning."""
-        if delta:
-            self._piece(ev.ReasoningTextDelta, self._place, delta)
+        to.send(event)
 
     def annotation(self, annotation: AnyAnnotation) -> None:
         """A source of the text of the open part."""
         index = self._annotations
         self._annotations = index + 1
-        self._to.send(ev.OutputTextAnnotationAdded(**self._place(), annotation_index=index, annotation=annotation))
+        place = self._place(OutputText)
+        self._to.send(ev.OutputTextAnnotationAdded(**place, annotation_index=index, annotation=annotation))
 
-    def end_part(self, part: ContentPart) -> None:
-        """The open part is complete: this is all of it."""
-        match part:
-            case OutputText(text=text):
-                logprobs = part.logprobs if given(part.logprobs) else []
-                self._to.send(ev.OutputTextDone(**self._place(), text=text, logprobs=logprobs))
-            case RefusalPart(refusal=refusal):
-                self._to.send(ev.RefusalDone(**self._place(), refusal=refusal))
-            case ReasoningText(text=text):
-                self._to.send(ev.ReasoningTextDone(**self._place(), text=text))
-            case _:
-                pass
-        self._to.send(ev.ContentPartDone(**self._place(), part=part))
-
-    # -- a summary of reasoning
-
-    def summary_part(self) -> None:
-        """Begin a part of the summary."""
-        self._summary += 1
-        self._like = None
-        self._to.send(ev.ReasoningSummaryPartAdded(**self._summary_place(), part=SummaryText(text="")))
-
-    def summary(self, delta: str) -> None:
-        """A piece of the open summary part."""
-        if delta:
-            self._piece(ev.ReasoningSummaryTextDelta, self._summary_place, delta)
-
-    def end_summary(self, part: SummaryText) -> None:
-        """The open summary part is complete."""
-        self._to.send(ev.ReasoningSummaryTextDone(**self._summary_place(), text=part.text))
-        self._to.send(ev.ReasoningSummaryPartDone(**self._summary_place(), part=part))
-
-    # -- calls
-
-    def arguments(self, delta: str) -> None:
-        """A piece of a function call's arguments."""
-        if delta:
-            self._piece(ev.FunctionCallArgumentsDelta, self._item_place, delta)
-
-    def end_arguments(self, text: str) -> None:
-        """The arguments of a function call are complete."""
-        self._to.send(ev.FunctionCallArgumentsDone(**self._item_place(), arguments=text))
-
-    def input(self, delta: str) -> None:
-        """A piece of a custom call's input."""
-        if delta:
-            self._to.send(ev.CustomToolCallInputDelta(**self._item_place(), delta=delta))
-
-    def end_input(self, text: str) -> None:
-        """The input of a custom call is complete."""
-        self._to.send(ev.CustomToolCallInputDone(**self._item_place(), input=text))
-
-    def mcp_arguments(self, delta: str) -> None:
-        """A piece of a remote call's arguments."""
-        if delta:
-            self._to.send(ev.McpCallArgumentsDelta(**self._item_place(), delta=delta))
-
-    def end_mcp_arguments(self, text: str) -> None:
-        """The arguments of a remote call are complete."""
-        self._to.send(ev.McpCallArgumentsDone(**self._item_place(), arguments=text))
-
-    def code(self, delta: str) -> None:
-        """A piece of the code an interpreter will run."""
-        if delta:
-            self._to.send(ev.CodeInterpreterCodeDelta(**self._item_place(), delta=delta))
-
-    def end_code(self, text: str) -> None:
-        """The code is complete."""
-        self._to.send(ev.CodeInterpreterCodeDone(**self._item_place(), code=text))
+    def end(self, whole: AnyItem | ContentPart | SummaryText) -> None:
+        """The text of the open part or of the item is complete: this is all of it."""
+        kind = _found(TEXTS, whole)
+        if kind is not None:
+            _, done, field = TEXTS[kind]
+            event = done(**self._place(kind), **{field: getattr(whole, field) or ""})
+            if isinstance(whole, OutputText):
+                event.logprobs = whole.logprobs or []
+            self._to.send(event)
+        if isinstance(whole, SummaryText):
+            self._to.send(ev.ReasoningSummaryPartDone(**self._place(SummaryText), part=whole))
+        elif not isinstance(whole, ItemBase):
+            self._to.send(ev.ContentPartDone(**self._place(OutputText), part=whole))
 
     def step(self, kind: Step) -> None:
         """A built-in tool has come to this point."""
-        self._to.send(kind(**self._item_place()))
+        self._to.send(kind(**self._place(None)))
+
+    def begin_tool(self, item: AnyItem) -> bool:
+        """A hosted tool was chosen; whether its progress is reported."""
+        kind = _found(STEPS, item)
+        if kind is not None:
+            self.step(STEPS[kind][0])
+        return kind is not None
+
+    def end_input(self, item: AnyItem, *, streamed: bool = False) -> None:
+        """The input of a hosted tool is complete; one that was `streamed` already is not repeated."""
+        if (text := _found(TEXTS, item)) is not None:
+            self.grow(text, "" if streamed else getattr(item, TEXTS[text][2]) or "")
+            self.end(item)
+        if (kind := _found(STEPS, item)) is not None and (step := STEPS[kind][1]):
+            self.step(step)
+
+    def end_tool(self, item: AnyItem) -> None:
+        """The result of a hosted tool is there."""
+        kind = _found(STEPS, item)
+        if kind is not None:
+            self.step(FAILED[kind] if kind in FAILED and given(getattr(item, "error", None)) else STEPS[kind][2])
 
     def done(self, item: AnyItem) -> None:
         """The item is complete: this is all of it."""
         to = self._to
         to.send(ev.OutputItemDone(sequence_number=to.number(), output_index=self.index, item=item))
 
-    def _piece(self, kind: type[D], place: Callable[[], dict[str, Any]], delta: str) -> D:
-        """Send an event with a piece of what is open."""
-        to, like = self._to, self._like
-        if type(like) is kind:
-            event = replace(like, sequence_number=to.number(), delta=delta)
-        else:
-            like = self._like = kind(**place(), delta="")
-            event = replace(like, delta=delta)
-        to.send(event)
-        return event
+    def _place(self, kind: type | None) -> dict[str, Any]:
+        place: dict[str, Any] = {"sequence_number": self._to.number(), "item_id": self.id, "output_index": self.index}
+        if kind is SummaryText:
+            place["summary_index"] = self._summary
+        elif kind in PARTS:
+            place["content_index"] = self._part
+        return place
 
-    def _item_place(self) -> dict[str, Any]:
-        return {"sequence_number": self._to.number(), "item_id": self.id, "output_index": self.index}
 
-    def _place(self) -> dict[str, Any]:
-        return {**self._item_place(), "content_index": self._part}
-
-    def _summary_place(self) -> dict[str, Any]:
-        return {**self._item_place(), "summary_index": self._summary}
+def _found(table: dict[type, Any], item: object) -> type | None:
+    """The kind in a table that an item is of, which may have come with fields its struct does not declare."""
+    return next((kind for kind in table if isinstance(item, kind)), None)
 
 
 # --- a whole item ---------------------------------------------------------------------------------------------------
@@ -287,69 +267,41 @@ def _skeleton(item: AnyItem) -> AnyItem:
 def tell(opened: OpenItem, item: AnyItem) -> None:
     """The steps between an item's beginning and its end, every text in one piece."""
     match item:
-        case Message(content=str(text)):
-            _part(opened, OutputText(text=text, annotations=[]))
-        case Message(content=list(parts)):
-            for part in parts:
+        case Message(content=content):
+            for part in [OutputText(text=content, annotations=[])] if isinstance(content, str) else content:
                 _part(opened, part)
         case Reasoning():
-            _reasoning(opened, item)
-        case FunctionCall(arguments=text):
-            opened.arguments(text)
-            opened.end_arguments(text)
-        case CustomToolCall(input=text):
-            opened.input(text)
-            opened.end_input(text)
-        case McpCall(arguments=text):
-            opened.step(ev.McpCallInProgress)
-            opened.mcp_arguments(text)
-            opened.end_mcp_arguments(text)
-            opened.step(ev.McpCallFailed if given(item.error) else ev.McpCallCompleted)
-        case McpListTools():
-            opened.step(ev.McpListToolsInProgress)
-            opened.step(ev.McpListToolsFailed if given(item.error) else ev.McpListToolsCompleted)
-        case WebSearchCall():
-            opened.step(ev.WebSearchInProgress)
-            opened.step(ev.WebSearchSearching)
-            opened.step(ev.WebSearchCompleted)
-        case CodeInterpreterCall():
-            opened.step(ev.CodeInterpreterInProgress)
-            opened.code(item.code or "")
-            opened.end_code(item.code or "")
-            opened.step(ev.CodeInterpreterInterpreting)
-            opened.step(ev.CodeInterpreterCompleted)
-        case ImageGenerationCall():
-            opened.step(ev.ImageGenerationInProgress)
-            opened.step(ev.ImageGenerationGenerating)
-            opened.step(ev.ImageGenerationCompleted)
+            for part in (*(item.summary or ()), *(item.content or ())):
+                _part(opened, part)
+        case FunctionCall() | CustomToolCall():
+            opened.end_input(item)
         case Compaction():
             opened.step(ev.CompactionCompacting)
+        case Unknown():
+            pass
+        case _ if opened.begin_tool(item):
+            opened.end_input(item)
+            opened.end_tool(item)
         case _:
             pass
 
 
-def _part(opened: OpenItem, part: ContentPart) -> None:
+def _part(opened: OpenItem, part: ContentPart | SummaryText) -> None:
     match part:
         case OutputText(text=text):
             opened.part(OutputText(text="", annotations=[]))
-            opened.text(text, part.logprobs or None)
+            opened.grow(OutputText, text, part.logprobs or None)
             for annotation in part.annotations or ():
                 opened.annotation(annotation)
         case RefusalPart(refusal=refusal):
             opened.part(RefusalPart(refusal=""))
-            opened.refusal(refusal)
+            opened.grow(RefusalPart, refusal)
         case ReasoningText(text=text):
             opened.part(ReasoningText(text=""))
-            opened.reasoning(text)
+            opened.grow(ReasoningText, text)
+        case SummaryText(text=text):
+            opened.part(SummaryText(text=""))
+            opened.grow(SummaryText, text)
         case _:
             opened.part(part)
-    opened.end_part(part)
-
-
-def _reasoning(opened: OpenItem, item: Reasoning) -> None:
-    for summary in item.summary or ():
-        opened.summary_part()
-        opened.summary(summary.text)
-        opened.end_summary(summary)
-    for text in item.content or ():
-        _part(opened, text)
+    opened.end(part)

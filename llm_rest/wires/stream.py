@@ -14,15 +14,14 @@ from msgspec.structs import replace
 from ..losses import Losses
 from ..responses import events as ev
 from ..responses.emit import Emitter
-from ..responses.items import CodeInterpreterCall, McpCall, Message, Reasoning, WebSearchCall
+from ..responses.items import Message, Reasoning
 from ..responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ..responses.response import Response, ResponseError
-from ..unknown import given
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..responses.emit import OpenItem, Step
+    from ..responses.emit import OpenItem
     from ..responses.items import AnyItem
     from ..responses.parts import Logprob
     from ..responses.request import Request
@@ -66,19 +65,9 @@ class OpenParts:
         if self._kind is not kind:
             self.end_part()
             self._kind = kind
-            if kind is SummaryText:
-                item.summary_part()
-            else:
-                item.part(_part(kind, ""))
+            item.part(_part(kind, ""))
         self._pieces.append(text)
-        if kind is OutputText:
-            item.text(text, logprobs)
-        elif kind is ReasoningText:
-            item.reasoning(text)
-        elif kind is SummaryText:
-            item.summary(text)
-        else:
-            item.refusal(text)
+        item.grow(kind, text, logprobs)
 
     def end_part(self, final: Sequence[Any] = ()) -> None:
         """End the open part, as it stands among the `final` ones if it is there."""
@@ -86,45 +75,9 @@ class OpenParts:
         if kind is None:
             return
         part = final[at] if at < len(final) and type(final[at]) is kind else _part(kind, self.text)
-        if kind is SummaryText:
-            self.item.end_summary(part)
-        else:
-            self.item.end_part(part)
+        self.item.end(part)
         self.parts.append(part)
         self._kind, self._pieces = None, []
-
-
-STEPS: dict[type, tuple[Step, Step | None, Step]] = {
-    WebSearchCall: (ev.WebSearchInProgress, ev.WebSearchSearching, ev.WebSearchCompleted),
-    CodeInterpreterCall: (ev.CodeInterpreterInProgress, ev.CodeInterpreterInterpreting, ev.CodeInterpreterCompleted),
-    McpCall: (ev.McpCallInProgress, None, ev.McpCallCompleted),
-}
-"""The progress of a hosted tool: when it is chosen, when its input is complete, and when its result is there."""
-
-
-def report_begun(opened: OpenItem, item: AnyItem) -> bool:
-    """A hosted tool was chosen; whether its progress is reported."""
-    steps = STEPS.get(type(item))
-    if steps:
-        opened.step(steps[0])
-    return bool(steps)
-
-
-def report_input(opened: OpenItem, item: AnyItem, *, told: bool) -> None:
-    """The input of a hosted tool is complete; arguments that were `told` piece by piece are not repeated."""
-    if isinstance(item, McpCall):
-        opened.mcp_arguments("" if told else item.arguments)
-        opened.end_mcp_arguments(item.arguments)
-    elif isinstance(item, CodeInterpreterCall):
-        opened.code(item.code or "")
-        opened.end_code(item.code or "")
-    if step := STEPS[type(item)][1]:
-        opened.step(step)
-
-
-def report_result(opened: OpenItem, item: AnyItem) -> None:
-    """The result of a hosted tool is there."""
-    opened.step(ev.McpCallFailed if isinstance(item, McpCall) and given(item.error) else STEPS[type(item)][2])
 
 
 class StreamDecoder(Generic[D]):

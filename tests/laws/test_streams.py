@@ -117,8 +117,8 @@ def _long_answer(pieces: int) -> Iterator[object]:
     opened = emitter.add(Message(id="msg_1", role="assistant", status="in_progress", content=[]))
     opened.part(OutputText(text="", annotations=[]))
     for _ in range(pieces):
-        opened.text("word ")
-    opened.end_part(text)
+        opened.grow(OutputText, "word ")
+    opened.end(text)
     opened.done(message)
     emitter.finish(response)
     yield from emitter.take()

@@ -92,7 +92,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
             delta = event.delta
             if type(delta) is types.TextDelta and type(self._block) is types.Text:  # nearly every piece
                 self._pieces["text"].append(delta.text)
-                self._item.text(delta.text)
+                self._item.grow(ours.OutputText, delta.text)
                 return self._to.take()
         return super().feed(event)
 
@@ -275,15 +275,15 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         pieces = self._pieces.setdefault(field, [])
         match block:
             case types.Text():
-                self._item.text(piece)
+                self._item.grow(ours.OutputText, piece)
             case types.Thinking():
                 if not pieces:
-                    self._item.summary_part()
-                self._item.summary(piece)
+                    self._item.part(ours.SummaryText(text=""))
+                self._item.grow(ours.SummaryText, piece)
             case types.ToolUse(name=name) if name not in self._reader.names or not self._reader.names[name].custom:
-                self._item.arguments(piece)
+                self._item.grow(ours.FunctionCall, piece)
             case types.McpToolUse(id=id) if id in self._uses:
-                self._item.mcp_arguments(piece)
+                self._item.grow(ours.McpCall, piece)
             case _:
                 pass
         pieces.append(piece)
@@ -308,17 +308,13 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
                 part: Any = self._reader.parts[-1] if self._reader.parts else None
                 for annotation in part.annotations:
                     self._item.annotation(annotation)
-                self._item.end_part(part)
+                self._item.end(part)
             case types.Thinking(thinking=thought) if thought:
-                self._item.end_summary(ours.SummaryText(text=thought))
+                self._item.end(ours.SummaryText(text=thought))
             case types.ToolUse():
                 call: Any = self._reader.items[-1]
-                if isinstance(call, ours.CustomToolCall):
-                    self._item.input(call.input)
-                    self._item.end_input(call.input)
-                else:
-                    self._item.arguments("" if "input" in self._pieces else call.arguments)
-                    self._item.end_arguments(call.arguments)
+                streamed = isinstance(call, ours.FunctionCall) and "input" in self._pieces
+                self._item.end_input(call, streamed=streamed)
             case types.ServerToolUse() | types.McpToolUse():
                 self._end_input(block)
             case types.ServerToolResult():
@@ -374,7 +370,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
             if isinstance(block, types.McpToolListing):
                 tell(self._item, item)
                 self._ready.append((self._item.index, item))
-            elif stream.report_begun(self._item, item):
+            elif self._item.begin_tool(item):
                 self._uses[block.id] = (i, block, self._item)
             # What a search over tools finds is an item between this one and the next, so that one has to wait.
             self._stalled = isinstance(item, ours.ToolSearchCall)
@@ -384,14 +380,14 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         if block.id in self._uses:
             i, _, opened = self._uses[block.id]
             (item,) = block_items(i, block, None, self._reader.id)
-            stream.report_input(opened, item, told="input" in self._pieces)
+            opened.end_input(item, streamed="input" in self._pieces and isinstance(item, ours.McpCall))
 
     def _end_run(self, block: types.ServerToolResult) -> None:
         """The result of a tool is there."""
         if block.tool_use_id in self._uses:
             i, use, opened = self._uses.pop(block.tool_use_id)
             (item,) = block_items(i, use, block, self._reader.id)
-            stream.report_result(opened, item)
+            opened.end_tool(item)
             if not _is_open_until_the_end(item):
                 self._ready.append((opened.index, item))
 

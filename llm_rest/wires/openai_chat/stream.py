@@ -322,9 +322,9 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         call = self._calls.get(id(merged))
         if call is not None:
             if not call.custom:
-                call.opened.arguments(text)
+                call.opened.grow(FunctionCall, text)
             elif merged.custom:  # free text inside JSON is handed on when it is complete
-                call.opened.input(text)
+                call.opened.grow(CustomToolCall, text)
             return
         # A call is announced by its name, which may come later than its first piece.
         if not merged.name:
@@ -349,14 +349,9 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
 
     def _end_call(self, call: _Call, final: AnyItem | None) -> None:
         text = "".join(call.merged.pieces)
-        if isinstance(final, CustomToolCall):
-            if not call.merged.custom:
-                call.opened.input(final.input)
-            call.opened.end_input(final.input)
-        elif isinstance(final, FunctionCall):
-            if not text:
-                call.opened.arguments(final.arguments)
-            call.opened.end_arguments(final.arguments)
+        if isinstance(final, FunctionCall | CustomToolCall):
+            streamed = call.merged.custom if isinstance(final, CustomToolCall) else bool(text)
+            call.opened.end_input(final, streamed=streamed)
         item = final or FunctionCall(call_id=call.merged.id or "", name=call.merged.name, arguments=text or "{}")
         self._done(call.opened, item)
 

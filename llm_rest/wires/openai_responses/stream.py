@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from ...losses import Losses
 from ...responses import events as ev
-from ...responses.emit import Emitter, OpenItem, tell
+from ...responses.emit import TEXTS, Emitter, OpenItem, tell
 from ...responses.events import EVENT
-from ...responses.items import CodeInterpreterCall, CustomToolCall, FunctionCall, McpCall, Message
+from ...responses.items import Message
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ...responses.stream import UNANNOUNCED, Assembler
 from ...unknown import Unknown, extras, with_extras
@@ -37,18 +37,6 @@ __all__ = ["EVENT", "decode_stream", "encode_stream"]
 
 
 # --- from a host ----------------------------------------------------------------------------------------------------
-
-TEXTS: dict[type, tuple[type, type, str]] = {
-    OutputText: (ev.OutputTextDelta, ev.OutputTextDone, "text"),
-    RefusalPart: (ev.RefusalDelta, ev.RefusalDone, "refusal"),
-    ReasoningText: (ev.ReasoningTextDelta, ev.ReasoningTextDone, "text"),
-    SummaryText: (ev.ReasoningSummaryTextDelta, ev.ReasoningSummaryTextDone, "text"),
-    FunctionCall: (ev.FunctionCallArgumentsDelta, ev.FunctionCallArgumentsDone, "arguments"),
-    CustomToolCall: (ev.CustomToolCallInputDelta, ev.CustomToolCallInputDone, "input"),
-    McpCall: (ev.McpCallArgumentsDelta, ev.McpCallArgumentsDone, "arguments"),
-    CodeInterpreterCall: (ev.CodeInterpreterCodeDelta, ev.CodeInterpreterCodeDone, "code"),
-}
-"""The events of texts that grow, by the item or part they belong to: of a piece, of the end, and its field with the whole."""
 
 ABOUT: dict[type, type] = {
     ev.ContentPartAdded: Message,

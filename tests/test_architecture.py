@@ -90,13 +90,13 @@ class Size(NamedTuple):
 
 SIZES = {
     "": Size(2_060, 8),  # the modules at the top alone
-    "responses": Size(4_860, 14),
-    "wires": Size(20_715, 58, goal=15_700),
-    "wires.openai_responses": Size(1_625, 9),
-    "wires.openai_chat": Size(4_245, 9),
-    "wires.anthropic_messages": Size(4_900, 10),
+    "responses": Size(4_810, 14),
+    "wires": Size(20_665, 58, goal=15_700),
+    "wires.openai_responses": Size(1_610, 9),
+    "wires.openai_chat": Size(4_225, 9),
+    "wires.anthropic_messages": Size(4_895, 10),
     "wires.ollama_chat": Size(2_085, 9),
-    "wires.gemini_generate_content": Size(4_670, 9),
+    "wires.gemini_generate_content": Size(4_660, 9),
     "vendors": Size(2_855, 6),
     "transport": Size(3_170, 12, goal=2_300),
     "tools": Size(1_675, 11),
@@ -153,7 +153,6 @@ LONGER = {
     "wires.anthropic_messages.messages": 760,
     "wires.foreign": 645,
     "wires.openai_chat.messages": 685,
-    "wires.openai_chat.response": 615,
     "wires.schema": 480,
 }
 """Files that are longer still, or tables; these numbers go down as well."""

@@ -136,6 +136,29 @@ def redacted(value: Any, depth: int = 32) -> Any:
     return value
 
 
+# --- the status and the type of an error that is written ------------------------------------------------------------
+
+TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
+"""The type that OpenAI gives an error of that status."""
+
+
+def status_of(facts: ErrorFacts, default: int, statuses: Mapping[str, int] = {}) -> int:
+    """The status of an error; where it has none, as in a stream that began well, the one of its type or code."""
+    if 400 <= facts.status <= 599:
+        return facts.status
+    return statuses.get(facts.type or "") or statuses.get(facts.code or "") or default
+
+
+def type_of(facts: ErrorFacts, status: int) -> str:
+    """The type of an error in OpenAI's words."""
+    return facts.type or TYPES.get(status) or ("invalid_request_error" if status < 500 else "server_error")
+
+
 # --- both together --------------------------------------------------------------------------------------------------
 
 _MESSAGE = ("message", "detail", "error_description", "msg", "title")

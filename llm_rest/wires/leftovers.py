@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 import msgspec
 from msgspec import UNSET, Struct
 
-from ..losses import not_taken
+from ..losses import no_such, not_taken
 from ..responses.carriers import NAMES, seal, sender, unseal
 from ..responses.items import FunctionCall, Message, Reasoning
 from ..responses.parts import OutputText
-from ..responses.response import ECHOED, Response, Usage
+from ..responses.response import ECHOED, IncompleteDetails, Response, ResponseError, Usage
 from ..responses.tools import ChooseAllowed
 from ..unknown import Model, Opt, base, extras, given, or_none, with_extras
 
@@ -103,6 +103,31 @@ def report_answer(response: Response, lost: Losses, *told: str) -> None:
         if name not in told and says(getattr(response, name)):
             lost.dropped(name, "only Responses has such a field of an answer")
     report_unknown(response, "", lost)
+
+
+DETAILS = ("cached_tokens", "cache_write_tokens", "reasoning_tokens")
+"""The counts in the details of a usage that most wires have."""
+
+
+def set_status(response: Response, status: str, reason: str | None, message: str) -> None:
+    """Set how an answer ended: why it is incomplete, or the code and the message of what failed."""
+    response.status = status
+    if status == "incomplete":
+        response.incomplete_details = IncompleteDetails(reason=reason)
+    elif status == "failed":
+        response.error = ResponseError(code=reason, message=message)
+
+
+def report_usage(usage: Usage, wire: str, lost: Losses, *told: str) -> None:
+    """Report the counts and costs of an answer that are not `told` by a wire; one without totals means the sum."""
+    if "total_tokens" not in told and usage.total_tokens != usage.input_tokens + usage.output_tokens:
+        lost.dropped("usage.total_tokens", "a total that is not the sum")
+    for name in ("input_tokens_details", "output_tokens_details"):
+        details = getattr(usage, name)
+        for count in details.__struct_fields__ if given(details) else ():
+            if count not in told and getattr(details, count):
+                lost.dropped(f"usage.{name}.{count}", no_such("count", NAMES[wire]))
+    report_cost(usage, lost)
 
 
 def report_cost(usage: Usage, lost: Losses) -> None:

@@ -36,9 +36,9 @@ from ...responses.response import echo
 from ...unknown import Model, Opt, Unknown, base, extras, given, with_extras
 from ...vendors.dialects import MessagesDialect, messages_model
 from .. import Route
-from ..errors import error_facts
+from ..errors import error_facts, status_of
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import as_object, as_plain, new_response, new_usage, report_answer, report_cost
+from ..leftovers import DETAILS, as_object, as_plain, new_response, new_usage, report_answer, report_usage
 from ..tool_names import Call, names_sent, wire_name
 from . import types
 from .content import ANTHROPIC, Context, as_leftovers, encode, set_fields
@@ -356,7 +356,7 @@ def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
             lost.dropped("service_tier", f"Anthropic has no tier {tier!r}")
     if not used:
         return body
-    report_cost(used, lost)
+    report_usage(used, WIRE, lost, *DETAILS)
     input, body.output_tokens = used.input_tokens, used.output_tokens
     cached = used.input_tokens_details
     if given(cached):
@@ -368,8 +368,6 @@ def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
         lost.changed(
             "usage.input_tokens", "less than what of it came from the cache; it is said to be none beside that"
         )
-    if used.total_tokens != used.input_tokens + used.output_tokens:
-        lost.dropped("usage.total_tokens", "a total that is not the sum of input and output")
     if given(used.output_tokens_details) and given(used.output_tokens_details.reasoning_tokens):
         body.output_tokens_details = {"thinking_tokens": int(used.output_tokens_details.reasoning_tokens)}
     return patch(body, left)
@@ -377,7 +375,7 @@ def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
 
 # --- errors ----------------------------------------------------------------------------------------------------------
 
-STATUS = {
+STATUSES = {
     "invalid_request_error": 400,
     "authentication_error": 401,
     "billing_error": 402,
@@ -437,14 +435,13 @@ def _error_code(details: Any) -> str | None:
 def encode_error(facts: ErrorFacts) -> tuple[int, types.Error]:
     """The status and body with which this wire says it."""
     type = facts.type
-    if type not in STATUS:
+    if type not in STATUSES:
         kind = error_class(facts)
         type = next((name for cls, name in TYPES if issubclass(kind, cls)), "api_error")
     inner: dict[str, Any] = facts.leftovers.get(WIRE, {}).get("error", {})
     details = inner.get("details", {"error_code": facts.code} if facts.code else UNSET)
     error = types.ErrorDetail(type=type, message=facts.message, details=details)
-    status = facts.status if facts.status >= 400 else STATUS[type]
-    return status, types.Error(error=error, request_id=facts.request_id or UNSET)
+    return status_of(facts, STATUSES[type]), types.Error(error=error, request_id=facts.request_id or UNSET)
 
 
 def decode_failure(body: types.Error, request: ours.Request | None, now: float, *, keep: bool) -> ours.Response:

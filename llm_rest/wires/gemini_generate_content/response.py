@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ...losses import Loss, Losses, no_such
+from ...losses import Loss, Losses
 from ...responses.carriers import GROUP, SPELLING, WITHIN, digest
 from ...responses.items import AnyItem, Message, Reasoning, WebSearchCall
 from ...responses.parts import Logprob, OutputText, RefusalPart, TopLogprob
 from ...responses.response import (
-    IncompleteDetails,
     InputTokensDetails,
     OutputTokensDetails,
     Response,
@@ -35,9 +34,9 @@ from ...responses.response import (
 )
 from ...unknown import given, or_none
 from ...vendors.dialects import GeminiDialect, gemini_model
-from ..errors import error_facts
+from ..errors import error_facts, status_of
 from ..kept import Rules, diff, note, own_leftovers, patch, unknown
-from ..leftovers import as_object, new_response, new_usage, report_answer, report_cost, report_unknown
+from ..leftovers import as_object, new_response, new_usage, report_answer, report_unknown, report_usage, set_status
 from ..tool_names import names_sent
 from . import types
 from .content import Context, annotated, grounding_of, search_of
@@ -307,19 +306,16 @@ def decode_finish_reason(response: Response, body: types.Response, candidate: ty
     if finish == "STOP":
         response.status = "completed"
         return
+    status: str = "failed"
     reason: str | None = SERVER_ERROR
-    response.status = "failed"
     if not body.candidates and given(feedback) and feedback.block_reason:
-        response.status, reason, message = "incomplete", FILTERED, feedback.block_reason_message
+        status, reason, message = "incomplete", FILTERED, feedback.block_reason_message
     elif not body.candidates:
         message = "the vendor gave no answer"
     elif finish and (response.output or finish not in EMPTY_REASONS):  # an answer that just ends was cut
-        response.status, reason = FINISH_REASONS.get(finish, ("incomplete", finish))
-    if response.status == "failed":
-        text = message if given(message) else f"the model stopped: {finish or 'without a word'}"
-        response.error = ResponseError(code=reason, message=text)
-    elif response.status == "incomplete":
-        response.incomplete_details = IncompleteDetails(reason=reason)
+        status, reason = FINISH_REASONS.get(finish, ("incomplete", finish))
+    set_status(response, status, reason, message or f"the model stopped: {finish or 'without a word'}")
+    if status == "incomplete":
         _cut(response)
         if reason == FILTERED and given(message):
             id = f"msg_{response.id}_{len(response.output)}"
@@ -475,9 +471,7 @@ def _encode_usage(used: Usage, tools: int, lost: Losses) -> types.UsageMetadata:
     if thought > used.output_tokens:
         lost.changed("usage.output_tokens_details", "more tokens of reasoning than of output")
         thought = int(used.output_tokens)
-    if given(cached) and cached.cache_write_tokens:
-        lost.dropped("usage.input_tokens_details.cache_write_tokens", no_such("count", "Gemini"))
-    report_cost(used, lost)
+    report_usage(used, WIRE, lost, "total_tokens", "cached_tokens", "reasoning_tokens")
     return types.UsageMetadata(
         prompt_token_count=max(used.input_tokens - tools, 0) or UNSET,
         cached_content_token_count=int(cached.cached_tokens or 0) or UNSET if given(cached) else UNSET,
@@ -489,7 +483,7 @@ def _encode_usage(used: Usage, tools: int, lost: Losses) -> types.UsageMetadata:
 
 # --- errors ---------------------------------------------------------------------------------------------------------
 
-WORDS = {
+TYPES = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
     403: "PERMISSION_DENIED",
@@ -502,8 +496,8 @@ WORDS = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
-"""The word of a status."""
-STATUSES = {word: status for status, word in WORDS.items()} | {"FAILED_PRECONDITION": 400, "OUT_OF_RANGE": 400}
+"""The word of an error of that status."""
+STATUSES = {word: status for status, word in TYPES.items()} | {"FAILED_PRECONDITION": 400, "OUT_OF_RANGE": 400}
 
 CODES = {"RESOURCE_EXHAUSTED": "rate_limit_exceeded", "INTERNAL": "server_error", "UNAVAILABLE": "server_overloaded"}
 """Codes of failed responses, theirs on the left; other words stay as they are."""
@@ -543,11 +537,11 @@ def _objects(value: Any) -> Iterator[types.Json]:
 
 def encode_error(facts: ErrorFacts) -> tuple[int, types.Response]:
     """The status and body with which this wire says it."""
-    status = facts.status if 400 <= facts.status < 600 else STATUSES.get(facts.type or "", 500)
+    status = status_of(facts, 500, STATUSES)
     word = (
         facts.type
         if facts.type in STATUSES
-        else WORDS.get(status) or ("INVALID_ARGUMENT" if status < 500 else "INTERNAL")
+        else TYPES.get(status) or ("INVALID_ARGUMENT" if status < 500 else "INTERNAL")
     )
     error = types.Status(code=status, message=facts.message, status=word)
     kept: Any = as_object(facts.leftovers.get(WIRE)).get("error")
@@ -571,7 +565,7 @@ def _details_of(facts: ErrorFacts) -> list[types.Json]:
 
 def decode_failure(error: types.Status) -> ResponseError:
     """Why a response failed, from an error in the place of an answer."""
-    word = error.status if given(error.status) else WORDS.get(error.code or 500, "INTERNAL")
+    word = error.status if given(error.status) else TYPES.get(error.code or 500, "INTERNAL")
     message = error.message if given(error.message) else "the vendor answered with an error"
     return ResponseError(code=CODES.get(word, word.lower()), type=word, message=message)
 

@@ -30,12 +30,21 @@ from ...responses.items import (
     Reasoning,
 )
 from ...responses.parts import Logprob, OutputText
-from ...responses.response import IncompleteDetails, Response, ResponseError, Usage, echo
+from ...responses.response import Response, Usage, echo
 from ...unknown import Decoder, Opt, Unknown, given
 from ...vendors.dialects import OllamaDialect
-from ..errors import error_facts
+from ..errors import error_facts, status_of
 from ..kept import Rules, diff, note, own_leftovers, patch, recall
-from ..leftovers import as_object, new_response, new_text, new_usage, report_answer, report_cost, report_unknown
+from ..leftovers import (
+    as_object,
+    new_response,
+    new_text,
+    new_usage,
+    report_answer,
+    report_unknown,
+    report_usage,
+    set_status,
+)
 from ..tool_names import Sent, names_sent, undo
 from . import types
 from .messages import AssistantMessage, decode_message, keep_message, kept_message
@@ -141,11 +150,8 @@ def begin_response(line: types.Line, origin: str, request: Request | None, now: 
 def finish_response(response: Response, line: types.Line, request: Request | None, lost: Losses) -> None:
     """End the response with its last line."""
     output = response.output
-    response.status, reason = decode_finish_reason(line, bool(output), lost)
-    if response.status == "incomplete":
-        response.incomplete_details = IncompleteDetails(reason=reason)
-    elif response.status == "failed":
-        response.error = ResponseError(code=reason, message="the server stopped without an end of the answer")
+    status, reason = decode_finish_reason(line, bool(output), lost)
+    set_status(response, status, reason, "the server stopped without an end of the answer")
     # Calls come whole, so that only what is said or thought can have been cut.
     last = output[-1] if output else None
     if response.status != "completed" and isinstance(last, Message | Reasoning):
@@ -320,14 +326,7 @@ def encode_usage(usage: Usage, body: types.Line, lost: Losses) -> None:
     """Set the counts."""
     for theirs, ours in COUNTS.items():
         setattr(body, theirs, getattr(usage, ours))
-    if usage.total_tokens != usage.input_tokens + usage.output_tokens:
-        lost.dropped("usage.total_tokens", "a total that is not the sum")
-    for name in ("input_tokens_details", "output_tokens_details"):
-        details = getattr(usage, name)
-        for part in details.__struct_fields__ if given(details) else ():
-            if getattr(details, part):
-                lost.dropped(f"usage.{name}.{part}", "a count that Ollama does not give")
-    report_cost(usage, lost)
+    report_usage(usage, WIRE, lost)
     own_leftovers(usage, WIRE, "usage", lost)
 
 
@@ -408,7 +407,7 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
 
 def encode_error(facts: ErrorFacts) -> tuple[int, Json]:
     """The status and the body that tell an error to a client of this wire."""
-    status = facts.status if 400 <= facts.status <= 599 else STATUSES.get(facts.code or "", 502)
+    status = status_of(facts, 502, STATUSES)
     left = dict(facts.leftovers.get(WIRE, {}))
     inner = left.pop("error", None)
     return status, {"error": {**inner, "message": facts.message} if inner else facts.message, **left}

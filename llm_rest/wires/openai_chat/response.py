@@ -22,18 +22,17 @@ from ...losses import Loss, Losses, not_in
 from ...responses.carriers import NEAR, SPELLING, WITHIN, digest, own, report_foreign
 from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
 from ...responses.response import (
-    IncompleteDetails,
     InputTokensDetails,
     OutputTokensDetails,
     Response,
-    ResponseError,
     Usage,
     echo,
 )
 from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
-from ..errors import error_facts
+from ..errors import error_facts, status_of, type_of
 from ..kept import Rules, diff, patch, unknown
 from ..leftovers import (
+    DETAILS,
     as_list,
     as_object,
     as_plain,
@@ -44,8 +43,9 @@ from ..leftovers import (
     new_usage,
     present,
     report_answer,
-    report_cost,
     report_unknown,
+    report_usage,
+    set_status,
 )
 from ..tool_names import names_sent, sent_name, undo
 from . import reasoning, types
@@ -107,7 +107,7 @@ def decode_response(
         keep_message(output, unknown(said))
     status, reason = decode_finish_reason(choice.finish_reason, output, lost)
     response = new_response()
-    response.id, response.status, response.output = origin, status, output
+    response.id, response.output = origin, output
     response.created_at = body.created if type(body.created) is int else int(body.created or now)
     response.model = body.model or ""
     response.service_tier, response.moderation = or_none(body.service_tier), or_none(body.moderation)
@@ -115,11 +115,7 @@ def decode_response(
         setattr(response, name, value)
     if body.usage:
         response.usage = decode_usage(body.usage, dialect, keep=keep)
-    if status == "incomplete":
-        response.incomplete_details = IncompleteDetails(reason=reason)
-    elif status == "failed":
-        message = f"the answer ended with {choice.finish_reason or 'no reason'!r}"
-        response.error = ResponseError(code=reason, message=message)
+    set_status(response, status, reason, f"the answer ended with {choice.finish_reason or 'no reason'!r}")
     if keep:
         keep_answer(response, body, dialect)
     if request is not None and (meant := names_sent(request, custom_tools=dialect.custom_tools, naming=sent_name)):
@@ -553,17 +549,16 @@ def _reasoning_tokens(usage: Usage) -> int:
 
 def encode_usage(usage: Usage, dialect: ChatDialect, lost: Losses) -> types.Usage:
     """The counts as the host behind `dialect` would give them."""
-    report_cost(usage, lost)
+    details, made = usage.input_tokens_details, usage.output_tokens_details
+    report_usage(usage, WIRE, lost, "total_tokens", *DETAILS)
     counted = types.Usage(**{theirs: getattr(usage, ours) for theirs, ours in COUNTS.items()})
     if dialect.output_tokens == "completion_and_reasoning":
         counted.completion_tokens = max(0, usage.output_tokens - _reasoning_tokens(usage))
-    if given(details := usage.input_tokens_details):
+    if given(details):
         counted.prompt_tokens_details = types.PromptDetails(
             cached_tokens=or_unset(details.cached_tokens), cache_write_tokens=or_unset(details.cache_write_tokens)
         )
-        if details.cache_write_tokens_details:
-            lost.dropped("usage.input_tokens_details.cache_write_tokens_details", "cache writes by their lifetime")
-    if given(made := usage.output_tokens_details):
+    if given(made):
         tokens = or_unset(made.reasoning_tokens)
         counted.completion_tokens_details = types.CompletionDetails(reasoning_tokens=tokens)
     report_foreign(usage.leftovers, WIRE, "usage", lost)
@@ -571,16 +566,6 @@ def encode_usage(usage: Usage, dialect: ChatDialect, lost: Losses) -> types.Usag
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------
-
-TYPES = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    422: "invalid_request_error",
-    429: "rate_limit_error",
-}
-"""The type OpenAI gives an error of that status; any other is a `server_error`."""
 
 
 def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
@@ -604,10 +589,10 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
 
 def encode_error(facts: ErrorFacts) -> tuple[int, Json]:
     """The status and the body that tell an error to a client of this wire."""
-    status = facts.status if 400 <= facts.status <= 599 else 502
+    status = status_of(facts, 502)
     error: Json = {
         "message": facts.message,
-        "type": facts.type or TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error"),
+        "type": type_of(facts, status),
         "param": facts.param,
         "code": facts.code,
     }

@@ -22,7 +22,7 @@ from ...responses.carriers import digest, report_foreign
 from ...responses.response import echoed_tools
 from ...unknown import Model, ModelMeta, Unknown, extras, given, with_extras
 from ...vendors.dialects import ResponsesDialect
-from ..errors import error_facts
+from ..errors import error_facts, status_of, type_of
 from .content import report_repairs
 from .messages import decode_messages, encode_item
 from .request import OPENAI
@@ -294,9 +294,6 @@ def decode_input_items(body: ItemPage, *, dialect: ResponsesDialect = OPENAI) ->
 
 # --- errors ---------------------------------------------------------------------------------------------------------
 
-STATUSES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
-"""The type of an error that has none, by status."""
-
 
 def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
     """What the answer says went wrong, whatever its shape; never raises."""
@@ -305,9 +302,8 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
 
 def encode_error(facts: ErrorFacts) -> tuple[int, ErrorBody]:
     """The status and body that tell a client of this API the same."""
-    status = facts.status if 400 <= facts.status < 600 else 500
-    kind = facts.type or STATUSES.get(status) or ("invalid_request_error" if status < 500 else "server_error")
-    error = ErrorObject(message=facts.message, type=kind, param=facts.param, code=facts.code)
+    status = status_of(facts, 500)
+    error = ErrorObject(message=facts.message, type=type_of(facts, status), param=facts.param, code=facts.code)
     rest = dict(cast("dict[str, Any]", facts.leftovers.get(WIRE, {})))
     error = with_extras(error, rest.pop("error", {}))
     return status, with_extras(ErrorBody(error=error), rest)

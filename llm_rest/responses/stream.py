@@ -22,7 +22,6 @@ from .response import Response, ResponseError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .items import AnyItem
     from .parts import AnyAnnotation, ContentPart, Logprob
 
 UNANNOUNCED: dict[type, AnyItem] = {

@@ -305,6 +305,14 @@ def test_a_custom_call_goes_out_as_the_argument_of_a_function() -> None:
     assert json.loads(bytes(accumulated(sent(replace(item, input=""))[0])["content"][0]["input"])) == {"input": ""}
 
 
+def test_an_empty_piece_of_a_custom_call_begins_nothing() -> None:
+    item = CustomToolCall(call_id="c1", name="t", input="say")
+    begin, progress, added, delta, *rest = disassemble(answer(item))
+    empty = replace(delta, delta="")  # type: ignore[type-var]
+    found, _ = encoded([begin, progress, added, empty, delta, *rest])
+    assert json.loads(bytes(accumulated(found)["content"][0]["input"])) == {"input": "say"}
+
+
 def test_what_becomes_known_of_a_block_at_its_end_is_a_loss() -> None:
     """anthropic.stream_back.17"""
     events = disassemble(answer(function()))

@@ -385,7 +385,8 @@ def test_what_the_events_did_not_tell_the_end_does() -> None:
 )
 def test_a_failure_is_a_line_with_an_error_and_the_last(event: Any, message: str) -> None:
     """ollama.stream_back.6"""
-    assert sum(written(OutputTextDelta(delta="Hi"), event, completed())[1:], []) == [{"error": message}]
+    lines = written(OutputTextDelta(delta="Hi"), event, completed())
+    assert [line for made in lines[1:] for line in made] == [{"error": message}]
 
 
 def test_items_side_by_side_are_told_one_after_another() -> None:

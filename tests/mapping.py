@@ -1,8 +1,9 @@
-"""The rows of the mapping tables in `docs/wires`, and the page that lists what is lost: `python -m tests.mapping` writes it
-and names the rows that do not say what to do.
+"""The pages in `docs/wires`, made from the rows of the mapping tables: `python -m tests.mapping` writes them, and the page that
+lists what is lost, and names the rows that do not say what to do.
 
-A row begins with its id (`chat.request.17`) and says in words what becomes of a field. Where one of the five kinds of losses
-stands in it as code (`dropped`), its last cell has to say what a user can do.
+A page is `tests/wires/<wire>/page.md` with the tables of the files beside it in the places of their names (`{{request}}`). A
+row has an id (`chat.request.17`) and says in words what becomes of a field; its cases are run by `tests/wires/test_rows.py`.
+Where one of the five kinds of losses stands in it as code (`dropped`), its last cell has to say what a user can do.
 """
 
 from __future__ import annotations
@@ -12,19 +13,21 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from llm_rest import wires
+from tests.wires.rows import LOSSES, cases, tables
 
 ROOT = Path(__file__).parents[1]
+TESTS = ROOT / "tests"
 PAGES = ROOT / "docs" / "wires"
 INDEX = PAGES / "index.md"
 
-LOSSES = ("dropped", "changed", "emulated", "withheld", "refused")
-UNFINISHED: tuple[str, ...] = ()
-"""Wires whose rows do not all say yet what a user can do. Their own page is all there is of them on the index."""
 REMEDY = "where something is lost, you can"
 ID = re.compile(r"\b(?:anthropic|chat|gemini|ollama|responses)\.(?!canonical)[a-z_]+\.\d+\b")
+
+COMMENT = re.compile(r"^(?:\w+ = \[)?  # .*", re.MULTILINE)
+"""What a file of rows says above its cases."""
 
 
 class Row(NamedTuple):
@@ -52,16 +55,36 @@ def rows(text: str) -> Iterator[Row]:
             yield Row(found[0], section, cells[1], losses, remedy)
 
 
+def table(columns: str, found: dict[str, Any]) -> str:
+    """A table in Markdown."""
+    rule = "|---" * (columns.count("|") + 1) + "|"
+    lines = [re.sub(" +\\|", " |", f"| {id} | {row['page']} |") for id, row in found.items()]
+    return "\n".join([f"| {columns} |", rule, *lines])
+
+
+def wire_page(name: str) -> str:
+    """The text of a wire's page."""
+    if not (TESTS / "wires" / name / "page.md").exists():  # not converted yet
+        return (PAGES / f"{name}.md").read_text()
+    text = (TESTS / "wires" / name / "page.md").read_text()
+    for file, content in tables(name).items():
+        text = text.replace(
+            f"{{{{{file}}}}}", table(content["columns"], {id: row for id, row in content.items() if ID.fullmatch(id)})
+        )
+    return text
+
+
 def documented() -> dict[str, list[Row]]:
     """The rows of each wire's page."""
-    found = {name: PAGES / f"{name}.md" for name in wires.NAMES}
-    return {name: list(rows(page.read_text())) if page.exists() else [] for name, page in found.items()}
+    return {name: list(rows(wire_page(name))) for name in wires.NAMES}
 
 
 def named() -> Counter[str]:
-    """How many tests, or entries of the tests' tables, name each row."""
-    counted: Counter[str] = Counter()
-    for path in sorted((ROOT / "tests").rglob("*.py")):
+    """How many cases each row has, and tests or entries of their tables that name it."""
+    counted = Counter(case.row for name in wires.NAMES for case in cases(name))
+    for path in sorted((TESTS / "wires").rglob("*.toml")):  # a case may show another row, too
+        counted.update(ID.findall("\n".join(COMMENT.findall(path.read_text()))))
+    for path in sorted(TESTS.rglob("*.py")):
         lines = path.read_text().splitlines()
         for node in ast.parse("\n".join(lines)).body:
             start = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
@@ -72,7 +95,7 @@ def named() -> Counter[str]:
 
 def page() -> str:
     """The text of the index: how much each wire carries, and everything that is lost with what to do about it."""
-    found, tests = {name: found for name, found in documented().items() if name not in UNFINISHED}, named()
+    found, tests = documented(), named()
     lines = [
         "# What each wire carries",
         "",
@@ -86,7 +109,6 @@ def page() -> str:
         kinds = Counter(loss for row in listed for loss in row.losses)
         counts = " | ".join(str(kinds[loss]) for loss in LOSSES)
         lines.append(f"| [`{name}`]({name}.md) | {len(listed)} | {sum(tests[row.id] for row in listed)} | {counts} |")
-    lines += [f"| [`{name}`]({name}.md) |{' |' * (2 + len(LOSSES))}" for name in UNFINISHED]
     for name, listed in found.items():
         lost = [row for row in listed if row.losses]
         if not lost:
@@ -104,5 +126,7 @@ def silent() -> list[str]:
 
 
 if __name__ == "__main__":
+    for wire in wires.NAMES:
+        (PAGES / f"{wire}.md").write_text(wire_page(wire))
     INDEX.write_text(page())
     print(*(f"{row} does not say what a user can do" for row in silent()), sep="\n")

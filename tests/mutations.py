@@ -40,7 +40,7 @@ MUTATIONS = {
         "wires/ollama_chat/request.py",
         "report_missing(request, WIRE, lost, refused=REFUSED, dropped=DROPPED)",
         "pass",
-        "tests/wires/ollama_chat",
+        "tests/wires/test_rows.py",
     ),
     "provider state": Mutation(
         "responses/carriers.py",

@@ -91,7 +91,7 @@ class Size(NamedTuple):
 SIZES = {
     "": Size(2_060, 8),  # the modules at the top alone
     "responses": Size(4_810, 14),
-    "wires": Size(20_665, 58, goal=15_700),
+    "wires": Size(20_660, 58, goal=15_700),
     "wires.openai_responses": Size(1_610, 9),
     "wires.openai_chat": Size(4_225, 9),
     "wires.anthropic_messages": Size(4_895, 10),
@@ -129,9 +129,12 @@ TESTS = {
     "transport": 4_250,
     "typing": 1_850,
     "vendors": 200,
-    "wires": 20_300,
+    "wires": 7_450,
 }
 """The lines of each folder of tests, 34,000 being the goal for all of them; these numbers go down as well."""
+
+ROW_LINES = 12_700
+"""The lines of the mapping rows, which are data: what the pages of the wires say, and their cases."""
 
 LONGEST, LONGEST_IN_WIRE = 450, 600
 """Lines of a file of code; tables and `types.py` may be longer."""
@@ -327,6 +330,7 @@ def test_the_tests_are_no_longer_than_they_were() -> None:
     assert found.keys() == TESTS.keys()
     assert {name: count for name, count in found.items() if count > TESTS[name]} == {}
     assert {name: count for name, count in found.items() if count + 500 < TESTS[name]} == {}, "write the new size"
+    assert ROW_LINES - 500 < sum(len(path.read_text().splitlines()) for path in here.rglob("*.toml")) <= ROW_LINES
 
 
 def test_every_folder_has_a_size() -> None:

@@ -1,18 +1,41 @@
-"""What is lost on a wire is documented with what a user can do, and listed on one page."""
+"""The pages of the wires are made of the rows that the tests run; what is lost is documented with what a user can do."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
 
 from llm_rest import wires
-from tests.mapping import INDEX, REMEDY, UNFINISHED, documented, named, page, rows
+from tests.mapping import INDEX, PAGES, REMEDY, documented, named, page, rows, wire_page
 
 ROWS = documented()
+SHOWN = named()
+every_wire = pytest.mark.parametrize("wire", wires.NAMES)
 
 
-@pytest.mark.parametrize("wire", [name for name in wires.NAMES if name not in UNFINISHED])
+@every_wire
+def test_the_page_of_a_wire_is_made_of_its_rows(wire: str) -> None:
+    assert (PAGES / f"{wire}.md").read_text() == wire_page(wire), "run `python -m tests.mapping`"
+
+
+@every_wire
+def test_every_row_is_shown_by_a_case_or_a_test(wire: str) -> None:
+    assert ROWS[wire], f"the page of {wire} has no table with ids"
+    assert [row.id for row in ROWS[wire] if not SHOWN[row.id]] == []
+
+
+@every_wire
+def test_an_id_stands_in_one_row(wire: str) -> None:
+    assert [row for row, times in Counter(row.id for row in ROWS[wire]).items() if times > 1] == []
+
+
+def test_every_row_a_test_names_exists() -> None:
+    assert sorted(SHOWN.keys() - {row.id for found in ROWS.values() for row in found}) == []
+
+
+@every_wire
 def test_every_loss_says_what_a_user_can_do(wire: str) -> None:
     assert [row.id for row in ROWS[wire] if row.losses and not row.remedy] == []
 
@@ -24,12 +47,6 @@ def test_the_page_of_what_is_lost_is_made_of_the_tables() -> None:
         return re.sub(r"\| \d+ \|", "| |", re.sub(r"\) \| (\d+) \| \d+ \|", r") | \1 | |", text))
 
     assert uncounted(INDEX.read_text()) == uncounted(page()), "run `python -m tests.mapping`"
-
-
-def test_every_loss_is_shown_by_a_test() -> None:
-    tests = named()
-    finished = [found for wire, found in ROWS.items() if wire not in UNFINISHED]
-    assert [row.id for found in finished for row in found if row.losses and not tests[row.id]] == []
 
 
 SAMPLE = "chat" + ".request.1"

@@ -29,7 +29,6 @@ OLD, BUDGETED, THREE, NEWEST = "gemini-2.0-flash", "gemini-2.5-flash", "gemini-3
 """Models: one that does not think, one with budgets, one that signs its calls, one that takes no sampling."""
 
 SIGNATURE, OTHER = "c2ln+/==", "bW9yZQ"
-DUMMY = "skip_thought_signature_validator"
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
 Json = dict[str, Any]

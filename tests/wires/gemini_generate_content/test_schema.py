@@ -9,10 +9,9 @@ import msgspec
 import pytest
 
 from llm_rest.losses import Losses
-from llm_rest.responses import FunctionTool
 from llm_rest.wires.gemini_generate_content.types import from_openapi
 from llm_rest.wires.schema import GEMINI, fitted
-from tests.wires.gemini_generate_content import THREE, named, option
+from tests.wires.gemini_generate_content import named
 
 
 def fit(schema: Any) -> tuple[Any, list[str]]:
@@ -115,17 +114,6 @@ def test_what_cannot_be_enforced_is_told_in_the_description(keyword: str, value:
 def test_what_nothing_has_to_obey_is_left_out(keyword: str) -> None:
     """gemini.schema.8"""
     assert fit({"type": "string", keyword: "x"}) == ({"type": "string"}, [f"s.{keyword} (dropped)"])
-
-
-def test_changes_are_told_where_they_are_made() -> None:
-    """gemini.schema.9: deep in a schema, by the path of the tool. BUGS 49, BUGS 51"""
-    schema: Any = {"type": "object", "properties": {"a": {"items": {"anyOf": [{"const": 1}]}}}}
-    before = copy.deepcopy(schema)
-    body, lost = option(THREE, tools=[FunctionTool(name="f", parameters=schema)])
-    sent = body["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"]
-    assert sent["properties"]["a"]["items"]["anyOf"] == [{"enum": [1]}]
-    assert lost == ["tools[0].parameters.properties.a.items.anyOf[0].const (changed)"]
-    assert schema == before
 
 
 def test_a_schema_without_a_bottom_is_refused() -> None:

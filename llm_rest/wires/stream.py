@@ -236,7 +236,10 @@ class StreamEncoder(Generic[D, E]):
         """The error that no failed response followed, or that an answer broke off."""
         if not self._over and (self._error or self.breaks_off):
             self._over = True
+            known = len(self.losses)
             self._break_off(self._error or ResponseError(message="the answer broke off", code="server_error"))
+            if self._error is None:
+                del self.losses[known:]  # of an error that was not sent
         return self._take()
 
     def _take(self) -> list[E]:

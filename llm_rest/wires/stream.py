@@ -239,7 +239,8 @@ class StreamEncoder(Generic[D, E]):
             known = len(self.losses)
             self._break_off(self._error or ResponseError(message="the answer broke off", code="server_error"))
             if self._error is None:
-                del self.losses[known:]  # of an error that was not sent
+                # This error is made here, so its fields are no losses.
+                self.losses[known:] = [loss for loss in self.losses[known:] if not loss.path.startswith("error.")]
         return self._take()
 
     def _take(self) -> list[E]:

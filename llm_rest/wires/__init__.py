@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..responses.request import Request
     from ..responses.response import Response
     from ..unknown import Decoder
+    from .prefix import EncodedPrefix
 
 NAMES = ("openai_responses", "openai_chat", "anthropic_messages", "ollama_chat", "gemini_generate_content")
 """The names of the wires, which are the names of their packages."""
@@ -122,8 +123,13 @@ class Wire(Protocol[D, Q, A]):
     NAMED_EVENTS: bool
     """Whether server-sent events carry their type in the `event` field as well."""
 
-    def encode_request(self, request: Request, *, dialect: D = ...) -> tuple[Q, list[Loss]]:
-        """A Responses request as the wire's request, and what was lost."""
+    def encode_request(
+        self, request: Request, *, dialect: D = ..., prefix: EncodedPrefix | None = None
+    ) -> tuple[Q, list[Loss]]:
+        """A Responses request as the wire's request, and what was lost.
+
+        With a `prefix` the messages of earlier turns are one `msgspec.Raw` in the list of messages.
+        """
         ...
 
     def decode_request(
@@ -162,8 +168,10 @@ class Wire(Protocol[D, Q, A]):
         """The HTTP status and the body of an error, as the wire writes it."""
         ...
 
-    def route(self, request: Request, *, dialect: D = ..., stream: bool = False) -> Route:
-        """Where a request is sent: path, query and headers."""
+    def route(
+        self, request: Request, *, dialect: D = ..., stream: bool = False, prefix: EncodedPrefix | None = None
+    ) -> Route:
+        """Where a request is sent: path, query and headers. `prefix` as `encode_request` left it."""
         ...
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from ..responses import items as it
-from ..unknown import given
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,28 +24,25 @@ OUTPUTS = (
 )
 
 
-def paired(items: Sequence[it.AnyItem], lost: Losses) -> Sequence[it.AnyItem]:
-    """The items with every output named by the `call_id` of its call; the same list where nothing had to change."""
+def paired(items: Sequence[it.AnyItem], lost: Losses, start: int = 0) -> Sequence[it.AnyItem]:
+    """The items with every output named by the `call_id` of a call before it; the same list where nothing had to change.
+
+    Those before `start` are right already.
+    """
     calls: set[str] = set()
     named: dict[str, str] = {}
-    outputs: list[int] = []
-    for i, item in enumerate(items):
-        if type(item) is it.Message:
-            continue
-        if isinstance(item, OUTPUTS):
-            outputs.append(i)
-        elif isinstance(item, CALLS):
-            calls.add(item.call_id)
-            if given(item.id):
-                named[item.id] = item.call_id
-    if not outputs or not named:
-        return items
     changed: list[it.AnyItem] | None = None
-    for i in outputs:
-        output = cast("Any", items[i])
-        if output.call_id not in calls and output.call_id in named:
-            call_id = named[output.call_id]
-            lost.changed(f"input[{i}].call_id", f"the id of the item {output.call_id}, sent as the call's id {call_id}")
+    for i in range(start, len(items)):
+        item: Any = items[i]
+        if isinstance(item, it.Message) or (not named and isinstance(item, it.FunctionCallOutput)):
+            continue
+        if isinstance(item, CALLS):
+            calls.add(item.call_id)
+            if item.id is not None:
+                named[item.id] = item.call_id
+        elif named and isinstance(item, OUTPUTS) and item.call_id not in calls and item.call_id in named:
+            call_id = named[item.call_id]
+            lost.changed(f"input[{i}].call_id", f"the id of the item {item.call_id}, sent as the call's id {call_id}")
             changed = list(items) if changed is None else changed
-            changed[i] = replace(output, call_id=call_id)
+            changed[i] = replace(item, call_id=call_id)
     return items if changed is None else changed

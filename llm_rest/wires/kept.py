@@ -20,6 +20,15 @@ from msgspec.structs import fields as struct_fields
 from msgspec.structs import replace
 
 from ..errors import DecodeError
+from ..responses import (
+    CustomToolCall,
+    CustomToolCallOutput,
+    FunctionCall,
+    FunctionCallOutput,
+    InputText,
+    Message,
+    OutputText,
+)
 from ..responses.carriers import (
     ENTRIES,
     GROUP,
@@ -383,13 +392,21 @@ def _required(kind: type[Model]) -> frozenset[str]:
 # --- what other wires left ------------------------------------------------------------------------------------------
 
 
+_DECLARED = frozenset(
+    {*(Message, FunctionCall, FunctionCallOutput, CustomToolCall, CustomToolCallOutput), *(InputText, OutputText)}
+)
+"""Most items and parts; where one has a field that is not declared, its type is another."""
+
+
 def own_leftovers(struct: Any, wire: str, path: str, lost: Losses, request: Request | None = None) -> Json:
     """What `wire` left with an item, a part or a document; what others left, and fields nobody declares, is reported.
 
     `path` is empty for the document itself, and `request` that document where it is one.
     """
-    report_unknown(struct, path, lost)
     if struct.leftovers is None:
+        if type(struct) not in _DECLARED:
+            report_unknown(struct, path, lost)
         return {}
+    report_unknown(struct, path, lost)
     report_foreign(struct.leftovers, wire, path, lost, request)
     return own(struct.leftovers, wire)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
@@ -19,9 +20,10 @@ from ..responses.tools import CustomTool, FunctionTool, NamespaceTool
 from ..unknown import Opt, given, or_none
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ..losses import Losses
+    from ..responses.items import AnyItem
     from ..responses.request import Request
 
 Call = FunctionCall | CustomToolCall
@@ -71,16 +73,26 @@ def fitted_name(name: str, legal: Callable[[str], object], illegal: re.Pattern[s
     return f"{start if legal(start) else f'_{start[:46]}'}_{digest(name)}"
 
 
+Added = list[tuple[int, AdditionalTools]]
+"""The items that add tools, each with its position."""
+
+
+def added_tools(items: Sequence[AnyItem], start: int = 0) -> Added:
+    """The items that add tools; there are none before `start`."""
+    kinds = set(map(type, islice(items, start, None)))
+    if not any(issubclass(kind, AdditionalTools) for kind in kinds):  # as in nearly all conversations
+        return []
+    return [(i, item) for i, item in enumerate(items) if isinstance(item, AdditionalTools)]
+
+
 def names_sent(request: Request | None, *, custom_tools: bool, naming: Naming = qualified) -> dict[str, Sent]:
     """What the names in the calls of an answer stand for, where tools were sent under another name or as another kind."""
     sent: dict[str, Sent] = {}
     if request is None:
         return sent
     offered = list(request.tools or ())
-    if isinstance(request.input, list):
-        for item in request.input:
-            if isinstance(item, AdditionalTools):
-                offered += item.tools
+    for _, item in added_tools(request.input) if isinstance(request.input, list) else ():
+        offered += item.tools
     for tool in offered:
         space = tool.name if isinstance(tool, NamespaceTool) else None
         for inner in tool.tools if isinstance(tool, NamespaceTool) else (tool,):

@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from ..losses import not_in
 from ..responses.carriers import NAMES
-from ..responses.items import AdditionalTools, CustomToolCall
+from ..responses.items import CustomToolCall
 from ..responses.tools import (
     ChooseAllowed,
     ChooseCustom,
@@ -29,13 +29,12 @@ from ..responses.tools import (
 )
 from ..unknown import Unknown, given
 from .leftovers import report_unknown
-from .tool_names import qualified
+from .tool_names import Added, qualified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from ..losses import Losses
-    from ..responses.items import AnyItem
     from ..responses.request import Request
     from ..responses.tools import AnyTool, CustomTool, ToolChoice
     from .tool_names import Call
@@ -63,14 +62,13 @@ NO_PARAMETERS: Json = {"type": "object", "properties": {}}
 # --- tools ----------------------------------------------------------------------------------------------------------
 
 
-def offered_tools(request: Request, items: Sequence[AnyItem], lost: Losses) -> dict[str, AnyTool]:
+def offered_tools(request: Request, added: Added, lost: Losses) -> dict[str, AnyTool]:
     """The tools of a request by their paths and, on a wire that takes no tools later, those that its items add."""
     offered = {f"tools[{i}]": tool for i, tool in enumerate(request.tools or ())}
-    for i, item in enumerate(items):
-        if isinstance(item, AdditionalTools):
-            report_unknown(item, f"input[{i}]", lost)
-            lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
-            offered |= {f"input[{i}].tools[{j}]": tool for j, tool in enumerate(item.tools)}
+    for i, item in added:
+        report_unknown(item, f"input[{i}]", lost)
+        lost.emulated(f"input[{i}]", "tools added later, offered from the beginning")
+        offered |= {f"input[{i}].tools[{j}]": tool for j, tool in enumerate(item.tools)}
     return offered
 
 

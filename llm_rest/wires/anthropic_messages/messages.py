@@ -9,7 +9,7 @@ guides to citations, thinking and system messages within a conversation, of Anth
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec import UNSET, Raw
 
@@ -44,6 +44,7 @@ from .reasoning import (
     Cited,
     Payload,
     Sealed,
+    begins_with_thinking,
     decode_thinking,
     encode_thinking,
     fingerprint,
@@ -371,28 +372,55 @@ SYSTEM = ("system", "developer")
 MESSAGE = Rules(words=frozenset({"role"}))
 
 
-class MessageWriter:
-    """The messages of a request: `write` the items, then read `system` and `messages`."""
+class Earlier(NamedTuple):
+    """What the writer of a turn needs to know of the turns before it."""
 
-    def __init__(self, context: Context, offered: frozenset[str] = frozenset()) -> None:
+    ids: set[str]
+    """The ids of their calls."""
+    repeated: dict[str, int]
+    """How often a call id came again."""
+    system: list[types.Text]
+    marks: list[tuple[str, Any]]
+    """The cache marks; there are no more than are never taken away."""
+    begins_alone: bool
+    """Whether the first message is the model's, and nothing stands for what was said before."""
+    begins_with_thinking: bool | None
+    """Whether the model's turn began with a thought that waits for results at the end; `None` where none does."""
+
+
+class MessageWriter:
+    """Writes the messages of a request, and what stands above them in `system`. `state` is of the turns before."""
+
+    def __init__(
+        self,
+        items: Sequence[ours.AnyItem],
+        context: Context,
+        offered: frozenset[str] = frozenset(),
+        state: Earlier | None = None,
+        most_marks: int = 0,
+    ) -> None:
         self.context = context
         self.messages: list[types.InputMessage] = []
+        self.state = state
+        if state is not None:
+            context.marks += state.marks
         self._writer = AssistantMessage(context)
         self._role = ""  # of the open message
         self._results = 0  # how many results it begins with
         self._joins = False  # whether what a user says next belongs to it
         self._closed = False  # whether the next item begins a message in any case
         self._waiting: dict[str, deque[tuple[types.ToolUse, int]]] = {}  # calls without a result yet
-        self._ids: set[str] = set()
+        self._ids: set[str] = set()  # of calls in these turns
+        self._most_marks = most_marks
         self._taken: set[int] = set()  # results that moved up
         self._held: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal place
         self.lost = context.lost
-        self.system: list[types.Text] = []
+        self.system: list[types.Text] = [*(state.system if state else ())]
         self.compacts = False
         self._offered = offered
-        self._items: Sequence[ours.AnyItem] = ()
+        self._items = items
         self._outputs: dict[str, deque[int]] | None = None  # where the outputs of a call id are that did not come yet
-        self._repeated: dict[str, int] = {}  # how often a call id came again
+        self._repeated = dict[str, int](state.repeated if state else ())  # how often a call id came again
         self._fell_back = False  # whether the open message changes the model
         self._handlers: dict[type, Any] = {
             ours.Message: self._message,
@@ -403,16 +431,38 @@ class MessageWriter:
         }
         self._left: Json = {}  # what its document said of a message that did not begin yet
 
-    def write(self, items: Sequence[ours.AnyItem]) -> None:
-        """Take the whole input."""
-        self._items = items
-        for i, item in enumerate(items):
+    def write(self, start: int, end: int) -> None:
+        """Write the items from `start` up to `end`."""
+        for i in range(start, end):
+            item = self._items[i]
             write: Any = self._handlers.get(type(item))
             if write is not None and not self._left and item.leftovers is None:  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]
                 write(item, i)
             else:
                 self._write_with_leftovers(self._handlers.get(struct_of(item), self._other), item, i)
-        self._leave_answer(len(items))
+
+    def settled(self, end: int) -> bool:
+        """End the turn before the item at `end`; whether nothing that follows can change it."""
+        if self._waiting or self._held or self._left or max(self._taken, default=0) >= end:
+            return False
+        if len(self.context.marks) > self._most_marks:  # the newest are taken away when others come
+            return False
+        self._leave_answer(end)
+        before = self.state or Earlier(set(), {}, [], [], begins_alone(self.messages[0]), None)
+        before.ids.update(self._ids)
+        thinks = begins_with_thinking(self.messages, before.begins_with_thinking)
+        self.state = before._replace(
+            repeated={**self._repeated},
+            system=[*self.system],
+            marks=[*self.context.marks],
+            begins_with_thinking=thinks,
+        )
+        self._ids, self._role = set(), ""
+        return True
+
+    def finish(self) -> None:
+        """End the conversation."""
+        self._leave_answer(len(self._items))
         if self._role == "user":
             self._place_held()
         self._release_held()
@@ -567,9 +617,11 @@ class MessageWriter:
         if self._writer.waits:
             self._writer.settle()
         call_id, repeated = item.call_id, self._repeated.get(item.call_id, 0)
-        while (id := wire_id(call_id, repeated)) in self._ids:
+        earlier = self.state.ids if self.state else ()
+        while (id := wire_id(call_id, repeated)) in self._ids or id in earlier:
             repeated += 1
-        self._repeated[call_id] = repeated
+        if repeated:
+            self._repeated[call_id] = repeated
         self._ids.add(id)
         block = encode_call(item, id, f"input[{i}]", self.context)
         self._answer_with([block], i)
@@ -642,7 +694,7 @@ class MessageWriter:
         """What stands above the user: before the conversation in `system`, else where this model takes it."""
         if not content:
             return
-        if not self.messages and not self._held:
+        if not self.messages and self.state is None and not self._held:
             blocks = as_blocks(content)
             texts = [block for block in blocks if isinstance(block, types.Text)]
             self.system += texts
@@ -686,6 +738,13 @@ class MessageWriter:
         else:
             self.messages.append(types.InputMessage("user", texts))
             self._role, self._results, self._joins = "user", 0, True
+
+
+def begins_alone(message: types.InputMessage) -> bool:
+    """Whether it is an assistant's that nobody spoke before; a compaction stands for what was said before."""
+    content = message.content
+    begun = isinstance(content, list) and content and isinstance(content[0], types.Compaction)
+    return message.role == "assistant" and not begun
 
 
 # --- messages to items -----------------------------------------------------------------------------------------------

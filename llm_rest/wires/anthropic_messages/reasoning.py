@@ -144,21 +144,29 @@ def encode_sampling(request: ours.Request, body: types.Request, context: Context
             setattr(body, name, value)
 
 
-def finish_thinking(body: types.Request, context: Context) -> None:
-    """Switch thinking off for a request whose history or tool choice forbids it; see to it that it may end as it does."""
+def finish_thinking(
+    body: types.Request, messages: list[types.InputMessage], earlier: bool | None, context: Context
+) -> None:
+    """Switch thinking off for a request whose history or tool choice forbids it; see to it that it may end as it does.
+
+    `messages` are those behind the turns that were encoded before, `earlier` is `begins_with_thinking` of these.
+    """
     thinking = body.thinking
     if given(thinking) and thinking.type == "enabled":
         forced = given(body.tool_choice) and body.tool_choice.type in ("any", "tool")
-        if forced or not _begins_with_thinking(body.messages):
+        if forced or begins_with_thinking(messages, earlier) is False:
             why = "a call is forced" if forced else "the thoughts before the last calls are missing"
             context.lost.changed("reasoning", f"no thinking for this request, because {why}")
             body.thinking = types.ThinkingConfig(type="disabled")
-    if body.messages and body.messages[-1].role == "assistant":
-        _finish_prefill(body.messages[-1], context)
+    if messages and messages[-1].role == "assistant":
+        _finish_prefill(messages[-1], context)
 
 
-def _begins_with_thinking(messages: list[types.InputMessage]) -> bool:
-    """Whether the model's turn that waits for results began with a thought, as it must while thinking is on."""
+def begins_with_thinking(messages: list[types.InputMessage], earlier: bool | None = None) -> bool | None:
+    """Whether the model's turn that waits for results began with a thought, as it must while thinking is on.
+
+    `earlier` is the same of the messages before these; `None` where the model has not spoken in the turn.
+    """
     first: types.InputMessage | None = None
     for message in reversed(messages):
         content = message.content if isinstance(message.content, list) else []
@@ -166,8 +174,11 @@ def _begins_with_thinking(messages: list[types.InputMessage]) -> bool:
             first = message
         elif message.role == "user" and not (content and isinstance(content[0], types.ToolResult)):
             break
+    else:
+        if earlier is not None:
+            return earlier
     if first is None:
-        return True
+        return None
     blocks = first.content if isinstance(first.content, list) else []
     return bool(blocks) and isinstance(blocks[0], types.Thinking | types.RedactedThinking)
 

@@ -8,6 +8,7 @@ Anthropic, API version 2026-10-21, and its guides to prompt caching, structured 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
@@ -24,11 +25,13 @@ from ..call_ids import paired
 from ..kept import Rules, diff, note, own_leftovers, patch, recall, unknown
 from ..leftovers import as_list, as_object, as_plain
 from ..options import INCLUDED, JSON_ONLY, report_format, report_include, report_missing, schema_format
+from ..prefix import EncodedPrefix, encoded_turns
 from ..schema import ANTHROPIC as SCHEMA_HOST
 from ..schema import fitted
 from . import types
 from .content import (
     ANTHROPIC,
+    MAX_MARKS,
     TTL_BACK,
     Context,
     as_leftovers,
@@ -38,7 +41,7 @@ from .content import (
     near_ttl,
     set_fields,
 )
-from .messages import MessageWriter, decode_messages
+from .messages import MessageWriter, begins_alone, decode_messages
 from .reasoning import ASKED, SAMPLING, Asked, decode_effort, encode_effort, encode_sampling, finish_thinking
 from .tools import (
     check_tools,
@@ -53,6 +56,7 @@ from .types import WIRE, Json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..prefix import Turns
 __all__ = ["decode_request", "encode_request", "route"]
 
 # --- the whole request -----------------------------------------------------------------------------------------------
@@ -98,7 +102,9 @@ UNCHANGED = "lost"
 """What our own writing of the body loses, and a digest of the options it was written from."""
 
 
-def encode_request(request: ours.Request, *, dialect: MessagesDialect = ANTHROPIC) -> tuple[types.Request, list[Loss]]:
+def encode_request(
+    request: ours.Request, *, dialect: MessagesDialect = ANTHROPIC, prefix: EncodedPrefix | None = None
+) -> tuple[types.Request, list[Loss]]:
     """The body of `POST /v1/messages` for a request, and what could not be carried."""
     lost = Losses()
     context = Context(lost, dialect, messages_model(request.model or ""), replay=True)
@@ -108,12 +114,11 @@ def encode_request(request: ours.Request, *, dialect: MessagesDialect = ANTHROPI
     if left:
         body = _patch_options(request, body, left, lost)
     check_tools(body.tools or (), context)
-    _encode_input(request, body, context, left)
-    finish_thinking(body, context)
+    _encode_input(request, body, context, left, encoded_turns(prefix, request, dialect, WIRE))
     encode_sampling(request, body, context)
     if context.marks:
         context.thin_marks(automatic=given(body.cache_control))
-    return _addressed(request, body, dialect, lost), lost
+    return _addressed(request, body, dialect, lost, prefix), lost
 
 
 def decode_request(
@@ -422,19 +427,24 @@ def _ask(body: types.Request, asked: Asked) -> None:
         body.output_config.effort = asked.effort
 
 
-def _encode_input(request: ours.Request, body: types.Request, context: Context, left: Json) -> None:
+def _encode_input(request: ours.Request, body: types.Request, context: Context, left: Json, turns: Turns) -> None:
     """Set the messages and the system, and what else the items of a request are in the body."""
     lost, notes = context.lost, as_object(left.get(SPELLING))
-    writer = MessageWriter(context, frozenset(tool.name for tool in body.tools or () if given(tool.name)))
-    writer.write(paired(items_of(request), lost))
-    body.messages = writer.messages
+    items = paired(items_of(request), lost, turns.count)
+    offered = frozenset(tool.name for tool in body.tools or () if given(tool.name))
+    most = MAX_MARKS - 1 - given(body.cache_control)  # of which none is taken away
+    writer = MessageWriter(items, context, offered, turns.state, most)
+    body.messages = turns.encode(items, writer, lost)
     if "messages" in left or EMPTY in notes:
         empty = as_list(as_object(left.get("messages")).get("")) + as_list(as_object(notes.get(EMPTY)).get(""))
         only = types.Request(max_tokens=0, messages=writer.messages)
         body.messages = patch(only, {"messages": {"": empty}, SPELLING: {"messages": ENTRIES}}).messages
+    earlier = writer.state
     if not body.messages:
         lost.refused("input", "nothing to answer")
-    elif notes.get(BEGINS_WITH) != "assistant" and _begins_alone(body.messages[0]):
+    elif notes.get(BEGINS_WITH) != "assistant" and (
+        earlier.begins_alone if earlier is not None else begins_alone(body.messages[0])
+    ):
         body.messages = [types.InputMessage(role="user", content=NOBODY), *body.messages]
         lost.emulated("input[0]", "Anthropic lets the user speak first; a message of three dots was put before it")
     system, instructions = writer.system, request.instructions
@@ -448,16 +458,13 @@ def _encode_input(request: ours.Request, body: types.Request, context: Context, 
         body.system = system if writer.system else "\n\n".join(text.text for text in system)
     if writer.compacts:
         body.compaction = types.CompactionConfig(type="summarize")
+    behind = body.messages if earlier is None else writer.messages
+    finish_thinking(body, behind, earlier.begins_with_thinking if earlier is not None else None, context)
 
 
-def _begins_alone(message: types.InputMessage) -> bool:
-    """Whether it is an assistant's that nobody spoke before; a compaction stands for what was said before."""
-    content = message.content
-    begun = isinstance(content, list) and content and isinstance(content[0], types.Compaction)
-    return message.role == "assistant" and not begun
-
-
-def _addressed(request: ours.Request, body: types.Request, dialect: MessagesDialect, lost: Losses) -> types.Request:
+def _addressed(
+    request: ours.Request, body: types.Request, dialect: MessagesDialect, lost: Losses, prefix: EncodedPrefix | None
+) -> types.Request:
     """The body as its host takes it, with the caller's own additions last."""
     if given(request.extra) and request.extra.get(WIRE):
         more = {name: value for name, value in request.extra[WIRE].items() if name != "betas"}
@@ -467,7 +474,7 @@ def _addressed(request: ours.Request, body: types.Request, dialect: MessagesDial
     if dialect.body_version is not None:
         body.anthropic_version = dialect.body_version
     if dialect.betas_in_body:
-        body.anthropic_beta = betas(request) or UNSET
+        body.anthropic_beta = betas(request, prefix) or UNSET
     if not dialect.stream_in_body:
         body.stream = UNSET
     return body
@@ -479,7 +486,13 @@ _FREE = frozenset({"input_schema", "input_examples", "schema", "metadata"})
 """Fields that hold the caller's own JSON."""
 
 
-def route(request: ours.Request, *, dialect: MessagesDialect = ANTHROPIC, stream: bool = False) -> Route:
+def route(
+    request: ours.Request,
+    *,
+    dialect: MessagesDialect = ANTHROPIC,
+    stream: bool = False,
+    prefix: EncodedPrefix | None = None,
+) -> Route:
     """Where the request goes, and the headers it asks for itself."""
     path = dialect.stream_path if stream and dialect.stream_path is not None else dialect.path
     headers: dict[str, str] = {}
@@ -490,7 +503,7 @@ def route(request: ours.Request, *, dialect: MessagesDialect = ANTHROPIC, stream
         )
         sampled = sampled or not set(SAMPLING).isdisjoint(_additions(request))
         headers["anthropic-version"] = types.OLDER if sampled else types.NEWEST
-    found = betas(request)
+    found = betas(request, prefix)
     if found and not dialect.betas_in_body:
         headers["anthropic-beta"] = ",".join(found)
     return Route(path.replace("{model}", quote(request.model or "", safe="")), headers=headers)
@@ -501,9 +514,16 @@ def _additions(request: ours.Request) -> Json:
     return request.extra.get(WIRE, {}) if request.extra else {}
 
 
-def betas(request: ours.Request) -> list[str]:
+def betas(request: ours.Request, prefix: EncodedPrefix | None = None) -> list[str]:
     """The betas that a request needs at Anthropic, and those the caller names; sorted."""
-    found: set[str] = set()
+    items = request.input if isinstance(request.input, list) else []
+    turns = prefix.turns_of(items) if prefix is not None else None
+    if turns is None:
+        found, start = set[str](), 0
+    else:
+        for item in turns.not_seen():
+            _search_item(item, request, turns.seen)
+        found, start = {*turns.seen}, turns.count
     kept, more = own(request.leftovers, WIRE), _additions(request)
     if request.context_management:
         found.add(types.COMPACT_EDIT)
@@ -518,7 +538,7 @@ def betas(request: ours.Request) -> list[str]:
             )
         elif isinstance(tool, Unknown):
             _search(dict(tool), found)
-    for item in request.input if isinstance(request.input, list) else ():
+    for item in islice(items, start, None):
         _search_item(item, request, found)
     _search({name: value for name, value in kept.items() if name != "mcp_servers"}, found)
     _search(more, found)

@@ -33,7 +33,7 @@ from ...responses.items import (
     Reasoning,
 )
 from ...responses.parts import ContentPart, InputText
-from ...unknown import given
+from ...unknown import Unknown, given
 from ..kept import Rules, diff, own_leftovers, patch
 from ..leftovers import as_object
 from ..tool_names import Call
@@ -57,7 +57,7 @@ JOINED = "joined"
 
 def kept_message(item: AnyItem) -> Json | None:
     """What a document said of the content that begins with an item; `None` where the item need not begin one."""
-    left = own(item.leftovers, WIRE).get(BEGINS) if isinstance(item, ItemBase) and item.leftovers else None
+    left = None if isinstance(item, Unknown) or not item.leftovers else own(item.leftovers, WIRE).get(BEGINS)
     return cast("Json", left) if isinstance(left, dict) else None
 
 
@@ -70,53 +70,74 @@ def keep_message(item: AnyItem, left: Json) -> None:
 # --- Responses -> Gemini --------------------------------------------------------------------------------------------
 
 
-def encode_messages(items: Sequence[AnyItem], context: Context) -> tuple[list[types.Part], list[types.Content]]:
-    """The instructions, and the contents of a conversation."""
-    writer = _Writer(context)
-    writer.write(items)
-    return writer.system, writer.contents
+class MessageWriter:
+    """Writes the contents of a request: its `messages`, and its instructions in `system`.
 
+    `state` are the instructions of the turns that were encoded before; `None` where there are no such turns.
+    """
 
-class _Writer:
-    """Writes the contents of a request: `write` the items, then read `system` and `contents`."""
-
-    def __init__(self, context: Context) -> None:
+    def __init__(self, items: Sequence[AnyItem], context: Context, state: list[types.Part] | None = None) -> None:
         self.context = context
         self.lost = context.lost
-        self.system: list[types.Part] = []
-        self.contents: list[types.Content] = []
+        self.system = [*(state or ())]
+        self.messages: list[types.Content] = []
+        self.state = state
         self._message = AssistantMessage(context)
-        self._items: Sequence[AnyItem] = ()
+        self._items = items
         self._open = False  # whether the last content is the model's and takes more
+        self._written = False  # whether there is anything of it
         self._left: Json | None = None  # what the content that begins next says around its parts
         self._waiting: list[tuple[int, Call, types.FunctionCall]] = []  # calls without an output yet
-        self._outputs: dict[str, deque[tuple[int, Output]]] = {}  # by call id, in their order
+        self._outputs: dict[str, deque[tuple[int, Output]]] | None = None  # by call id, in their order
         self._placed: set[int] = set()
 
-    def write(self, items: Sequence[AnyItem]) -> None:
-        """Take the whole input."""
-        self._items = items
-        for i, item in enumerate(items):
-            if isinstance(item, Output):
-                self._outputs.setdefault(item.call_id or "", deque()).append((i, item))
-        for i, item in enumerate(items):
+    def write(self, start: int, end: int) -> None:
+        """Write the items from `start` up to `end`."""
+        if self._outputs is None:
+            self._outputs = {}
+            for i in range(start, len(self._items)):
+                item = self._items[i]
+                if isinstance(item, Output):
+                    self._outputs.setdefault(item.call_id or "", deque()).append((i, item))
+        for i in range(start, end):
+            item = self._items[i]
             if (left := kept_message(item)) is not None:
                 self._close()
                 self._left = left
             self._add(item, i)
-            if not isinstance(item, Reasoning | VisibleItem):  # which may wait for their part, and begin no content
+            if self._left is not None and not isinstance(item, Reasoning | VisibleItem):  # which may begin no content
                 self._left = None
-        self._leave(len(items))
-        if self.contents and self.contents[-1].role == "model" and not self.context.model.prefill:
+
+    def settled(self, end: int) -> bool:
+        """End the turn before the item at `end`; whether nothing that follows can change it."""
+        self._leave(end)
+        if max(self._placed, default=0) >= end or self._left is not None:
+            return False
+        self._check_first()
+        self.state = [*self.system]
+        return True
+
+    def finish(self) -> None:
+        """End the conversation."""
+        self._leave(len(self._items))
+        if self.messages and self.messages[-1].role == "model" and not self.context.model.prefill:
             self.lost.refused("input", "this model does not continue an answer; the conversation ends with the user")
-        first = self.contents[0] if self.contents else types.Content()
+        self._check_first()
+
+    def _check_first(self) -> None:
+        first = self.messages[0] if self.messages and self.state is None else types.Content()
         if first.role == "model" and any(given(part.function_call) for part in first.parts or ()):
             self.lost.refused("input", "a conversation cannot begin with a call")
 
     def _add(self, item: AnyItem, i: int) -> None:
         match item:
-            case Message() if item.role != "assistant":
-                self._plain(item, i)
+            case Message():
+                if item.role == "assistant":
+                    self._assistant(item, i)
+                else:
+                    self._plain(item, i)
+            case FunctionCall():
+                self._assistant(item, i)
             case FunctionCallOutput() | CustomToolCallOutput():
                 self._leave(i)
                 if i not in self._placed:
@@ -137,15 +158,18 @@ class _Writer:
             content = patch(content, self._left)
             content.parts = parts
         self._left = None
-        self.contents.append(content)
+        self.messages.append(content)
 
     def _close(self) -> None:
+        if not self._written:
+            return
+        self._written = False
         self._message.close()
         self._message.begin()
         self._open = False
 
     def _assistant(self, item: AnyItem, i: int) -> None:
-        message = self._message
+        message, self._written = self._message, True
         message.write(item, f"input[{i}]")
         if isinstance(item, Call):
             self._waiting.append((i, item, message.parts[-1].function_call or types.FunctionCall()))
@@ -166,7 +190,7 @@ class _Writer:
         while there < len(self._items) and isinstance(self._items[there], Output):
             there += 1
         for k, call, encoded in self._waiting:
-            later = self._outputs.get(call.call_id, deque())
+            later = (self._outputs or {}).get(call.call_id, deque())
             while later and later[0][0] < k:
                 later.popleft()  # it stands before the call, and before every later one
             if not later:
@@ -192,7 +216,7 @@ class _Writer:
             texts = [part for part in parts if part.inline_data is part.file_data is UNSET]
             if len(texts) < len(parts):
                 self.lost.dropped(path, "instructions are text at Gemini")
-            if not self.contents:
+            if not self.messages and self.state is None:
                 self.system += texts
                 return
             self.lost.changed(path, "no instructions can stand here; they are sent as the user's, in <system> tags")
@@ -201,7 +225,7 @@ class _Writer:
             ]
         elif item.role != "user":
             self.lost.changed(f"{path}.role", f"{item.role!r} is sent as a user")
-        last = self.contents[-1] if self.contents else types.Content()
+        last = self.messages[-1] if self.messages else types.Content()
         if as_object(left.get(SPELLING)).get(JOINED) and last.role == "user" and given(last.parts):
             last.parts.extend(parts)
         else:

@@ -153,7 +153,9 @@ class AssistantMessage:
         """Begin a content."""
         self.parts: list[types.Part] = []
         self._called = False
-        self._visible = EMPTY  # the digest of what was shown last, and its parts
+        self._visible: str | None = (
+            ""  # what was shown last, of which there is nothing behind a thought or call, and its parts
+        )
         self._shown: list[types.Part] = []
         self._signatures: dict[str, tuple[str, str]] = {}
         self._next = ("", "")  # how an envelope names the call right behind it, and the tool it calls
@@ -176,7 +178,7 @@ class AssistantMessage:
             return
         if self._pending and not isinstance(item, VisibleItem):
             self._drop_pending()
-        if not isinstance(item, Message | ImageGenerationCall):
+        if self._awaiting is not None and not isinstance(item, Message | ImageGenerationCall):
             self._release()
         match item:
             case Message():
@@ -244,12 +246,16 @@ class AssistantMessage:
     def _show(self, parts: list[types.Part], visible: str) -> None:
         before = self._shown, self._visible
         self.parts += parts
-        self._shown, self._visible = parts, digest(visible)
+        self._shown, self._visible = parts, visible
         waiting = self._awaiting
-        if waiting is not None and waiting.payload.digest == self._visible:
+        if waiting is not None and self._is_shown(waiting.payload):
             self._awaiting = None
             self.mark(waiting.payload.marks)
         self._release(*before)
+
+    def _is_shown(self, payload: Shown) -> bool:
+        """Whether what was shown last is what a signature is of."""
+        return self._visible is not None and payload.digest == digest(self._visible)
 
     def _image(self, item: ImageGenerationCall, path: str) -> None:
         left = own_leftovers(item, WIRE, path, self._lost)
@@ -291,7 +297,7 @@ class AssistantMessage:
             return
         parts = [patch(types.Part(text=part.text, thought=True), own(part.leftovers, WIRE)) for part in summary]
         self.parts += parts
-        self._shown, self._visible = parts, ""  # nothing behind a thought belongs to it
+        self._shown, self._visible = parts, None  # nothing behind a thought belongs to it
         self.mark(payload.marks, thought=True)
 
     def _show_foreign(self, item: Reasoning, path: str) -> None:
@@ -309,22 +315,23 @@ class AssistantMessage:
         if payload.before:
             self._awaiting = Awaiting(payload, path)
             return
-        if payload.digest != self._visible and payload.digest != EMPTY:
+        is_shown = self._is_shown(payload)
+        if not is_shown and payload.digest != EMPTY:
             self._lost.dropped(path, "the signature of a text or image that was changed or is gone")
             return
-        if payload.digest != self._visible:
+        if not is_shown:
             self._shown = []
         self.mark(payload.marks)
 
     def _release(self, shown: list[types.Part] | None = None, visible: str | None = None) -> None:
         """What waited for the next item does not wait for longer: streams show some texts first and their signatures then."""
-        waiting, self._awaiting = self._awaiting, None
-        if waiting is None:
+        if self._awaiting is None:
             return
+        waiting, self._awaiting = self._awaiting, None
         now = self._shown, self._visible
-        if shown is not None and visible is not None:
+        if shown is not None:
             self._shown, self._visible = shown, visible
-        if waiting.payload.digest == self._visible:
+        if self._is_shown(waiting.payload):
             self.mark(waiting.payload.marks)
         else:
             self._lost.dropped(waiting.path, "the signature of a text or image that was changed or is gone")
@@ -369,7 +376,7 @@ class AssistantMessage:
             self._lost.emulated(path, "a call without this vendor's signature, which the documented stand-in replaces")
         self._called = True
         self._next = "", ""
-        self._shown, self._visible = [], ""
+        self._shown, self._visible = [], None
         self.parts.append(part)
 
     def _signature(self, item: Call, call: types.FunctionCall) -> str:

@@ -44,11 +44,13 @@ from ..options import (
     report_missing,
     schema_format,
 )
+from ..prefix import EncodedPrefix, encoded_turns
 from ..schema import GEMINI, fitted
+from ..tool_names import Added, added_tools
 from ..tools import each_tool, offered_tools
 from . import types
 from .content import Context, decode_content
-from .messages import decode_messages, encode_messages
+from .messages import MessageWriter, decode_messages
 from .tools import (
     TOOL_FIELDS,
     Offer,
@@ -63,8 +65,6 @@ from .tools import (
 from .types import WIRE, Json, encode, from_openapi, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...unknown import Opt
 
 __all__ = [
@@ -125,16 +125,21 @@ OPTIONS_NOTE = "options"
 # --- the whole body -------------------------------------------------------------------------------------------------
 
 
-def encode_request(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tuple[types.Request, list[Loss]]:
+def encode_request(
+    request: Request, *, dialect: GeminiDialect = DEFAULT, prefix: EncodedPrefix | None = None
+) -> tuple[types.Request, list[Loss]]:
     """The body of `:generateContent` for a request, and what could not be carried."""
     lost, found = Losses(), Losses()
     context = Context(lost, dialect, gemini_model(request.model or ""), replay=True)
     left = own_leftovers(request, WIRE, "", lost, request)
-    items = paired(items_of(request), lost)
-    system, contents = encode_messages(items, context)
+    turns = encoded_turns(prefix, request, dialect, WIRE)
+    items = paired(items_of(request), lost, turns.count)
+    writer = MessageWriter(items, context, turns.state)
+    contents = turns.encode(items, writer, lost)
+    system = writer.system
     if not contents:
         lost.refused("input", "nothing to answer")
-    body = _encode_options(request, items, left, context._replace(lost=found))
+    body = _encode_options(request, added_tools(items, turns.count), left, context._replace(lost=found))
     if left and as_object(left.get(SPELLING)).get(OPTIONS_NOTE) == digest(encode(body).decode()):
         found[:] = [loss for loss in found if loss.path in OPTIONS or loss.path.partition(".")[0] in APART]
     lost += found
@@ -181,7 +186,9 @@ def decode_request(
     return request, lost
 
 
-def route(request: Request, *, dialect: GeminiDialect = DEFAULT, stream: bool = False) -> Route:
+def route(
+    request: Request, *, dialect: GeminiDialect = DEFAULT, stream: bool = False, prefix: EncodedPrefix | None = None
+) -> Route:
     """Where the request goes: the model and the method stand in the path."""
     if stream:
         return Route(f"{model_path(request.model or '', dialect)}:streamGenerateContent", {"alt": "sse"})
@@ -204,11 +211,11 @@ def model_path(model: str, dialect: GeminiDialect) -> str:
 # --- options --------------------------------------------------------------------------------------------------------
 
 
-def _encode_options(request: Request, items: Sequence[AnyItem], left: Json, context: Context) -> types.Request:
+def _encode_options(request: Request, added: Added, left: Json, context: Context) -> types.Request:
     """The body but for its contents."""
     body, config, lost = types.Request(contents=[]), types.GenerationConfig(), context.lost
     offer = Offer(context)
-    for tool, namespace, path in each_tool(offered_tools(request, items, lost), lost):
+    for tool, namespace, path in each_tool(offered_tools(request, added, lost), lost):
         offer.add(tool, namespace, path)
     body.tools = offer.finish(left) or UNSET
     body.tool_config = encode_choice(or_unset(request.tool_choice), offer, context)
@@ -248,7 +255,7 @@ def _keep_options(body: types.Request, request: Request, dialect: GeminiDialect)
     """What a document says beyond its contents that we would not write for the request."""
     left: Json = {"tools": unnamed_tools(body.tools or ())}
     found = Losses()
-    made = _encode_options(request, (), left, Context(found, dialect, gemini_model(request.model or ""), replay=True))
+    made = _encode_options(request, [], left, Context(found, dialect, gemini_model(request.model or ""), replay=True))
     mark = digest(encode(made).decode())
     left = keep_tools(body.tools, made.tools or [])
     body = replace(body, contents=[])

@@ -462,7 +462,7 @@ class _LateMessage(AssistantMessage):
 
     def _sign(self, payload: Shown, path: str) -> None:
         # A stream of this wire tells a text before its signature.
-        behind = payload.before and payload.digest == self._visible
+        behind = payload.before and self._is_shown(payload)
         super()._sign(replace(payload, before=False) if behind else payload, path)
 
     def mark(self, marks: list[Mark], *, thought: bool = False) -> None:

@@ -64,7 +64,7 @@ BESIDE = ("annotations", "logprobs")
 
 def kept_message(item: AnyItem) -> Json | None:
     """What a document said of the message that begins with an item; `None` where the item need not begin one."""
-    left = own(item.leftovers, WIRE).get(BEGINS) if isinstance(item, ItemBase) and item.leftovers else None
+    left = None if isinstance(item, Unknown) or not item.leftovers else own(item.leftovers, WIRE).get(BEGINS)
     return cast("Json", left) if isinstance(left, dict) else None
 
 
@@ -142,7 +142,7 @@ class AssistantMessage:
             self.said.thinking = "\n\n".join(self._thinking)
         if self.texts and is_blank(self.said.content or "", self.calls):
             self._lost.changed(self.texts[0], "nothing but space beside calls, which is read as no message")
-        return patch(self.said, self.left)
+        return patch(self.said, self.left) if self.left else self.said
 
 
 def is_blank(text: str, calls: object) -> bool:
@@ -172,34 +172,46 @@ def decode_message(
 # --- Responses -> Ollama --------------------------------------------------------------------------------------------
 
 
-def encode_messages(
-    instructions: str, items: Sequence[AnyItem], note: str, dialect: OllamaDialect, lost: Losses
-) -> list[types.Message]:
-    """The messages for the items; the instructions, what system messages say first, and `note` are one message."""
-    return [message for message, _ in _Writer(items, dialect, lost).write(instructions, note)]
+class MessageWriter:
+    """Writes the items as messages; the instructions, what system messages say first, and `note` are one message."""
 
+    state = None  # a turn needs to know nothing of those before it
+    __slots__ = ("_dialect", "_items", "_lost", "_open", "_outputs", "_placed", "_told", "begins", "messages")
 
-class _Writer:
-    """Writes the messages, each with the place of the item that it begins with, or -1."""
-
-    __slots__ = ("_dialect", "_items", "_lost", "_messages", "_open", "_outputs", "_placed")
-
-    def __init__(self, items: Sequence[AnyItem], dialect: OllamaDialect, lost: Losses) -> None:
+    def __init__(
+        self, instructions: str, items: Sequence[AnyItem], note: str, dialect: OllamaDialect, lost: Losses
+    ) -> None:
+        self.messages: list[types.Message] = []
+        self.begins: list[int] = []
+        """The position of the item that each message begins with, or -1."""
         self._items = items
         self._dialect = dialect
         self._lost = lost
-        self._messages: list[tuple[types.Message, int]] = []
         self._open: AssistantMessage | None = None
         self._placed: set[int] = set()  # outputs that stand behind their calls already
-        self._outputs: dict[str, list[int]] = {}  # where the outputs of a call are, the first one last
-        for i in range(len(items) - 1, -1, -1):
-            item = items[i]
-            if isinstance(item, Output):
-                self._outputs.setdefault(item.call_id or "", []).append(i)
+        self._outputs: dict[str, list[int]] | None = None  # where the outputs of a call are, the first one last
+        self._told = instructions, note
 
-    def write(self, instructions: str, note: str) -> list[tuple[types.Message, int]]:
-        for i in range(self._begin(instructions, note), len(self._items)):
+    def write(self, start: int, end: int) -> None:
+        """Write the items from `start` up to `end`."""
+        if self._outputs is None:
+            self._outputs = {}
+            if start:  # the messages before were written for an earlier request
+                self.begins.append(-1)
+            for i in range(len(self._items) - 1, start - 1, -1):
+                item = self._items[i]
+                if isinstance(item, Output):
+                    self._outputs.setdefault(item.call_id or "", []).append(i)
+        for i in range(start or self._begin(end), end):
             self._add(i, self._items[i], f"input[{i}]")
+
+    def settled(self, end: int) -> bool:
+        """End the turn before the item at `end`; whether nothing that follows can change it."""
+        self._close(end)
+        return max(self._placed, default=0) < end
+
+    def finish(self) -> None:
+        """End the conversation."""
         last = self._open
         if last is not None and not last.texts and not last.calls and last.left is None:
             # A message that ends the conversation is taken for the beginning of the answer.
@@ -207,13 +219,13 @@ class _Writer:
                 self._lost.dropped(path, "a thought that nothing follows")
             self._open = None
         self._close(len(self._items))
-        return self._messages
 
-    def _begin(self, instructions: str, note: str) -> int:
+    def _begin(self, end: int) -> int:
         """Write what is said to the model before anybody speaks; how many items that took."""
+        instructions, note = self._told
         said = {"instructions": instructions} if instructions else {}
         i = 0
-        while i < len(self._items):
+        while i < end:
             path = f"input[{i}]"
             item = self._items[i]
             if not isinstance(item, Message) or item.role not in SYSTEM or kept_message(item) is not None:
@@ -226,19 +238,25 @@ class _Writer:
         for path in said if len(texts) > 1 else ():
             self._lost.changed(path, "part of one system message, in which blank lines stand between the parts")
         if texts:
-            self._messages.append((types.Message(role="system", content="\n\n".join(texts)), -1))
+            self._put(types.Message(role="system", content="\n\n".join(texts)), -1)
         return i
+
+    def _put(self, message: types.Message, i: int) -> None:
+        self.messages.append(message)
+        self.begins.append(i)
 
     def _add(self, i: int, item: AnyItem, path: str) -> None:
         match item:
-            case Message(role="assistant"):
-                self._assistant(i, item, path).add_text(item, path)
             case Message():
-                self._close(i)
+                if item.role == "assistant":
+                    self._assistant(i, item, path).add_text(item, path)
+                    return
+                if self._open is not None:
+                    self._close(i)
                 message = self._plain(item, path)
                 left = kept_message(item)
                 if message.content or message.images or left is not None:
-                    self._messages.append((patch(message, left), i))
+                    self._put(patch(message, left) if left else message, i)
             case FunctionCall() | CustomToolCall():
                 self._assistant(i, item, path).add_call(item, path)
             case FunctionCallOutput() | CustomToolCallOutput():
@@ -278,7 +296,7 @@ class _Writer:
         if said is None:
             return
         if said.texts or said.calls or said.thoughts or said.left is not None:
-            self._messages.append((said.finish(), said.begins))
+            self._put(said.finish(), said.begins)
         after: list[str] = []
         for call, path in said.calls:
             place = self._place(call.call_id)
@@ -291,11 +309,11 @@ class _Writer:
             self._placed.add(place)
             after += self._output(place, self._items[place], qualified(call.name, call.namespace))
         if after:
-            self._messages.append((types.Message(role="user", content="", images=after), -1))
+            self._put(types.Message(role="user", content="", images=after), -1)
 
     def _place(self, call_id: str) -> int | None:
         """Where the next output of a call stands."""
-        places = self._outputs.get(call_id)
+        places = (self._outputs or {}).get(call_id)
         return places.pop() if places else None
 
     def _output(self, i: int, item: Any, name: Any) -> list[str]:
@@ -313,7 +331,7 @@ class _Writer:
             message.images, images = images, []
         elif images:
             lost.changed(f"{path}.output", "images, sent in a user message after the outputs")
-        self._messages.append((patch(message, kept_message(item)), i))
+        self._put(patch(message, kept_message(item)), i)
         return images
 
     def _plain(self, item: Message, path: str) -> types.Message:
@@ -325,7 +343,7 @@ class _Writer:
             message.images = images
         if item.role in SYSTEM:
             message.role = "system"
-            if item.role == "developer" and self._messages:
+            if item.role == "developer" and self.begins:
                 self._lost.changed(f"{path}.role", "the role developer, sent as system")
             if images:
                 self._lost.refused(f"{path}.content", "an image in a system message")
@@ -345,7 +363,10 @@ def decode_messages(
     for k in range(1 if said else 0, len(messages)):
         reader.add(k, messages[k])
     if keep:
-        for made, i in _Writer(reader.items, dialect, Losses()).write("", ""):
+        writer = MessageWriter("", reader.items, "", dialect, Losses())
+        writer.write(0, len(reader.items))
+        writer.finish()
+        for made, i in zip(writer.messages, writer.begins, strict=True):
             if i in reader.begins and (left := diff(reader.begins[i], made)):
                 keep_message(reader.items[i], left)
     return said or None, reader.items

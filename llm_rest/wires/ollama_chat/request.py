@@ -8,13 +8,11 @@ unless it is told not to: so `stream` and `truncate` are always sent. `extra` is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from msgspec import UNSET
 
 from ...losses import Loss, Losses, no_such
-from ...responses.items import AnyItem
 from ...responses.request import JsonObjectFormat, JsonSchemaFormat, Request, TextFormat, TextOptions, items_of
 from ...responses.tools import strict_if_possible
 from ...unknown import Unknown, extras, given, or_none, or_unset, with_extras
@@ -35,9 +33,11 @@ from ..options import (
     schema_format,
     with_extra,
 )
+from ..prefix import EncodedPrefix, encoded_turns
+from ..tool_names import Added, added_tools
 from ..tools import choose, offered_tools
 from . import types
-from .messages import decode_messages, encode_messages
+from .messages import MessageWriter, decode_messages
 from .reasoning import decode_effort, encode_effort
 from .tools import Rewritings, decode_tools, encode_tools, name_of
 from .types import LOADING, WIRE, Json
@@ -79,13 +79,17 @@ RULES = Rules(groups=frozenset({"options"}), defaults={"logprobs": False, "num_p
 # --- the whole body -------------------------------------------------------------------------------------------------
 
 
-def encode_request(request: Request, *, dialect: OllamaDialect = OLLAMA) -> tuple[types.Request, list[Loss]]:
+def encode_request(
+    request: Request, *, dialect: OllamaDialect = OLLAMA, prefix: EncodedPrefix | None = None
+) -> tuple[types.Request, list[Loss]]:
     """The body to send for a request."""
     lost, rewritings = Losses(), Rewritings()
     left = own_leftovers(request, WIRE, "", lost, request)
-    items = paired(items_of(request), lost)
-    body, note = _encode_options(request, items, dialect, rewritings, lost)
-    body.messages = encode_messages(request.instructions or "", items, note, dialect, lost)
+    turns = encoded_turns(prefix, request, dialect, WIRE)
+    items = paired(items_of(request), lost, turns.count)
+    body, note = _encode_options(request, added_tools(items, turns.count), dialect, rewritings, lost)
+    writer = MessageWriter(request.instructions or "", items, note, dialect, lost)
+    body.messages = turns.encode(items, writer, lost)
     body = patch(body, left)
     if request.truncation in TRUNCATE:  # which is said, whatever the document left unsaid
         body.truncate = TRUNCATE[request.truncation]
@@ -116,7 +120,7 @@ def decode_request(
     if body.logprobs:
         request.include, request.top_logprobs = [LOGPROBS], or_none(body.top_logprobs)
     if keep:
-        made, _ = _encode_options(request, (), dialect, Rewritings(), Losses())
+        made, _ = _encode_options(request, [], dialect, Rewritings(), Losses())
         made.messages = body.messages or []
         made.model = body.model if body.model is UNSET else made.model
         if left := diff(body, made, RULES):
@@ -124,7 +128,9 @@ def decode_request(
     return request, lost
 
 
-def route(request: Request, *, dialect: OllamaDialect = OLLAMA, stream: bool = False) -> Route:
+def route(
+    request: Request, *, dialect: OllamaDialect = OLLAMA, stream: bool = False, prefix: EncodedPrefix | None = None
+) -> Route:
     """Where the request goes. Streaming is asked for in the body, not in the URL."""
     return Route(dialect.path)
 
@@ -133,7 +139,7 @@ def route(request: Request, *, dialect: OllamaDialect = OLLAMA, stream: bool = F
 
 
 def _encode_options(
-    request: Request, items: Sequence[AnyItem], dialect: OllamaDialect, rewritings: Rewritings, lost: Losses
+    request: Request, added: Added, dialect: OllamaDialect, rewritings: Rewritings, lost: Losses
 ) -> tuple[types.Request, str]:
     """The body but for its messages, and a word to the model."""
     body = types.Request(
@@ -141,7 +147,7 @@ def _encode_options(
         stream=bool(request.stream),
         truncate=TRUNCATE.get(request.truncation or "", False),
     )
-    note = _encode_tools(request, items, body, rewritings, lost)
+    note = _encode_tools(request, added, body, rewritings, lost)
     if sampling := encode_same(request, OPTIONS):
         body.options = types.Options(**sampling)
         if isinstance(request.stop, str):
@@ -157,13 +163,11 @@ def _encode_options(
     return body, note
 
 
-def _encode_tools(
-    request: Request, items: Sequence[AnyItem], body: types.Request, rewritings: Rewritings, lost: Losses
-) -> str:
+def _encode_tools(request: Request, added: Added, body: types.Request, rewritings: Rewritings, lost: Losses) -> str:
     """Set the tools; what comes back is a word to the model about them."""
     if request.parallel_tool_calls is False:
         lost.dropped("parallel_tool_calls", no_such("option", "Ollama"))
-    offered = offered_tools(request, items, lost)
+    offered = offered_tools(request, added, lost)
     if not offered:
         body.tools = [] if request.tools == [] else UNSET
         if given(request.tool_choice) and request.tool_choice != "auto":

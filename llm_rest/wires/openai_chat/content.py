@@ -299,7 +299,7 @@ def encode_output(
     """The message for the output at place `i`. What it cannot hold goes to `after`, for a user message that follows."""
     content = item.output if isinstance(item.output, str) else _output_parts(item, after, dialect, i, lost)
     message: types.ToolMessage | types.FunctionMessage
-    if "function" in str(as_object(own(item.leftovers, WIRE).get(SPELLING)).get(USED)):
+    if item.leftovers and "function" in str(as_object(own(item.leftovers, WIRE).get(SPELLING)).get(USED)):
         message = types.FunctionMessage(content=content)
     else:
         message = replace(_TOOL, content=content, tool_call_id=call_id)

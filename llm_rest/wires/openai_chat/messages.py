@@ -48,7 +48,7 @@ from .tools import decode_call, encode_call, fit_call_id, json_text
 from .types import USED, WIRE, AnyMessage, AnyPart, Json, Spoken, Text, Thinking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ...vendors.dialects import ChatDialect
 
@@ -70,7 +70,6 @@ RULES = Rules(words=frozenset({"role", "type"}))
 REPEATED = (("reasoning_details", "reasoning_content", "reasoning"),)
 FLAT = (("function", "name", "arguments"),)
 
-_TAKEN = frozenset({Message, FunctionCall, FunctionCallOutput, it.CustomToolCall, CustomToolCallOutput, Reasoning})
 _MESSAGE = Message(role="assistant", content="")
 _TEXT = OutputText(text="", annotations=[])
 _NOTHING = types.AssistantMessage(content=None)
@@ -399,24 +398,19 @@ class AssistantMessage(Generic[S]):
 # --- the messages of a request: Responses -> Chat -------------------------------------------------------------------
 
 
-def encode_messages(items: Sequence[AnyItem], dialect: ChatDialect, lost: Losses) -> list[AnyMessage]:
-    """The items as messages in an order that this wire accepts."""
-    writer = _Writer(items, dialect, lost)
-    for i, item in enumerate(items):
-        writer.add(i, item)
-    return writer.finish()
+class MessageWriter:
+    """Writes the items of a request as messages in an order that this wire accepts."""
 
-
-class _Writer:
+    state = None  # a turn needs to know nothing of those before it
     __slots__ = tuple(
-        "_after _attached _dialect _items _lost _messages _moved _open _outputs _thoughts _waiting".split()
+        "messages _after _attached _dialect _handlers _items _lost _moved _open _outputs _thoughts _waiting".split()
     )
 
     def __init__(self, items: Sequence[AnyItem], dialect: ChatDialect, lost: Losses) -> None:
+        self.messages: list[AnyMessage] = []
         self._items = items
         self._dialect = dialect
         self._lost = lost
-        self._messages: list[AnyMessage] = []
         self._open: AssistantMessage[types.AssistantMessage] | None = None
         self._thoughts: list[tuple[Reasoning, Thought, int]] = []  # for the message to come
         self._attached: dict[str, Json] = {}  # what calls carry, by call id
@@ -424,26 +418,39 @@ class _Writer:
         self._moved: set[int] = set()  # outputs that were placed before their turn
         self._outputs: dict[str, deque[int]] | None = None  # where outputs stand that may yet be moved, by call id
         self._after: list[AnyPart] = []  # images of outputs, for a message after the last of them
+        self._handlers: dict[type, Callable[[int, Any], None]] = {
+            Message: self._add_message,
+            FunctionCall: self._add_call,
+            it.CustomToolCall: self._add_call,
+            FunctionCallOutput: self._add_output,
+            CustomToolCallOutput: self._add_output,
+            Reasoning: self._add_reasoning,
+        }
 
-    def add(self, i: int, item: AnyItem) -> None:
-        if type(item) not in _TAKEN and not isinstance(item, Unknown):
-            item = known(item, f"input[{i}]", self._lost)
-        if type(item) is Message:
-            self._add_message(i, item)
-        elif type(item) is FunctionCall or type(item) is it.CustomToolCall:
-            self._add_call(i, item)
-        elif type(item) is FunctionCallOutput or type(item) is CustomToolCallOutput:
-            self._add_output(i, item)
-        elif type(item) is Reasoning:
-            self._add_reasoning(i, item)
-        else:
-            self._add_other(i, item)
+    def write(self, start: int, end: int) -> None:
+        """Write the items from `start` up to `end`."""
+        for i in range(start, end):
+            item = self._items[i]
+            add = self._handlers.get(type(item))
+            if add is None and not isinstance(item, Unknown):
+                item = known(item, f"input[{i}]", self._lost)
+                add = self._handlers.get(type(item))
+            (add or self._add_other)(i, item)
 
-    def finish(self) -> list[AnyMessage]:
+    def settled(self, end: int) -> bool:
+        """End the turn before the item at `end`; whether nothing that follows can change it."""
+        if self._waiting or self._thoughts or self._attached or max(self._moved, default=0) >= end:
+            return False
+        self._close(end)
+        return not self._dialect.alternates
+
+    def finish(self) -> None:
+        """End the conversation."""
         self._close(len(self._items))
         for call_id in self._attached:
             self._lost.dropped("input", f"what the host attached to the call {call_id}, which is gone")
-        return alternating(self._messages, self._lost) if self._dialect.alternates else self._messages
+        if self._dialect.alternates:
+            self.messages = alternating(self.messages, self._lost)
 
     # --- the assistant's message ---
 
@@ -471,7 +478,7 @@ class _Writer:
     def _add_message(self, i: int, item: Message) -> None:
         if item.role != "assistant":
             self._close(i)
-            self._messages.append(encode_told(item, self._dialect, i, self._lost))
+            self.messages.append(encode_told(item, self._dialect, i, self._lost))
             return
         message, notes = self._open, _notes(item)
         if APART in notes or (
@@ -518,7 +525,7 @@ class _Writer:
             said = message.finish()
             # Where its thoughts stay behind, a message may say nothing, which is refused.
             if message.has_text or message.calls or said != _NOTHING:
-                self._messages.append(said)
+                self.messages.append(said)
 
     # --- what stands between the assistant's messages ---
 
@@ -541,7 +548,7 @@ class _Writer:
                 self._lost.refused(f"input[{k}]", "a call without an output")
             self._waiting.clear()
         if self._after:
-            self._messages.append(types.UserMessage(content=self._after))
+            self.messages.append(types.UserMessage(content=self._after))
             self._after = []
 
     def _late_outputs(self, i: int) -> list[int]:
@@ -573,7 +580,7 @@ class _Writer:
             calls.popleft()
             if not calls:
                 del self._waiting[call_id]
-        self._messages.append(encode_output(item, call_id, self._after, self._dialect, i, self._lost))
+        self.messages.append(encode_output(item, call_id, self._after, self._dialect, i, self._lost))
 
     def _add_other(self, i: int, item: AnyItem) -> None:
         path = f"input[{i}]"
@@ -582,7 +589,7 @@ class _Writer:
                 message = item.get("message")
                 if item.kind == MESSAGE and isinstance(message, dict):
                     self._close(i)
-                    self._messages.append(Unknown(cast("Json", message)))
+                    self.messages.append(Unknown(cast("Json", message)))
                 else:
                     self._lost.dropped(path, f"an item of type {item.kind!r}")
             case it.AdditionalTools():

@@ -20,7 +20,7 @@ from ...errors import DecodeError
 from ...losses import Loss, Losses
 from ...responses import request as rr
 from ...responses.carriers import SPELLING, own
-from ...responses.items import AnyItem, Message
+from ...responses.items import Message
 from ...responses.request import CacheOptions, Request, items_of
 from ...unknown import Open, Opt, Unknown, convert, given, or_none, or_unset, with_extras
 from ...vendors.dialects import CHAT_HOSTS, ChatDialect
@@ -29,10 +29,11 @@ from ..call_ids import paired
 from ..kept import Rules, diff, own_leftovers, patch
 from ..leftovers import as_list, as_object, is_object
 from ..options import ENCRYPTED, JSON_ONLY, LOGPROBS, asks_for_logprobs, report_include, report_missing, with_extra
-from ..tool_names import Naming, qualified, sent_name
+from ..prefix import EncodedPrefix, encoded_turns
+from ..tool_names import Added, Naming, added_tools, qualified, sent_name
 from . import types
 from .content import fit_lifetime, foreign, native, unlimited
-from .messages import decode_messages, encode_messages
+from .messages import MessageWriter, decode_messages
 from .reasoning import decode_effort, encode_effort
 from .tools import decode_offer, encode_offer
 from .types import USED, WIRE
@@ -105,19 +106,22 @@ def is_legacy(request: Request | None) -> bool:
 # --- the whole body -------------------------------------------------------------------------------------------------
 
 
-def encode_request(request: Request, *, dialect: ChatDialect = OPENAI) -> tuple[types.Request, list[Loss]]:
+def encode_request(
+    request: Request, *, dialect: ChatDialect = OPENAI, prefix: EncodedPrefix | None = None
+) -> tuple[types.Request, list[Loss]]:
     """The body to send for a request."""
     lost = Losses()
     left, used = own_leftovers(request, WIRE, "", lost, request), used_fields(request)
-    items = paired(items_of(request), lost)
-    body, note = _encode_options(request, items, used, dialect, lost)
+    turns = encoded_turns(prefix, request, dialect, WIRE)
+    items = paired(items_of(request), lost, turns.count)
+    body, note = _encode_options(request, added_tools(items, turns.count), used, dialect, lost)
     if given(body.metadata) and dialect.metadata_needs_store and not (left.get("store") or "metadata" in used):
         body.metadata = UNSET
         lost.dropped("metadata", "metadata of an answer that is not stored")
     kind = types.DeveloperMessage if dialect.system_role == "developer" else types.SystemMessage
     told = [request.instructions] if given(request.instructions) else []
     body.messages = [kind(content=text) for text in (*told, *([note] if note else []))]
-    body.messages += encode_messages(items, dialect, lost)
+    body.messages += turns.encode(items, MessageWriter(items, dialect, lost), lost)
     body = patch(body, left)
     for name in dialect.lacks:
         value = getattr(body, name, UNSET)
@@ -154,7 +158,7 @@ def decode_request(
     if given(caching := body.prompt_cache_options):
         request.prompt_cache_options = CacheOptions(mode=or_none(caching.mode), ttl=or_none(caching.ttl))
     if keep:
-        made, _ = _encode_options(request, (), used, unlimited(dialect), Losses(), qualified)
+        made, _ = _encode_options(request, [], used, unlimited(dialect), Losses(), qualified)
         made.messages = body.messages
         made.model = body.model if body.model is UNSET else made.model
         for i in refused:
@@ -168,7 +172,9 @@ def decode_request(
     return request, lost
 
 
-def route(request: Request, *, dialect: ChatDialect = OPENAI, stream: bool = False) -> Route:
+def route(
+    request: Request, *, dialect: ChatDialect = OPENAI, stream: bool = False, prefix: EncodedPrefix | None = None
+) -> Route:
     """Where the request goes. Streaming is asked for in the body, not in the URL."""
     return Route(dialect.path.replace("{model}", quote(request.model or "", safe="")))
 
@@ -188,7 +194,7 @@ def _decode_messages(body: types.Request, request: Request, dialect: ChatDialect
 
 def _encode_options(
     request: Request,
-    items: Sequence[AnyItem],
+    added: Added,
     used: Sequence[str],
     dialect: ChatDialect,
     lost: Losses,
@@ -202,7 +208,7 @@ def _encode_options(
     for ours, fact, fields in LIMITS:
         field = next((name for name in fields if name in used), getattr(dialect, fact))
         setattr(body, field, or_unset(getattr(request, ours)))
-    notes = [encode_offer(request, items, body, used, dialect, lost, naming)]
+    notes = [encode_offer(request, added, body, used, dialect, lost, naming)]
     if given(request.text):
         body.verbosity = or_unset(request.text.verbosity)
         body.response_format, note = _encode_format(or_unset(request.text.format), dialect, lost)

@@ -19,14 +19,14 @@ from msgspec.structs import replace
 from ...losses import Losses, no_such
 from ...responses import tools as rt
 from ...responses.carriers import BEGINS, digest, own
-from ...responses.items import AnyItem, FunctionCall
+from ...responses.items import FunctionCall
 from ...responses.lenient import derived_call_id, repair_call
 from ...responses.tools import doubtful, is_closed
 from ...unknown import Opt, Unknown, convert, given, or_none, or_unset, with_extras
 from ..kept import patch, unknown
 from ..leftovers import as_plain, built, present
 from ..options import report_missing
-from ..tool_names import Call, Naming, qualified, report_unsaid, sent_name
+from ..tool_names import Added, Call, Naming, qualified, report_unsaid, sent_name
 from ..tools import (
     NO_PARAMETERS,
     PLACE,
@@ -81,7 +81,7 @@ def is_search(tool: rt.AnyTool) -> TypeGuard[rt.WebSearchTool]:
 
 def encode_offer(
     request: Request,
-    items: Sequence[AnyItem],
+    added: Added,
     body: types.Request,
     used: Sequence[str],
     dialect: ChatDialect,
@@ -92,7 +92,7 @@ def encode_offer(
 
     What comes back is a word to the model about them.
     """
-    offered = offered_tools(request, items, lost)
+    offered = offered_tools(request, added, lost)
     tools = encode_tools(offered, dialect, lost, naming)
     body.web_search_options = _encode_search(offered, request.model, "web_search_options" in used, dialect, lost)
     if not tools:

@@ -7,7 +7,7 @@ reasoning item that is not sent loses its id. Follows the OpenAI Responses refer
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -17,8 +17,10 @@ from ...losses import Losses
 from ...responses.carriers import digest
 from ...unknown import Unknown, given
 from ...vendors.dialects import ResponsesDialect
+from ..tool_names import sent_name
 from .content import OUTPUTS, ItemT, encode_failure, fitting_content, report_repairs, without_leftovers
 from .reasoning import STATE, decode_thinking, encode_thinking, has_own_id, unsealed
+from .tools import renamed
 from .types import struct_of
 
 # Tuples, because `isinstance(x, A | B)` builds the union anew for every item.
@@ -39,25 +41,89 @@ HOSTED = {
 # --- to a host ------------------------------------------------------------------------------------------------------
 
 
-def encode_messages(
-    items: Sequence[rs.AnyItem], dialect: ResponsesDialect, lost: Losses, *, stored: bool
-) -> Sequence[rs.AnyItem]:
-    """`items` as the host takes them; the same list where nothing had to change. `stored`: the host may know ids."""
-    encoded: list[tuple[int, rs.AnyItem]] = []
-    changed = loose = False
-    for i, item in enumerate(items):
-        sent: rs.AnyItem | None = item
-        if not isinstance(item, Unknown):
-            # What a reasoning item produced ends with the next item that is not the model's.
-            loose = loose and not isinstance(item, OUTPUTS) and not _is_said_to_model(item)
-            sent = _encode_item(item, f"input[{i}]", dialect, lost, stored, loose)
-            changed = changed or sent is not item
-            loose = loose or (sent is None and isinstance(item, rs.Reasoning))
-        if sent is not None:
-            encoded.append((i, sent))
-    if dialect.groups_calls:
-        return _grouped(encoded, lost)
-    return [item for _, item in encoded] if changed else items
+class MessageWriter:
+    """Writes the items of a request as the host takes them; `changed` says whether they are others than came.
+
+    `stored`: the host may know ids.
+    """
+
+    state = None  # a turn needs to know nothing of those before it
+
+    def __init__(self, items: Sequence[rs.AnyItem], dialect: ResponsesDialect, lost: Losses, *, stored: bool) -> None:
+        self.messages: list[rs.AnyItem] = []
+        self.changed = False
+        self._items = items
+        self._dialect = dialect
+        self._lost = lost
+        self._stored = stored
+        self._loose = False  # whether reasoning was left out, so that what it produced loses its ids
+        self._turn: list[tuple[int, rs.AnyItem]] = []  # for a host that groups calls
+
+    def write(self, start: int, end: int) -> None:
+        """Write the items from `start` up to `end`."""
+        longest, groups, messages = self._dialect.longest_call_id, self._dialect.groups_calls, self.messages
+        for i in range(start, end):
+            item = self._items[i]
+            is_plain = _PLAIN.get(type(item))
+            if is_plain is not None and not self._loose and is_plain(item, longest):
+                sent: rs.AnyItem | None = item
+            else:
+                sent = self._encode(item, i)
+                self.changed = self.changed or sent is not item
+            if groups and sent is not None:
+                self._turn.append((i, sent))
+            elif sent is not None:
+                messages.append(sent)
+
+    def settled(self, end: int) -> bool:
+        """End the turn before the item at `end`; what follows changes nothing of it."""
+        self.finish()
+        return True
+
+    def finish(self) -> None:
+        """End the turn."""
+        if self._dialect.groups_calls:
+            self.changed = True
+            self.messages += _grouped(self._turn, self._lost)
+            self._turn = []
+
+    def _encode(self, item: rs.AnyItem, i: int) -> rs.AnyItem | None:
+        if isinstance(item, Unknown):
+            return item
+        # What a reasoning item produced ends with the next item that is not the model's.
+        loose = self._loose and not isinstance(item, OUTPUTS) and not _is_said_to_model(item)
+        sent = _encode_item(item, f"input[{i}]", self._dialect, self._lost, self._stored, loose)
+        self._loose = loose or (sent is None and isinstance(item, rs.Reasoning))
+        return None if sent is None else renamed(sent, sent_name)
+
+
+def _is_plain_message(item: Any, longest: int) -> bool:
+    return type(item.content) is str and item.id is item.leftovers is item.created_by is None
+
+
+def _is_plain_call(item: Any, longest: int) -> bool:
+    name = item.name
+    return (
+        item.id is item.leftovers is item.created_by is item.namespace is item.caller is None
+        and len(item.call_id) <= longest
+        and sent_name(name) == name
+    )
+
+
+def _is_plain_output(item: Any, longest: int) -> bool:
+    return (
+        type(item.output) is str
+        and item.id is item.leftovers is item.created_by is item.is_error is item.name is item.caller is None
+        and len(item.call_id or "") <= longest
+    )
+
+
+_PLAIN: dict[type, Callable[[Any, int], bool]] = {
+    rs.Message: _is_plain_message,
+    rs.FunctionCall: _is_plain_call,
+    rs.FunctionCallOutput: _is_plain_output,
+}
+"""Whether an item has nothing that a host may take otherwise; `longest` is how long a `call_id` may be."""
 
 
 def _encode_item(

@@ -20,7 +20,8 @@ from ...vendors.dialects import ResponsesDialect
 from .. import Route
 from ..call_ids import paired
 from ..options import ENCRYPTED, with_extra
-from .messages import decode_messages, encode_messages
+from ..prefix import EncodedPrefix, encoded_turns
+from .messages import MessageWriter, decode_messages
 from .reasoning import encode_effort
 from .tools import encode_tools, with_wire_names
 from .types import WIRE
@@ -55,7 +56,9 @@ NO_EFFECT = {"store": False, "background": False, "truncation": "disabled"}
 # --- the request ----------------------------------------------------------------------------------------------------
 
 
-def encode_request(request: Request, *, dialect: ResponsesDialect = OPENAI) -> tuple[Request, list[Loss]]:
+def encode_request(
+    request: Request, *, dialect: ResponsesDialect = OPENAI, prefix: EncodedPrefix | None = None
+) -> tuple[Request, list[Loss]]:
     """The request as this host takes it, and what it could not take."""
     lost = Losses()
     changes: dict[str, Any] = {}
@@ -64,7 +67,11 @@ def encode_request(request: Request, *, dialect: ResponsesDialect = OPENAI) -> t
     _encode_options(request, dialect, changes, lost)
     if isinstance(request.input, list):
         stored = not dialect.stateless and changes.get("store", request.store) is not False
-        changes["input"] = encode_messages(paired(request.input, lost), dialect, lost, stored=stored)
+        turns = encoded_turns(prefix, request, dialect, WIRE)
+        items = paired(request.input, lost, turns.count)
+        writer = MessageWriter(items, dialect, lost, stored=stored)
+        made = turns.encode(items, writer, lost)
+        changes["input"] = made if turns.raw or writer.changed else items
     if given(request.tools):
         changes["tools"] = encode_tools(request.tools, dialect, lost)
     if given(request.reasoning):
@@ -90,7 +97,9 @@ def decode_request(
     return _changed(body, changes), lost
 
 
-def route(request: Request, *, dialect: ResponsesDialect = OPENAI, stream: bool = False) -> Route:
+def route(
+    request: Request, *, dialect: ResponsesDialect = OPENAI, stream: bool = False, prefix: EncodedPrefix | None = None
+) -> Route:
     """Where the request goes."""
     return Route(dialect.path)
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ...responses.items import AdditionalTools, CustomToolCall, FunctionCall, FunctionCallOutput, Message
 from ...responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction, CustomTool, FunctionTool, NamespaceTool
 from ...unknown import Unknown, given
-from ..tool_names import sent_name
+from ..tool_names import added_tools, sent_name
 from ..tools import report_names
 from .content import kind_of
 from .types import struct_of
@@ -60,15 +60,13 @@ def encode_tools(tools: Sequence[AnyTool], dialect: ResponsesDialect, lost: Loss
 
 
 def with_wire_names(request: Request, lost: Losses) -> Request:
-    """The request with names that hosts take; the very same object where they take them all."""
+    """The request with names of tools that hosts take; the very same object where they take them all."""
     changes: dict[str, Any] = {}
     for i, tool in enumerate(request.tools or ()):
         if isinstance(tool, (*TOOLS, NamespaceTool)) and (name := sent_name(tool.name)) != tool.name:
             lost.emulated(f"tools[{i}].name", f"the tool is called {name!r} in Responses")
-    for field in ("tools", "input"):
-        values = getattr(request, field)
-        if given(values) and not isinstance(values, str) and (new := _renamed_each(values, sent_name)) is not values:
-            changes[field] = new
+    if request.tools and (tools := _renamed_each(request.tools, sent_name)) is not request.tools:
+        changes["tools"] = tools
     if (choice := renamed(request.tool_choice, sent_name)) is not request.tool_choice:
         changes["tool_choice"] = choice
     return replace(request, **changes) if changes else request
@@ -78,9 +76,8 @@ def names_of(request: Request | None) -> dict[str, str]:
     """The names of the request's tools and namespaces, by those that were sent instead."""
     if request is None:
         return {}
-    items = request.input if isinstance(request.input, list) else ()
-    groups = [item for item in items if isinstance(item, AdditionalTools)]
-    offered = [*(request.tools or ()), *(tool for group in groups for tool in group.tools)]
+    groups = added_tools(request.input) if isinstance(request.input, list) else []
+    offered = [*(request.tools or ()), *(tool for _, group in groups for tool in group.tools)]
     offered += [inner for tool in offered if isinstance(tool, NamespaceTool) for inner in tool.tools]
     names = [tool.name for tool in offered if isinstance(tool, (*TOOLS, NamespaceTool))]
     return {sent: name for name in names if (sent := sent_name(name)) != name}

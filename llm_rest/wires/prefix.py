@@ -1,0 +1,203 @@
+"""Incremental encoding of a growing conversation: earlier turns are kept as bytes, and only new turns are encoded.
+
+A wire encodes a turn by itself, so the encoding of the first turns is the beginning of every longer one. What a later turn may
+change is not kept: `_boundary` finds where a turn begins, and the wire's writer decides (`settled`). Before changing this file,
+know that a request with a prefix must have the very bytes and losses of one without (`tests/laws/test_prefixes.py`).
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from ..losses import Loss
+from ..responses import items as it
+from ..responses.parts import InputText, OutputText
+from ..responses.request import Request
+from .call_ids import CALLS, OUTPUTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..losses import Losses
+
+_encode = msgspec.json.Encoder().encode
+_options = attrgetter(
+    *(name for name in Request.__struct_fields__ if name not in ("input", "stream", "stream_options"))
+)
+
+_WHOLE = (it.AdditionalTools, it.CompactionTrigger, it.ConfigurationUpdate, it.ItemReference)
+"""Items that say something about the whole request."""
+
+
+class Writer(Protocol):
+    """What the encoder of each wire offers: it writes items, in their order, as messages."""
+
+    messages: list[Any]
+    """The messages so far."""
+    state: Any
+    """After `settled`: what a writer of later items needs to know of these."""
+
+    def write(self, start: int, end: int) -> None:
+        """Write the items from `start` up to `end`."""
+        ...
+
+    def settled(self, end: int) -> bool:
+        """End the turn before the item at `end`; whether the messages stay as they are, whatever follows.
+
+        They are taken out of `messages` then.
+        """
+        ...
+
+    def finish(self) -> None:
+        """End the conversation."""
+        ...
+
+
+class EncodedPrefix:
+    """The first turns of a conversation as encoded for its last request; give it to every `encode_request` of the conversation.
+
+    A request that continues the last one, with the same options, has its new turns encoded and the earlier ones copied; any other
+    is encoded anew. Items are compared by identity first: an item that was encoded must not be changed in place, but replaced.
+    """
+
+    __slots__ = ("_kept",)
+
+    def __init__(self) -> None:
+        self._kept: list[Turns] = []  # at most one; whoever uses it takes it out, so that two calls never share it
+
+    def turns(self, key: tuple[Any, ...], items: Sequence[it.AnyItem]) -> Turns:
+        """The turns that are the beginning of `items`, encoded for the same key; none otherwise."""
+        try:
+            kept = self._kept.pop()
+        except IndexError:
+            return Turns(key)
+        count = len(kept.items)
+        same = count < len(items) and kept.key == key and kept.items == items[:count]
+        return kept if same and (not count or _begins(items, count)) and _is_complete(items, count) else Turns(key)
+
+    def turns_of(self, items: Sequence[it.AnyItem]) -> Turns | None:
+        """The turns that were encoded last, where they are the beginning of `items`."""
+        kept = self._kept[0] if self._kept else None
+        return kept if kept is not None and kept.items == items[: kept.count] else None
+
+    def keep(self, turns: Turns) -> None:
+        """Keep these for the next request."""
+        self._kept[:] = [turns]
+
+
+class Turns:
+    """Encoded turns: their items, messages and losses, and what the wire's writer needs to know of them (`state`)."""
+
+    __slots__ = ("_searched", "items", "key", "losses", "prefix", "raw", "seen", "state")
+
+    def __init__(self, key: tuple[Any, ...] = ()) -> None:
+        self.key = key
+        """The dialect and the options they were encoded for."""
+        self.items: list[it.AnyItem] = []
+        """Their items."""
+        self.raw = b""
+        """Their messages as JSON, without the brackets of a list."""
+        self.losses: list[Loss] = []
+        """What was lost of them."""
+        self.state: Any = None
+        """What the wire's writer needs to know of them; `None` where there are none."""
+        self.prefix: EncodedPrefix | None = None
+        """Where they are kept for the next request; `None` where they are not."""
+        self.seen: set[str] = set()
+        """What a wire found in the items for its `route`."""
+        self._searched = 0
+
+    def not_seen(self) -> list[it.AnyItem]:
+        """The items that are new since the last time."""
+        new, self._searched = self.items[self._searched :], len(self.items)
+        return new
+
+    @property
+    def count(self) -> int:
+        """How many items are encoded."""
+        return len(self.items)
+
+    def encode(self, items: Sequence[it.AnyItem], writer: Writer, lost: Losses) -> list[Any]:
+        """The messages of all items; those of earlier turns are one `msgspec.Raw`, without the brackets of a list."""
+        before, start = len(lost), len(self.items)
+        lost += self.losses
+        end = 0 if self.prefix is None else _boundary(items, start)
+        if end:
+            writer.write(start, end)
+            # What cannot be sent may become sendable by what follows, such as the output of a call.
+            if not any(loss.kind == "refused" for loss in lost) and writer.settled(end):
+                self.losses = lost[before:]
+                self.items += items[start:end]
+                self.state = writer.state
+                made = _encode(writer.messages)[1:-1]
+                self.raw = b"%b,%b" % (self.raw, made) if self.raw and made else self.raw or made
+                writer.messages.clear()
+            start = end
+        writer.write(start, len(items))
+        writer.finish()
+        if self.prefix is not None and not any(loss.kind == "refused" for loss in lost):
+            self.prefix.keep(self)
+        return [msgspec.Raw(self.raw), *writer.messages] if self.raw else writer.messages
+
+
+def encoded_turns(prefix: EncodedPrefix | None, request: Request, dialect: Any, wire: str) -> Turns:
+    """The turns of a request that are encoded already: none without a prefix, or where the document brings fields of its own."""
+    if (
+        prefix is None
+        or not isinstance(request.input, list)
+        or request.leftovers
+        or (request.extra and wire in request.extra)
+    ):
+        return Turns()
+    turns = prefix.turns((wire, dialect, *_options(request)), request.input)
+    turns.prefix = prefix
+    return turns
+
+
+def _is_complete(items: Sequence[it.AnyItem], start: int) -> bool:
+    """Whether the outputs from `start` on belong to calls there, and nothing there is about the whole request."""
+    calls: set[str] = set()
+    for i in range(start, len(items)):
+        item = items[i]
+        if type(item) is it.Message:
+            continue
+        if isinstance(item, CALLS):
+            calls.add(item.call_id)
+        elif isinstance(item, _WHOLE) or (isinstance(item, OUTPUTS) and item.call_id not in calls):
+            return False
+    return True
+
+
+def _boundary(items: Sequence[it.AnyItem], start: int) -> int:
+    """The last position behind `start` where a turn, or a round of calls in it, begins; 0 where there is none."""
+    if not _is_complete(items, start):
+        return 0
+    return next((i for i in range(len(items) - 1, start, -1) if _begins(items, i)), 0)
+
+
+def _begins(items: Sequence[it.AnyItem], i: int) -> bool:
+    """Whether a turn, or a round of calls in it, begins at `i` on every wire: somebody else speaks."""
+    k = i
+    if _speaks(items[i], "user"):
+        k -= 1
+        while k and isinstance(items[k], it.Reasoning):
+            k -= 1
+        return _speaks(items[k], "assistant")
+    if not isinstance(items[i - 1], OUTPUTS):
+        return False
+    while k < len(items) - 1 and isinstance(items[k], it.Reasoning):
+        k += 1
+    item = items[k]
+    return _speaks(item, "assistant") or (isinstance(item, CALLS) and getattr(item, "status", None) != "incomplete")
+
+
+def _speaks(item: it.AnyItem, role: str) -> bool:
+    """Whether it is a message of this role with a text, for which every wire writes a message."""
+    if not isinstance(item, it.Message) or item.role != role:
+        return False
+    if isinstance(item.content, str):
+        return bool(item.content.strip())
+    return any(isinstance(part, OutputText | InputText) and part.text.strip() for part in item.content)

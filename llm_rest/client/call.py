@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from ..transport import Call, HTTPAnswer, HTTPRequest
     from ..transport.exchange import Incoming, Transport
     from ..wires import Route
+    from ..wires.prefix import EncodedPrefix
+    from .history import History
     from .hooks import EventHook
     from .options import Input
     from .send import RunningAttempt
@@ -110,6 +112,8 @@ class Settings(NamedTuple):
     max_repairs: int
     indexed: Callable[[str], str] = str
     """Turns a path in the request into one that the caller would write."""
+    prefix: EncodedPrefix | None = None
+    """What was encoded of the conversation before."""
 
     def located(self, losses: list[Loss]) -> list[Loss]:
         """Losses of the request as the caller would index what was given."""
@@ -169,9 +173,14 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
     )
 
 
-def without_recovered(lost: list[Loss], recovered: tuple[str, ...]) -> list[Loss]:
+Recovered = Callable[[], tuple[str, ...]]
+"""Gives the paths of what is lost and recovered by the caller."""
+
+
+def without_recovered(lost: list[Loss], recovered: Recovered) -> list[Loss]:
     """The losses without those at the paths that the caller recovers. What cannot be sent never is."""
-    return [loss for loss in lost if loss.kind == "refused" or not loss.path.startswith(recovered)]
+    paths = recovered()
+    return [loss for loss in lost if loss.kind == "refused" or not loss.path.startswith(paths)]
 
 
 def with_time_left(settings: Settings, started: float) -> Settings:
@@ -246,9 +255,12 @@ class Caller:
         return self.targets.find(merged.get("model")), settings_of(merged)
 
     def prepare(
-        self, input: Input | None, options: dict[str, Any], *, stream: bool = False
+        self, input: Input | None, options: dict[str, Any], *, stream: bool = False, history: History | None = None
     ) -> tuple[Target, Settings, Request, list[Loss]]:
-        """The first steps, which are pure: whom to ask, how, and what, once everything is checked."""
+        """The first steps, which are pure: whom to ask, how, and what, once everything is checked.
+
+        Of the items of a `history` only those are looked at that are new.
+        """
         wrap_secrets(options)
         check_names(options, stream=stream)
         if isinstance(input, Request):
@@ -257,17 +269,28 @@ class Caller:
             options = {**said, **options}
         merged = self._merged(options)
         settings = self.settings if SETTINGS.isdisjoint(options) else settings_of(merged)
+        whole, allowed = input, 0
+        given = input.input if isinstance(input, Request) else None
+        known = history.known(given) if history is not None and isinstance(given, list) else 0
+        if known and isinstance(given, list):
+            input = replace(cast("Request", input), input=given[known:])
         request, lost, origins = read_request(input, merged, lambda: self.destination(merged))
-        if self.indexing is not None and isinstance(input, Request):
-            settings = settings._replace(indexed=self.indexing(input))
+        if self.indexing is not None and isinstance(whole, Request):
+            settings = settings._replace(indexed=self.indexing(whole))
         elif origins is not None:
             settings = settings._replace(indexed=origins.path)
         target = self.targets.find(request.model or None)
+        if history is not None and isinstance(given, list) and isinstance(request.input, list):
+            request.input = [*history.checked[:known], *request.input]
+            history.keep(given, request.input, known)
+            settings, allowed = settings._replace(prefix=history.encoded), history.allowed(target.known)
         more = request.stream_options if stream else None
         request = replace(request, model=target.model, stream=stream or None, stream_options=more)
-        known, wire = target.known, target.endpoint.wire
-        problems = [] if settings.invalid_options == "send" else models.check(request, known, wire)
+        capabilities, wire = target.known, target.endpoint.wire
+        problems = [] if settings.invalid_options == "send" else models.check(request, capabilities, wire, allowed)
         if not problems:
+            if history is not None and settings.invalid_options != "send":
+                history.allow(target.known)
             return target, settings, request, lost
         if settings.invalid_options == "raise":
             problems = [replace(problem, path=settings.indexed(problem.path)) for problem in problems]
@@ -411,14 +434,16 @@ class Caller:
         request: Request,
         lost: list[Loss],
         site: CallSite,
-        recovered: tuple[str, ...] = (),
+        recovered: Recovered = tuple,
     ) -> Reply:
         """The reply to a request. What is lost at the paths `recovered` is recorded only: the caller gets it back."""
         limit, most = target.known.whole_output, request.max_output_tokens
         if limit is not None and given(most) and most > limit and not request.background:
             return await self._from_stream(target, settings, request, lost, site, recovered)
         started = time.monotonic()
-        outgoing, more = build_request(target.wire.encode_request, target.wire.route, request, target.dialect)
+        outgoing, more = build_request(
+            target.wire.encode_request, target.wire.route, request, target.dialect, settings.prefix
+        )
         lost = lost + settings.located(more)
         if lost:
             report_losses(without_recovered(lost, recovered), settings.on_loss, site, who=target.vendor)
@@ -451,7 +476,7 @@ class Caller:
         request: Request,
         lost: list[Loss],
         site: CallSite,
-        recovered: tuple[str, ...],
+        recovered: Recovered,
     ) -> Reply:
         """The reply to a request that the vendor answers with a stream only."""
         from .stream import AsyncStream  # which most calls do not need

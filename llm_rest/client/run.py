@@ -30,6 +30,7 @@ from ..transport import Timeouts
 from ..unknown import convert, given
 from . import endpoints, typed
 from .call import report_losses, wrap_secrets
+from .history import History
 from .hooks import hooks_of
 from .options import SETTINGS, Fields, RequestSettings, TurnFields, as_list, check_names, read_request
 from .reply import COUNTS, CallInfo, Reply, metadata, reply, sum_calls
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from ..responses.response import Response
     from ..tools import ToolExecutor
     from ..wires.foreign import Origins
-    from .call import Caller, CallSite, Settings
+    from .call import Caller, CallSite, Recovered, Settings
     from .options import Input, Receiver
     from .target import Target
 
@@ -101,19 +102,34 @@ _LIMITS = frozenset(Limits.__struct_fields__)
 
 
 def run_of(
-    caller: Caller, input: Input | None, tools: Offers, options: dict[str, Any], site: CallSite, past: Past = ((), ())
+    caller: Caller,
+    input: Input | None,
+    tools: Offers,
+    options: dict[str, Any],
+    site: CallSite,
+    past: Past = ((), ()),
+    history: History | None = None,
 ) -> Run[Reply]:
-    """A run that has not begun, with the model behind this client. Raises `ConfigError` for what is wrong already."""
-    asked = _ModelCalls(caller, site, past)
+    """A run that has not begun, with the model behind this client. Raises `ConfigError` for what is wrong already.
+
+    `history` is of the conversation that it continues.
+    """
+    asked = _ModelCalls(caller, site, past, history)
     engine = asked.engine(ThreadShell(), lambda request: drive(asked.answer(request)), Stream, input, tools, options)
     return Run(engine, asked.final_reply)
 
 
 def async_run_of(
-    caller: Caller, input: Input | None, tools: Offers, options: dict[str, Any], site: CallSite, past: Past = ((), ())
+    caller: Caller,
+    input: Input | None,
+    tools: Offers,
+    options: dict[str, Any],
+    site: CallSite,
+    past: Past = ((), ()),
+    history: History | None = None,
 ) -> AsyncRun[Reply]:
     """The same for async callers."""
-    asked = _ModelCalls(caller, site, past)
+    asked = _ModelCalls(caller, site, past, history)
     engine = asked.engine(TaskShell(), asked.answer, AsyncStream, input, tools, options)
     return AsyncRun(engine, asked.final_reply)
 
@@ -187,8 +203,9 @@ def _limits(known: Limits, given: dict[str, Any]) -> Limits:
 class _ModelCalls:
     """The model calls that this process makes for a run."""
 
-    def __init__(self, caller: Caller, site: CallSite, past: Past) -> None:
+    def __init__(self, caller: Caller, site: CallSite, past: Past, history: History | None) -> None:
         self._client, self._caller = caller, caller.scoped()
+        self._history = history or History()
         self._site = site
         self._past = past
         self._lost: list[Loss] = []
@@ -229,18 +246,19 @@ class _ModelCalls:
         toolbox = Toolbox(as_list(tools), executor)
         if how.get("deps") is None and (needing := toolbox.needs_deps):
             raise ConfigError(f"the tool {needing[0]!r} needs deps, and this run was given none", hint=DEPS_HINT)
-        known = {} if how.get("state") is not None else defaults
-        repairs = self._settings.get("max_repairs", known.get("max_repairs"))
+        ours = {} if how.get("state") is not None else defaults
+        repairs = self._settings.get("max_repairs", ours.get("max_repairs"))
         if repairs is not None:
             how["max_repairs"] = repairs
-        if known.get("tool_choice") is not None and not given(said.tool_choice):
-            options.setdefault("tool_choice", known["tool_choice"])
+        if ours.get("tool_choice") is not None and not given(said.tool_choice):
+            options.setdefault("tool_choice", ours["tool_choice"])
         if how.get("approve") is not None and not callable(how["approve"]):
             raise ConfigError("approve= takes a function of a call, which says True, False or None")
         model = options.pop("model", None) if how.get("state") is not None else None
         asked = {"model": options.get("model") or said.model or defaults.get("model")}
         state, lost, indexing = _state(input, options, how, lambda: self._caller.destination(asked), self._past)
         self._lost = lost
+        known = self._history.known(state.items)
         if lost:
             target, settings = self._caller.resolve({**self._settings, **asked})
             report_losses(lost, settings.on_loss, self._site, who=target.vendor)
@@ -263,6 +281,7 @@ class _ModelCalls:
 
         def made(run: Any) -> Engine:
             engine = make(run)
+            engine.turn.settled = known
             self._client.watch(engine)
             self._caller.indexing = partial(indexing, engine)
             return engine
@@ -307,8 +326,8 @@ class _ModelCalls:
 
     async def send(self, request: Request) -> Reply:
         """The reply to one request."""
-        target, settings, asked, lost = self._caller.prepare(request, {**self._settings})
-        recovered = _failed_call_paths(settings, request)
+        target, settings, asked, lost = self._caller.prepare(request, {**self._settings}, history=self._history)
+        recovered = partial(_failed_call_paths, settings, request)
         return await self._caller.ask(target, settings, asked, lost, self._site, recovered)
 
     async def count(self, request: Request) -> int:
@@ -321,7 +340,9 @@ class _ModelCalls:
 
     def stream(self, kind: type[Stream] | type[AsyncStream], request: Request) -> Any:
         """The model's reply as it comes."""
-        made = partial(kind, self._caller, options={**self._settings}, site=self._site, shape=_shape)
+        made = partial(
+            kind, self._caller, options={**self._settings}, site=self._site, shape=_shape, history=self._history
+        )
         return made(request) if self._window is None else _LimitedStream(self._window, self, made, request)
 
     def final_reply(self, state: RunState, answers: list[Response]) -> Reply:
@@ -379,8 +400,8 @@ class _LimitedStream:
         await self._stream.__aexit__(*failure)
 
 
-def _shape(target: Target, settings: Settings, request: Request) -> tuple[Request, list[Loss], tuple[str, ...]]:
-    return request, [], _failed_call_paths(settings, request)
+def _shape(target: Target, settings: Settings, request: Request) -> tuple[Request, list[Loss], Recovered]:
+    return request, [], partial(_failed_call_paths, settings, request)
 
 
 def _failed_call_paths(settings: Settings, request: Request) -> tuple[str, ...]:

@@ -34,12 +34,13 @@ if TYPE_CHECKING:
     from ..responses.events import AnyEvent
     from ..responses.request import Request
     from ..transport.exchange import Incoming
-    from .call import Caller, CallSite, Settings
+    from .call import Caller, CallSite, Recovered, Settings
+    from .history import History
     from .options import Input
     from .send import RunningAttempt
     from .target import Target
 
-    Shape = Callable[[Target, Settings, Request], tuple[Request, list[Loss], tuple[str, ...]]]
+    Shape = Callable[[Target, Settings, Request], tuple[Request, list[Loss], Recovered]]
     """Makes another request of a plain one: with what is lost by it, and the paths where the caller gets losses back."""
 
 _ENDS = (*ev.TERMINAL, ev.ErrorEvent)
@@ -52,10 +53,16 @@ class _Streaming:
     _whole = False  # the answer is retried until its end came, instead of until it began
 
     def __init__(
-        self, caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, shape: Shape | None = None
+        self,
+        caller: Caller,
+        input: Input | None,
+        options: dict[str, Any],
+        site: CallSite,
+        shape: Shape | None = None,
+        history: History | None = None,
     ) -> None:
-        target, settings, request, lost = caller.prepare(input, options, stream=True)
-        recovered: tuple[str, ...] = ()
+        target, settings, request, lost = caller.prepare(input, options, stream=True, history=history)
+        recovered: Recovered = tuple
         if shape is not None:
             request, changed, recovered = shape(target, settings, request)
             lost = lost + changed
@@ -70,7 +77,7 @@ class _Streaming:
         request: Request,
         lost: list[Loss],
         site: CallSite,
-        recovered: tuple[str, ...],
+        recovered: Recovered,
     ) -> Self:
         """The stream of a request that was validated already, which yields nothing before its end. For internal use."""
         made = cls.__new__(cls)
@@ -86,10 +93,10 @@ class _Streaming:
         request: Request,
         lost: list[Loss],
         site: CallSite,
-        recovered: tuple[str, ...],
+        recovered: Recovered,
     ) -> None:
-        wire = target.wire
-        outgoing, more = build_request(wire.encode_request, partial(wire.route, stream=True), request, target.dialect)
+        wire, route = target.wire, partial(target.wire.route, stream=True)
+        outgoing, more = build_request(wire.encode_request, route, request, target.dialect, settings.prefix)
         lost = lost + settings.located(more)
         if lost:
             report_losses(without_recovered(lost, recovered), settings.on_loss, site, who=target.vendor)

@@ -29,6 +29,7 @@ from .options import surrogates_in
 if TYPE_CHECKING:
     from ..errors import LLMError
     from ..responses.request import Request
+    from ..wires.prefix import EncodedPrefix
 
 
 class Target(Struct):
@@ -194,12 +195,17 @@ class OutgoingRequest(Struct, frozen=True):
 
 
 def build_request(
-    encode: Callable[..., tuple[Any, list[Loss]]], route: Callable[..., Route], request: Request, dialect: Any
+    encode: Callable[..., tuple[Any, list[Loss]]],
+    route: Callable[..., Route],
+    request: Request,
+    dialect: Any,
+    prefix: EncodedPrefix | None = None,
 ) -> tuple[OutgoingRequest, list[Loss]]:
     """The request as a wire sends it, and what the wire could not carry. Raises `ConfigError` for what is no character."""
+    earlier = {} if prefix is None else {"prefix": prefix}
     try:
-        body, lost = encode(request, dialect=dialect)
-        where = route(request, dialect=dialect)
+        body, lost = encode(request, dialect=dialect, **earlier)
+        where = route(request, dialect=dialect, **earlier)
         if request.stream is True:
             where = replace(where, headers={**STREAM_HEADERS, **where.headers})
         return OutgoingRequest(where, _encoder.encode(body), _secrets_in(request), request.stream is True), lost

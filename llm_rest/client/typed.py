@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..responses.events import AnyEvent
     from ..responses.items import AnyItem
     from ..responses.request import Request
-    from .call import Caller, CallSite, Settings
+    from .call import Caller, CallSite, Recovered, Settings
     from .options import Input
     from .target import Target
 
@@ -61,7 +61,7 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
     began = monotonic()
     while True:
         left = within(settings, monotonic() - began)
-        found = await caller.ask(target, left, asked, [*lost, *way.lost], site, recovered_paths(way))
+        found = await caller.ask(target, left, asked, [*lost, *way.lost], site, partial(recovered_paths, way))
         calls.append(found.info)
         if found.interrupted:
             return Typed(found, None, found=False)
@@ -208,12 +208,10 @@ class _JSONStreaming(Generic[T_co]):
         found: Reply = self._inner.response
         return found
 
-    def _shape(
-        self, target: Target, settings: Settings, request: Request
-    ) -> tuple[Request, list[Loss], tuple[str, ...]]:
+    def _shape(self, target: Target, settings: Settings, request: Request) -> tuple[Request, list[Loss], Recovered]:
         """What the stream asks instead of the plain request."""
         self._way = way = choose_way(self._output, target, request, settings)
-        return way.request, way.lost, recovered_paths(way)
+        return way.request, way.lost, partial(recovered_paths, way)
 
     def _feed(self, event: AnyEvent) -> None:
         assert self._way is not None

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from ..client.call import CallSite, wrap_secrets
 from ..client.generator import PromptContext
+from ..client.history import History
 from ..client.options import SETTINGS, as_list, check_names
 from ..client.reply import reply, sum_calls
 from ..client.run import LoopOptions, async_run_of, run_of
@@ -49,8 +50,17 @@ if TYPE_CHECKING:
 class _Turn:
     """A turn in progress: its run, and where in the run's items it begins."""
 
-    def __init__(self, run: Any, talk: Conversation, first: int, window: Window | None, message_id: str | None) -> None:
+    def __init__(
+        self,
+        run: Any,
+        talk: Conversation,
+        first: int,
+        window: Window | None,
+        message_id: str | None,
+        history: History,
+    ) -> None:
         self.run, self.talk, self.first, self.window, self.message_id = run, talk, first, window, message_id
+        self.history = history
         self.length = len(talk.items)
         self.text: list[str] = []
         """The text of an answer that is being streamed."""
@@ -112,6 +122,7 @@ class _BaseChat:
         self._ending: tuple[str, str | None] | None = None
         self._factor = 1.0
         self._spent: list[CallInfo] = []  # summaries that no reply has counted yet
+        self._history = History()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} about {self.conversation!r}; see .ask .stream .run>"
@@ -134,8 +145,9 @@ class _BaseChat:
             limits = HistoryLimits() if limits is None else window_of(limits).limits
             window = Window(limits, fixed=len(fixed), compacted=talk.compacted, factor=self._factor)
             how["limits"] = window
-        run = self._run_of(self._caller, said, self._tools, how, site, (fixed, [*talk.items, *provided]))
-        turn = _Turn(run, talk, len(fixed) + len(talk.items), window, message_id)
+        history, self._history = self._history, History()  # which two turns never share
+        run = self._run_of(self._caller, said, self._tools, how, site, (fixed, [*talk.items, *provided]), history)
+        turn = _Turn(run, talk, len(fixed) + len(talk.items), window, message_id, history)
         self._concluding(run, partial(self._conclude, turn, run._concluded))
         return turn
 
@@ -177,6 +189,7 @@ class _BaseChat:
 
     async def _left(self, turn: _Turn, partial: Reply | None = None) -> None:
         """Keep what a turn gained that did not complete, if that is wanted."""
+        self._history = turn.history
         state = turn.run.state
         if not self.keep_partial or state.outcome == "completed":  # which was not kept, because it could not be stored
             return
@@ -214,7 +227,7 @@ class _BaseChat:
             new.compacted, self._factor = window.compacted, window.factor
         self._store(talk, new)
         talk.items, talk.state, talk.compacted = new.items, new.state, new.compacted
-        self._ending, turn.taken = ending, True
+        self._ending, turn.taken, self._history = ending, True, turn.history
 
     def _store(self, talk: Conversation, new: Conversation) -> None:
         if self.store is None:

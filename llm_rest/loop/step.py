@@ -52,6 +52,8 @@ class Turn:
         self.tools = tools
         self.in_threads = in_threads
         """Whether coroutine functions hold a thread as well."""
+        self.settled = 0
+        """How many of the first items hold no call without an output."""
         self.actions: list[h.Action] = []
         self.by_id: dict[str, ToolCall] = {}
         self.open: dict[str, ToolCall] = {}
@@ -189,7 +191,7 @@ class Turn:
                 self.actions.append(h.AskApproval(call))
         if not state.iteration and not state.calls:
             # The conversation that was given may end with calls that nobody has answered yet.
-            state.calls = self.calls_in(state.items, {})
+            state.calls = self.calls_in(state.items[self.settled :], {})
             self.enlist(state.calls)
             self.offer(state.calls)
         if unanswered:

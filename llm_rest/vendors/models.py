@@ -153,12 +153,15 @@ _HARMLESS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def check(request: Request, known: Capabilities, wire: str | None = None) -> list[Problem]:
-    """Everything in `request` that a model with these capabilities is known not to take, sent over `wire`."""
+def check(request: Request, known: Capabilities, wire: str | None = None, start: int = 0) -> list[Problem]:
+    """Everything in `request` that a model with these capabilities is known not to take, sent over `wire`.
+
+    The items before `start` are known to be taken.
+    """
     if known is UNKNOWN:
         return []
-    found = [*_options(request, known), *_tools(request, known, wire), *_content(request, known)]
-    return [*found, *_instructions(request)] if known.instructions is False else found
+    found = [*_options(request, known), *_tools(request, known, wire), *_content(request, known, start)]
+    return [*found, *_instructions(request, start)] if known.instructions is False else found
 
 
 def _reasons(request: Request, known: Capabilities) -> bool:
@@ -253,10 +256,10 @@ def _forces(choice: object) -> bool:
     return not isinstance(choice, ChooseAllowed) or choice.mode == "required"
 
 
-def _content(request: Request, known: Capabilities) -> Iterator[Problem]:
+def _content(request: Request, known: Capabilities, start: int) -> Iterator[Problem]:
     if known.vision is not False and known.pdf is not False and known.audio is not False:
         return
-    for path, part in _parts(request):
+    for path, part in _parts(request, start):
         match part:
             case InputImage() if known.vision is False:
                 yield Problem(path=path, what="this model takes no images", option="input")
@@ -268,20 +271,23 @@ def _content(request: Request, known: Capabilities) -> Iterator[Problem]:
                 pass
 
 
-def _instructions(request: Request) -> Iterator[Problem]:
+def _instructions(request: Request, start: int) -> Iterator[Problem]:
     what = "this model takes no instructions; say them in the first message of the user"
     if given(request.instructions) and request.instructions:
         yield Problem(path="instructions", what=what, option="instructions", fact="instructions")
-    for i, item in enumerate(request.input if isinstance(request.input, list) else ()):
+    for i, item in _items(request, start):
         if isinstance(item, Message) and item.role in ("system", "developer"):
             yield Problem(path=f"input[{i}]", what=what, option="input", fact="instructions")
 
 
-def _parts(request: Request) -> Iterator[tuple[str, object]]:
+def _items(request: Request, start: int) -> Iterator[tuple[int, object]]:
+    items = request.input if isinstance(request.input, list) else []
+    return ((i, items[i]) for i in range(start, len(items)))
+
+
+def _parts(request: Request, start: int = 0) -> Iterator[tuple[str, object]]:
     """Every content part of the input with its path."""
-    if not isinstance(request.input, list):
-        return
-    for i, item in enumerate(request.input):
+    for i, item in _items(request, start):
         match item:
             case Message(content=list(parts)):
                 field = "content"

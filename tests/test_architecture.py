@@ -97,7 +97,7 @@ SIZES = {
     "wires.anthropic_messages": Size(4_990, 10),
     "wires.ollama_chat": Size(2_110, 9),
     "wires.gemini_generate_content": Size(4_700, 9),
-    "vendors": Size(2_855, 6),
+    "vendors": Size(2_860, 6),
     "transport": Size(3_170, 12, goal=2_300),
     "tools": Size(1_675, 11),
     "loop": Size(2_180, 9),

@@ -24,8 +24,8 @@ REQUIREMENTS = [
     *(one for extra in PROJECT["optional-dependencies"].values() for one in extra),
 ]
 NAME = re.compile(r"[A-Za-z0-9._-]+")
-OURS_TO_NAME = {"trio", "typing_extensions"}
-"""Imported only where a program already runs on it (an event loop of the user's), or by type checkers, which bring it."""
+OURS_TO_NAME = {"pytest", "trio", "typing_extensions"}
+"""Imported only by what brings them: a program on that event loop, pytest that loads our plugin, type checkers."""
 
 
 def imported() -> set[str]:

@@ -18,6 +18,7 @@ from .. import wires
 from ..errors import ConfigError, DecodeError
 from ..responses.estimate import estimate_tokens
 from ..responses.request import Request
+from ..unknown import decoder_of
 
 PROMPT: dict[str, tuple[str, ...]] = {
     "openai_responses": ("model", "tools", "instructions", "input"),
@@ -132,7 +133,8 @@ def _document(body: Any, wire: str) -> dict[str, Any]:
         body, _ = wires.load(wire).encode_request(body)
     raw = body if isinstance(body, bytes | str) else msgspec.json.encode(body)
     try:
-        return msgspec.json.decode(raw, type=dict[str, Any])
+        found: dict[str, Any] = decoder_of(dict[str, Any]).decode(raw)
+        return found
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as problem:
         raise DecodeError(f"expected a request of {wire}: {problem}") from None
 

@@ -83,8 +83,9 @@ class Simulator:
 
     def _cached(self, response: Response, document: Plain, context: Context) -> Response:
         """`response` with the tokens that the prompt cache held; Anthropic's holds nothing that has no mark."""
-        usage, marked = response.usage, context.wire != "anthropic_messages" or b'"cache_control"' in context.body
-        if usage and len(context.body) > 4096 and marked:  # shorter ones are not cached
+        usage, marks = response.usage, {"anthropic_messages": b'"cache_control"', "ollama_chat": None}
+        mark = marks.get(context.wire, b"")  # Ollama counts no cached tokens, and short prompts are not cached
+        if usage and mark is not None and len(context.body) > 4096 and mark in context.body:
             found = CACHE.take(document, context.wire, context.vendor, response.model)
             usage.input_tokens_details = InputTokensDetails(cached_tokens=found)
         return response

@@ -32,6 +32,7 @@ from ..transport import HTTPRequest
 from ..transport.address import origin_of
 from ..transport.connection import Connection, plain
 from ..transport.exchange import INTERCEPTORS
+from ..unknown import decoder_of
 from ..vendors.rows import DIALECTS
 from .fake import FakeModel
 from .fake import handle as answer_whole
@@ -60,7 +61,6 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 BLANK = "[redacted]"
-"""What stands in the place of a secret."""
 
 
 class CassetteError(ConfigError):
@@ -300,15 +300,15 @@ def _read(path: Path) -> tuple[list[Exchange], list[list[float]]]:
         raise CassetteError(f"{path} cannot be read: {problem.strerror}", hint="record it first") from None
     number = 1
     try:
-        version = msgspec.json.decode(lines[0] if lines else b"", type=dict[str, int]).get("llm_rest_cassette")
+        version = decoder_of(dict[str, int]).decode(lines[0] if lines else b"").get("llm_rest_cassette")
         if version != VERSION:
             raise CassetteError(f"{path}, line 1: version {version}, not {VERSION}", hint="record the file again")
-        exchanges: list[Exchange] = []
+        exchanges, decode = list[Exchange](), decoder_of(Exchange).decode
         for line in lines[1:-1]:
             number += 1
-            exchanges.append(msgspec.json.decode(line, type=Exchange))
+            exchanges.append(decode(line))
         number += 1
-        return exchanges, msgspec.json.decode(lines[-1], type=dict[str, list[list[float]]])["times"]
+        return exchanges, decoder_of(dict[str, list[list[float]]]).decode(lines[-1])["times"]
     except (msgspec.MsgspecError, KeyError) as problem:
         raise CassetteError(f"{path}, line {number}: {problem}", hint="record the file again") from None
 

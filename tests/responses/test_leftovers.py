@@ -5,7 +5,6 @@ from __future__ import annotations
 from llm_rest.losses import Loss, Losses
 from llm_rest.responses.carriers import own, report_foreign
 from llm_rest.responses.request import Request
-from llm_rest.responses.tools import FunctionTool
 
 
 def test_what_another_wire_left_is_reported_by_its_path() -> None:
@@ -34,21 +33,6 @@ def test_false_zero_and_empty_values_are_reported() -> None:
     assert [loss.path for loss in lost] == ["enable_thinking", "keep_alive", "provider", "models", "user_tag"]
 
 
-def test_only_the_fields_that_were_not_decoded_are_reported() -> None:
-    left = {
-        "tools": {
-            "f": {"cache_control": {"type": "ephemeral"}, "spelling": {"instead": {"type": ["gadget", "function"]}}}
-        },
-        "tool_choice": {"spelling": {"instead": {"type": [{"absent": True}, "function"]}}},
-    }
-    lost = Losses()
-    report_foreign({"openai_chat": left}, "gemini_generate_content", "", lost, Request(tools=[FunctionTool(name="f")]))
-    assert [(loss.path, loss.kind) for loss in lost] == [
-        ("tools[0].cache_control", "dropped"),
-        ("tools[0].type", "changed"),
-    ]
-
-
 def test_a_tool_that_only_one_vendor_has_is_refused() -> None:
     lost = Losses()
     report_foreign({"gemini_generate_content": {"tools": [{"urlContext": {}}]}}, "openai_chat", "", lost, Request())
@@ -58,8 +42,7 @@ def test_a_tool_that_only_one_vendor_has_is_refused() -> None:
     assert [(loss.path, loss.kind) for loss in lost] == [("tools[0]", "refused"), ("tools[3]", "refused")]
 
 
-def test_nulls_spelling_and_empty_fields_that_every_wire_has_are_not_reported() -> None:
+def test_nulls_and_spelling_are_not_reported() -> None:
     lost = Losses()
-    inner = {"refusal": None, "annotations": [], "audio": {"id": "", "expires_at": 0}}
-    report_foreign({"openai_chat": {"message": inner, "spelling": {"n": 1}}}, "anthropic_messages", "", lost)
+    report_foreign({"openai_chat": {"refusal": None, "spelling": {"n": 1}}}, "anthropic_messages", "", lost)
     assert lost == []

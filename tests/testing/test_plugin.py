@@ -6,7 +6,7 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-PLUGIN = ("-p", "llm_rest.testing.plugin", "-p", "no:cacheprovider")
+OPTIONS = ("-p", "no:cacheprovider")
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
-    return project.runpytest_subprocess(*PLUGIN, "-q", *options)
+    return project.runpytest_subprocess(*OPTIONS, "-q", *options)
 
 
 def test_fixtures_and_the_mark_are_known(project: pytest.Pytester) -> None:

@@ -1,7 +1,8 @@
 """One checker of legal event order, for everything that is decoded, encoded or recorded.
 
 Follows "Streaming" of the OpenAI Responses reference (read 2026-11-20): sequence numbers, created before all else, every item
-added, filled and done, every part likewise, exactly one terminal event, and nothing behind it.
+added, filled and done, every part likewise, exactly one terminal event, and nothing behind it. The response in that event lists
+the items in the order of their `output_index`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ def faults(events: Iterable[object], *, numbered: bool = True) -> list[str]:
     open_items: set[int] = set()
     done_items: set[int] = set()
     open_parts: set[tuple[int, str, int]] = set()
+    told: dict[int, object] = {}
     begun = ended = False
     number = -1
     for position, event in enumerate(events):
@@ -47,16 +49,24 @@ def faults(events: Iterable[object], *, numbered: bool = True) -> list[str]:
             ended = True
             # A failure may come at any moment; what it left open was never finished.
             if not isinstance(event, ev.ResponseFailed):
+                order = [_of(told[index]) for index in sorted(told)]
+                listed = [_of(item) for item in event.response.output]
+                if order != listed:
+                    found.append(f"{at}: the response lists {listed}, and the stream had {order}")
                 found += [f"{at}: item {index} is still open" for index in sorted(open_items)]
         elif isinstance(event, ev.OutputItemAdded):
             if event.output_index != len(open_items) + len(done_items):
                 found.append(f"{at}: item {event.output_index} is not the next one")
             open_items.add(event.output_index)
+            told[event.output_index] = event.item
         elif isinstance(event, ev.OutputItemDone):
             if event.output_index not in open_items:
                 found.append(f"{at}: item {event.output_index} is not open")
             found += [f"{at}: part {part} is still open" for part in open_parts if part[0] == event.output_index]
             open_items.discard(event.output_index)
+            if _of(event.item) != _of(begun_as := told.get(event.output_index)):
+                found.append(f"{at}: item {event.output_index} began as {_of(begun_as)}")
+            told[event.output_index] = event.item
             done_items.add(event.output_index)
         elif isinstance(event, ev.OfItem):
             if event.output_index not in open_items:
@@ -65,6 +75,10 @@ def faults(events: Iterable[object], *, numbered: bool = True) -> list[str]:
     if not ended:
         found.append("the stream has no terminal event")
     return found
+
+
+def _of(item: object) -> tuple[str, object]:
+    return type(item).__name__, getattr(item, "id", None)
 
 
 def _part_faults(at: str, event: ev.OfItem, open_parts: set[tuple[int, str, int]]) -> list[str]:

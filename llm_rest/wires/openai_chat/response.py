@@ -590,11 +590,6 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
 def encode_error(facts: ErrorFacts) -> tuple[int, Json]:
     """The status and the body that tell an error to a client of this wire."""
     status = status_of(facts, 502)
-    error: Json = {
-        "message": facts.message,
-        "type": type_of(facts, status),
-        "param": facts.param,
-        "code": facts.code,
-    }
+    error: Json = {"message": facts.message, "type": type_of(facts, status), "param": facts.param, "code": facts.code}
     left = dict(facts.leftovers.get(WIRE, {}))
     return status, {"error": {**as_object(left.pop("error", None)), **error}, **left}

@@ -72,6 +72,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         self._tags = reasoning.ThinkTags() if dialect.think_tags else None
         self._meant = names_sent(self._request, custom_tools=dialect.custom_tools, naming=sent_name)
         self._origin = ""
+        self._ids: list[str] = []  # of the items that began, which tell their kinds and places
         self._final: list[AnyItem] = []  # the output of the whole answer, once it is there
         self._thought = MergedAnswer()  # the reasoning of the open item alone
         self._shown: dict[str, reasoning.Repeated] = {}  # what each field with reasoning told
@@ -155,16 +156,20 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             response = replace(response, status="incomplete", incomplete_details=IncompleteDetails(reason=None))
             if not isinstance(last := response.output[-1], Unknown):
                 last.status = "incomplete"
-        final = self._final = response.output
-        if len(final) < len(self._output) or any(
-            item is not None and type(item) is not type(made) for item, made in zip(self._output, final, strict=False)
-        ):
-            final = self._final = []  # told in another order than a message has room for: what was told stands
+        final, late = response.output, list[Reasoning]()  # `late`: state of calls, which some hosts send behind them
+        if self._ids != [getattr(item, "id", None) for item in final[: len(self._ids)]]:
+            told = {getattr(item, "encrypted_content", None) for item in self._output}
+            late = [one for one in final if type(one) is Reasoning and one.encrypted_content not in told]
+            late = [one for one in late if not (one.summary or one.content)]
+            final = []  # told in another order than a message has room for: what was told stands
+        self._final = final
         self._end_open()
         for call in self._calls.values():
             self._end_call(call, final[call.opened.index] if final else None)
         for item in final[len(self._output) :]:
             self._to.whole(item)
+        for item in late:
+            self._add_whole(item)
         if not final:
             response = replace(response, output=[item for item in self._output if item is not None])
         self._over = True
@@ -216,6 +221,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
 
     def _name(self, item: Any) -> None:
         item.id = item_id(item, self._origin, len(self._output))
+        self._ids.append(item.id)
 
     def _add_whole(self, item: Any) -> None:
         self._name(item)
@@ -380,11 +386,12 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
     def _prepare(self) -> None:
         self._legacy = is_legacy(self._request)
         self._counts = wants_usage(self._request)
-        # Empty on hosts that put thoughts into the content, which get them whole.
-        self._thoughts = reasoning.streamed_field(self._dialect)
+        self._thoughts = reasoning.streamed_field(self._dialect)  # "" where thoughts stand in the content, whole
         self._head: Json = {}
         self._sent: dict[str, list[str]] = {}
         self._calls: dict[int, _SentCall] = {}
+        self._attached: dict[str, Json] = {}  # what the host attached to calls that have not begun
+        self._stated: set[int] = set()  # the calls that left with it, by number
         self._details = self._parts = 0  # how many of them left
         self._begun = self._reached = 0  # where the text of the open thought begins, and how far such text has come
         self._gap = ""  # what stands between the text before and the next one
@@ -418,12 +425,8 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
     def _begin(self, response: Response) -> None:
         if self._head:
             return
-        self._head = {
-            "id": response.id,
-            "object": "chat.completion.chunk",
-            "created": int(response.created_at) if given(response.created_at) else 0,
-            "model": response.model,
-        }
+        created = int(response.created_at) if given(response.created_at) else 0
+        self._head = {"id": response.id, "object": "chat.completion.chunk", "created": created, "model": response.model}
         self._send(types.Delta(role="assistant", content=""))
 
     # -- pieces
@@ -457,6 +460,9 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         elif given(made.function):
             made.function.arguments = ""
         made.index = call.number
+        if item.call_id in self._attached:
+            made.extra_content = self._attached.pop(item.call_id)
+            self._stated.add(call.number)
         legacy = self._legacy and given(made.function)
         self._send(types.Delta(function_call=made.function) if legacy else types.Delta(tool_calls=[made]))
         if escaped:
@@ -488,6 +494,9 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
 
         On a host that shows a thought with its state, or inside the content, that is all of it.
         """
+        if isinstance(state := reasoning.state_of(item, self._dialect), reasoning.CallState):
+            self._attached[state.call_id] = state.extra_content
+            return
         if self._thoughts:
             text = reasoning.text_of(item)
             if self._reached == self._begun:
@@ -563,7 +572,8 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         """What the whole calls say beyond what was sent of them: what the host attached, and fields no struct declares."""
         rest: list[types.ToolCall] = []
         for number, call in enumerate(as_list(calls)):
-            said = present(call, *(name for name in types.ToolCall.__struct_fields__ if name != "extra_content"))
+            left = () if number in self._stated else ("extra_content",)
+            said = present(call, *(name for name in types.ToolCall.__struct_fields__ if name not in left))
             if given(body := call.function) and (inner := present(body, *types.FunctionBody.__struct_fields__)):
                 said["function"] = with_extras(types.FunctionBody(), inner)
             if said := {name: value for name, value in said.items() if name != "extra_content" or value}:
@@ -574,12 +584,8 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         _, lost = encode_response(response, request=self._request, dialect=self._dialect)
         told = response.error if given(response.error) else ResponseError()
         report_failure(response, lost, self.losses, told.code, told.type, told.param)
-        error = {
-            "message": told.message or "the answer failed",
-            "type": told.type or "server_error",
-            "param": told.param or None,
-            "code": told.code or None,
-        }
+        error: Json = {"message": told.message or "the answer failed", "type": told.type or "server_error"}
+        error |= {"param": told.param or None, "code": told.code or None}
         self._out.append(types.Chunk(error=error))  # alone: clients look for it in place of `choices`, not beside them
 
 

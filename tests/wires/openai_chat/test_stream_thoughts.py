@@ -9,9 +9,10 @@ import pytest
 
 from llm_rest.responses import Response
 from llm_rest.responses import events as ev
-from llm_rest.responses.items import Reasoning
+from llm_rest.responses.items import FunctionCall, Message, Reasoning
 from llm_rest.vendors.dialects import CHAT_HOSTS
 from tests.corpus import exchanges
+from tests.support.legal import faults
 from tests.support.streams import STREAMING, assembled, read, written
 
 Plain = dict[str, Any]
@@ -65,3 +66,36 @@ def test_a_recorded_thought_is_told_once(name: str, host: str) -> None:
             if unbroken(found) != said
         ]
     assert wrong == []
+
+
+def test_the_state_of_a_call_leaves_with_the_call_and_stands_before_it_again() -> None:
+    google = CHAT_HOSTS["google"]
+    attached = {"google": {"thought_signature": "c2ln"}}
+    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    chunk = {
+        "id": "r",
+        "model": "m",
+        "choices": [{"index": 0, "delta": {"tool_calls": [{**call, "extra_content": attached}]}}],
+    }
+    stream = b"data: %b\n\ndata: [DONE]\n\n" % msgspec.json.encode(chunk)
+    events = read("openai_chat", [stream], dialect=google)
+    pieces = written("openai_chat", events, dialect=google)[0]
+    said = [piece for delta in deltas_of(b"".join(pieces)) for piece in delta.get("tool_calls") or ()]
+    assert [piece.get("extra_content") for piece in said] == [attached, *[None] * (len(said) - 1)]
+    assert [type(item) for item in assembled(read("openai_chat", pieces, dialect=google)).output] == [
+        Reasoning,
+        FunctionCall,
+    ]
+
+
+@pytest.mark.parametrize("text", [[], [{"content": "Hi"}]], ids=["alone", "behind a text"])
+def test_the_state_of_a_call_that_comes_late_changes_no_item_that_was_told(text: list[Plain]) -> None:
+    """chat.stream.8: the response lists the items by their index, and the late state behind them"""
+    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    late = {"index": 0, "extra_content": {"google": {"thought_signature": "c2ln"}}}
+    deltas = [{"tool_calls": [call]}, *text, {"tool_calls": [late]}]
+    chunks = [{"id": "r", "model": "m", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    stream = b"".join(b"data: %b\n\n" % msgspec.json.encode(chunk) for chunk in chunks) + b"data: [DONE]\n\n"
+    events = read("openai_chat", [stream], dialect=CHAT_HOSTS["google"])
+    assert faults(events) == []
+    assert [type(item) for item in assembled(events).output] == [FunctionCall, *[Message for _ in text], Reasoning]

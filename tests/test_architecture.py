@@ -96,7 +96,7 @@ SIZES = {
     "wires.openai_chat": Size(4_240, 9),
     "wires.anthropic_messages": Size(4_985, 10),
     "wires.ollama_chat": Size(2_110, 9),
-    "wires.gemini_generate_content": Size(4_700, 9),
+    "wires.gemini_generate_content": Size(4_695, 9),
     "vendors": Size(2_860, 6),
     "transport": Size(3_170, 12, goal=2_300),
     "tools": Size(1_675, 11),

@@ -438,7 +438,7 @@ class _Form:
 
 
 _WHOLE = re.compile(rb"""\s*"?(-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE]\+?[0-9])?)"?\s*""")
-"""A whole number as some hosts write it: `"11"`, `11.0`, `1.1e1`."""
+"""A number as some hosts write a whole one: `"11"`, `11.0`, `1.1e1`."""
 
 _MOST_FORMS = 4096
 _FORMS: dict[int, tuple[msgspec.json.Decoder[Any], _Form, Any]] = {}
@@ -502,8 +502,9 @@ class _Descent:
         except msgspec.ValidationError as problem:
             mismatch = str(problem)  # the exception itself would keep the frames of all callers alive
         first = bytes(raw).lstrip()[:1]
-        if taken.counts and (number := _WHOLE.fullmatch(bytes(raw))) and (count := float(number[1])).is_integer():
-            return int(count)
+        number = _WHOLE.fullmatch(bytes(raw)) if taken.counts else None
+        if number and ("usage" in path or path.endswith("_count") or float(number[1]).is_integer()):
+            return round(float(number[1]))  # a fraction of a token is no reason to lose an answer
         if first == b"[" and taken.items is not None:
             pieces = _arrays.decode(raw)
             if len(pieces) > taken.most:

@@ -57,3 +57,12 @@ def test_a_whole_number_written_as_a_fraction_is_an_integer(name: str) -> None:
     assert counts == [5, 4, 9, 2][: len(counts)]
     assert {type(count) for count in counts} == {int}
     assert len(counts) == 4 or name == "ollama_chat"
+
+
+@pytest.mark.parametrize("name", WIRES)
+def test_a_count_that_is_a_fraction_is_rounded_and_the_answer_is_read(name: str) -> None:
+    wire = wires.load(name)
+    text = json.dumps(DOCUMENTS[name]).replace("4.0", "3.6")
+    usage = wire.decode_response(wire.RESPONSE.decode(text.encode()))[0].usage
+    assert usage
+    assert (usage.output_tokens, usage.total_tokens) == (4, 9)

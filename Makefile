@@ -36,8 +36,9 @@ format: $(VENV)/.dev ## what `make check` can repair by itself
 	@$(BIN)/ruff format
 	@$(BIN)/ruff check --fix
 
-bench: $(VENV)/.dev ## time per conversion and call, as ratios to a floor of the same run
+bench: $(VENV)/.dev ## time per conversion and call, as ratios to a floor of the same run; draws docs/growth.svg
 	@$(BIN)/python -m benchmarks $(ARGS)
+	@test -n "$(ARGS)" || $(BIN)/python -m benchmarks.growth
 
 docs: $(VENV)/.docs ## the documentation as a site in site/, which works offline
 	@echo "building the documentation in site/ (about a minute; broken links fail)"

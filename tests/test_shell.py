@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_rest.cli import FAILED, USAGE, main
+from llm_rest.cli import FAILED, LOST, USAGE, main
 from llm_rest.cli.parser import parser
 from llm_rest.cli.question import schema_of
 from llm_rest.errors import ConfigError
@@ -223,3 +223,21 @@ def test_tables_fit_80_columns(run: Shell, command: tuple[str, ...]) -> None:
 
 def test_every_vendor_can_be_shown(run: Shell) -> None:
     assert [name for name in VENDORS if run("vendors", name)[0] != 0] == []
+
+
+def test_losses_are_a_table(run: Shell) -> None:
+    out, err = run("explain", "hi", "-m", "openai/gpt-4.1", "-o", "seed=5")[1:]
+    assert out.startswith("curl")
+    assert [line.split()[:2] for line in err.splitlines()] == [["lost", "at"], ["seed", "dropped"]]
+    lines = b"\n".join(
+        json.dumps(
+            {"model": "m", "max_tokens": 9, "top_k": k, "messages": [{"role": "user", "content": "hi"}]}
+        ).encode()
+        for k in (5, 6)
+    )
+    wires = ("--from", "anthropic_messages", "--to", "openai_responses")
+    code, out, err = run("convert", *wires, "--lines", "--report", "--strict", piped=lines)
+    assert (code, len(out.splitlines())) == (LOST, 2)
+    table = err.splitlines()
+    assert table[0].split() == ["lost", "at", "how", "what", "times"]
+    assert (table[1].split()[:2], table[1].split()[-1], len(table)) == (["top_k", "dropped"], "2", 2)

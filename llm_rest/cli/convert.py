@@ -16,6 +16,7 @@ from ..errors import ConfigError, DecodeError
 from ..responses.events import TERMINAL, ErrorEvent
 from ..vendors.rows import DIALECTS
 from . import CUT, LOST, complain, note, write_document
+from .tables import show_losses
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -30,17 +31,19 @@ def run(arguments: Namespace) -> int:
     """Convert what stands on stdin."""
     if arguments.kind == "stream":
         return _stream(arguments)
-    lost = False
+    lost: list[Loss] = []
     for place, document in _documents(arguments.lines):
         try:
             converted, losses = convert(document, arguments.source, arguments.target, arguments.kind)
         except DecodeError as problem:
             raise _at(place, problem) from None
-        for loss in losses:
+        lost += losses
+        for loss in losses if not arguments.report else ():
             note(f"{place}{loss}")
-        lost = lost or bool(losses)
         encoded = msgspec.json.encode(converted)
         write_document((encoded if arguments.lines else msgspec.json.format(encoded)) + b"\n")
+    if arguments.report:
+        show_losses(lost)
     return LOST if lost and arguments.strict else 0
 
 
@@ -72,7 +75,9 @@ def _stream(arguments: Namespace) -> int:
     if ended:
         write_document(writer.close())
     losses = [*reader.losses, *writer.losses]
-    for loss in losses:
+    if arguments.report:
+        show_losses(losses)
+    for loss in losses if not arguments.report else ():
         note(str(loss))
     if not ended:
         complain("the stream ended before its last event")

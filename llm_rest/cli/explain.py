@@ -20,6 +20,7 @@ from ..vendors.auth import Secret, credentials
 from ..vendors.rows import NoAuth
 from . import note, write_document
 from .question import input_of, model_of, options_of
+from .tables import show_losses
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -91,8 +92,7 @@ def _curl(url: str, headers: dict[str, str], body: bytes, losses: list[Loss], pr
         lines.append(f"-H {quoted}")
     lines.append(f"-d {shlex.quote(body.decode())}")
     sys.stdout.write(" \\\n  ".join(lines) + "\n")
-    for loss in losses:
-        note(str(loss))
+    show_losses(losses)
     for problem in problems:
         note(str(problem))
 

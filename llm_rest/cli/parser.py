@@ -178,7 +178,8 @@ def _convert(command: argparse.ArgumentParser) -> None:
         "--kind", choices=("request", "response", "stream"), default="request", help="what it is (default: %(default)s)"
     )
     command.add_argument("--lines", action="store_true", help="JSON lines: one document per line, in and out")
-    command.add_argument("--strict", action="store_true", help="exit with 3 where something could not be carried")
+    command.add_argument("--report", action="store_true", help="print a table of all losses at the end, on stderr")
+    command.add_argument("--strict", action="store_true", help="exit with 3 where something was lost")
 
 
 def _listing(command: argparse.ArgumentParser) -> None:

@@ -5,22 +5,26 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
+from collections import Counter
 from contextlib import contextmanager
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
+
+    from ..losses import Loss
 
 
 _LONGEST_WORD = 30
 
 
-def show(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table to stdout, no wider than the terminal, or 80 columns in a pipe: cells are wrapped at spaces."""
-    if sys.stdout.isatty() and _pretty(columns, rows):
+def show(columns: Sequence[str], rows: Sequence[Sequence[str]], to: TextIO | None = None) -> None:
+    """Print a table to stdout or `to`, no wider than the terminal, or 80 columns in a pipe: cells are wrapped at spaces."""
+    to = to or sys.stdout
+    if to.isatty() and _pretty(columns, rows, to):
         return
-    most = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
+    most = shutil.get_terminal_size().columns if to.isatty() else 80
     widths = [max(len(cell) for cell in column) for column in zip(columns, *rows, strict=True)]
     words = [[word for cell in column for word in cell.split()] for column in zip(columns, *rows, strict=True)]
     least = [min(_LONGEST_WORD, max(map(len, column), default=0)) for column in words]
@@ -33,10 +37,17 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         cells = [textwrap.wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
         for lines in zip_longest(*cells, fillvalue="") if any(cells) else [[""] * len(widths)]:
             line = "  ".join(cell.ljust(width) for cell, width in zip(lines, widths, strict=True))
-            sys.stdout.write(line.rstrip() + "\n")
+            to.write(line.rstrip() + "\n")
 
 
-def _pretty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+def show_losses(losses: Iterable[Loss]) -> None:
+    """Print what was lost as a table on stderr; a loss that came several times is one row with their number."""
+    found = Counter((loss.path, loss.kind, loss.what) for loss in losses)
+    if found:
+        show(("lost at", "how", "what", "times"), [(*one, str(times)) for one, times in found.items()], sys.stderr)
+
+
+def _pretty(columns: Sequence[str], rows: Sequence[Sequence[str]], to: TextIO) -> bool:
     """Print with rich; whether it is installed."""
     try:
         from rich.console import Console
@@ -48,7 +59,7 @@ def _pretty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     for row in rows:
         # A cell is text: brackets in it are no markup.
         table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
+    Console(file=to).print(table)
     return True
 
 

@@ -36,7 +36,8 @@ class Shell:
         with (Path("/dev/null") if piped is None else path).open("rb") as source:
             self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
             code = main(arguments)
-        return code, *self._captured.readouterr()
+        captured = self._captured.readouterr()
+        return code, captured.out, captured.err
 
     def settings(self, text: str) -> None:
         path = self.home / "llm-rest" / "config.toml"

@@ -21,10 +21,10 @@ _LONGEST_WORD = 30
 
 def show(columns: Sequence[str], rows: Sequence[Sequence[str]], to: TextIO | None = None) -> None:
     """Print a table to stdout or `to`, no wider than the terminal, or 80 columns in a pipe: cells are wrapped at spaces."""
-    to = to or sys.stdout
-    if to.isatty() and _pretty(columns, rows, to):
+    out: TextIO = sys.stdout if to is None else to
+    if out.isatty() and _pretty(columns, rows, out):
         return
-    most = shutil.get_terminal_size().columns if to.isatty() else 80
+    most = shutil.get_terminal_size().columns if out.isatty() else 80
     widths = [max(len(cell) for cell in column) for column in zip(columns, *rows, strict=True)]
     words = [[word for cell in column for word in cell.split()] for column in zip(columns, *rows, strict=True)]
     least = [min(_LONGEST_WORD, max(map(len, column), default=0)) for column in words]
@@ -37,7 +37,7 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[str]], to: TextIO | Non
         cells = [textwrap.wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
         for lines in zip_longest(*cells, fillvalue="") if any(cells) else [[""] * len(widths)]:
             line = "  ".join(cell.ljust(width) for cell, width in zip(lines, widths, strict=True))
-            to.write(line.rstrip() + "\n")
+            out.write(line.rstrip() + "\n")
 
 
 def show_losses(losses: Iterable[Loss]) -> None:

@@ -383,6 +383,23 @@ def asking(client: httpx.Client, wire: str, model: str, *, stream: bool, window:
     return plain
 
 
+@pytest.mark.parametrize("behind_wire", wires.NAMES)
+@pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
+def test_the_upstream_call_stops_when_the_caller_leaves(behind_wire: str, stream: bool) -> None:
+    """On every wire behind the gateway, in the middle of a stream and before a whole answer."""
+    busy = Busy(0.01)
+    with serve_in_thread(busy) as behind, gateway(everything(behind)) as http:
+        path, document = question("openai_responses", behind_wire, "hi", stream=stream)
+        if stream:
+            with http.stream("POST", path, json=document) as answer:
+                assert next(answer.iter_bytes())
+        else:
+            with pytest.raises(httpx.ReadTimeout):
+                http.post(path, json=document, timeout=0.3)
+        assert busy.left.wait(20)
+        assert len(busy.asked) == 1
+
+
 def test_a_client_that_never_reads_holds_back_the_vendor() -> None:
     busy = Busy()
     with serve_in_thread(busy) as url, gateway(everything(url)) as client:

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Any
-
-from msgspec.structs import replace
 
 from llm_rest import wires
 from llm_rest.client.events import StreamReader, StreamWriter
-from llm_rest.responses.carriers import sender
-from llm_rest.responses.items import Message, Reasoning
 from llm_rest.responses.response import Response
 from llm_rest.responses.stream import Assembler
 from llm_rest.vendors.rows import DIALECTS
-from llm_rest.wires.gemini_generate_content.reasoning import WIRE, AnyPayload, Shown
-from llm_rest.wires.leftovers import carrier, opened
 from tests.support import WIRES
 
 STREAMING = tuple(name for name in WIRES if hasattr(wires.load(name), "decode_stream"))
@@ -49,14 +42,3 @@ def assembled(events: Iterable[Any]) -> Response:
     for event in events:
         assembler.feed(event)
     return assembler.response
-
-
-def as_streamed(response: Response) -> Response:
-    """The answer as a stream of it is assembled: Gemini's signature of a text follows the message, which it ended."""
-    output = [*response.output]
-    for i, (item, after) in enumerate(pairwise(output)):
-        if isinstance(item, Reasoning) and isinstance(after, Message) and item.encrypted_content:
-            issuer = (sender(item.encrypted_content) or ("", ""))[1]
-            if isinstance(sealed := opened(item, WIRE, issuer, AnyPayload), Shown) and sealed.before:
-                output[i : i + 2] = after, carrier(replace(sealed, before=False), WIRE, issuer, item.id)
-    return replace(response, output=output)

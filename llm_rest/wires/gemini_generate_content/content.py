@@ -78,7 +78,11 @@ VENDOR = ("gs://", "https://generativelanguage.googleapis.com/")
 """How URIs begin that the vendor keeps itself, and nobody else could fetch."""
 VIDEO_HOSTS = ("youtube.com", "www.youtube.com", "m.youtube.com", "youtu.be")
 
-DETAILS = {"low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH", "original": "MEDIA_RESOLUTION_ULTRA_HIGH"}
+DETAILS = {
+    "low": "MEDIA_RESOLUTION_LOW",
+    "high": "MEDIA_RESOLUTION_HIGH",
+    "original": "MEDIA_RESOLUTION_ULTRA_HIGH",
+}
 """How closely an image is looked at, ours on the left. Without a word the model decides, which is our `auto`."""
 DETAILS_BACK = {theirs: ours for ours, theirs in DETAILS.items()}
 

@@ -418,10 +418,8 @@ class Reader:
 
     `origin` begins the ids of calls that came without one. With `answer`, the id of an answer, items get ids and statuses.
     `outputs` holds the texts among the parts, each with the place of its part, for what grounding says about them, and `texts`
-    those of the item that is open. If `streamed`, the signatures of a text stand behind its message, which was told before them.
+    those of the item that is open.
     """
-
-    streamed = False
 
     def __init__(
         self,
@@ -535,12 +533,11 @@ class Reader:
         self.items.append(Reasoning(id=or_none(self.id("rs")), summary=cast("Any", texts), encrypted_content=sealed))
 
     def _signed(self, item: AnyItem, visible: str, marks: list[Mark]) -> None:
-        """Add an item, and before it its signatures, so that what the model said is last."""
-        before = not (self.streamed and isinstance(item, Message))
+        """Add an item, and before it its signatures, so that what the model said is last. It is named before they are known."""
         self.items.append(item)
         if marks:
-            made = carrier(Shown(digest=digest(visible), marks=marks, before=before), WIRE, self._issuer, self.id("rs"))
-            self.items.insert(-1 if before else len(self.items), made)
+            sealed = Shown(digest=digest(visible), marks=marks, before=True)
+            self.items.insert(-1, carrier(sealed, WIRE, self._issuer, self.id("rs")))
 
     # --- calls and images
 

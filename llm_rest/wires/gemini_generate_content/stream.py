@@ -198,7 +198,6 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
     def _start(self, chunk: types.Response) -> None:
         response_id = id_of(chunk)
         self._reader = reader_of(response_id, self._request, self._dialect, self.losses)
-        self._reader.streamed = True
         self._response = begin_response(self._whole.body, response_id, self._request, self._now)
         self._to.start(self._response)
 
@@ -282,8 +281,10 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         self._emit(self._reader.items)
 
     def _emit(self, items: Sequence[AnyItem]) -> None:
-        """Emit the items that are complete by now."""
-        new = items[self._emitted :]
+        """Emit the items that are complete by now, the text that is open before its signature, which came behind it."""
+        new = [*items[self._emitted :]]
+        if self._open is not None and self._open.kind is Message and len(new) > 1 and isinstance(new[1], Message):
+            new[:2] = new[1], new[0]
         for item in new if not self._over else ():
             opened, self._open = self._open, None
             if opened is None:
@@ -460,8 +461,9 @@ class _LateMessage(AssistantMessage):
         return [part for part in self.parts if id(part) not in gone]
 
     def _sign(self, payload: Shown, path: str) -> None:
-        # Clients may order the items of a stream as those of a whole answer, and the other way round.
-        super()._sign(replace(payload, before=payload.before and not self._is_shown(payload)), path)
+        # A stream of this wire tells a text before its signature.
+        behind = payload.before and self._is_shown(payload)
+        super()._sign(replace(payload, before=False) if behind else payload, path)
 
     def mark(self, marks: list[Mark], *, thought: bool = False) -> None:
         """Put signatures behind what they are for."""

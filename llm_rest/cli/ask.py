@@ -48,11 +48,10 @@ def run(arguments: Namespace) -> int:
     if text and not streams:
         if arguments.schema:
             try:
-                sys.stdout.write(msgspec.json.format(text) + "\n")
+                text = msgspec.json.format(text)
             except msgspec.DecodeError:
                 note("the answer is not JSON")
-                sys.stdout.write(text + "\n")
-        elif not markdown(text):
+        if arguments.schema or not markdown(text):
             sys.stdout.write(text + "\n")
     return _ended(reply, text)
 

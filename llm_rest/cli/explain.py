@@ -17,10 +17,10 @@ from ..client.options import check_names, read_request
 from ..client.target import DEFAULT_HEADERS, Targets, url_of
 from ..vendors import models
 from ..vendors.auth import Secret, credentials
-from ..vendors.rows import NoAuth
 from . import note, write_document
 from .question import input_of, model_of, options_of
 from .tables import show_losses
+from .vendors import variables
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -67,8 +67,7 @@ def _authentication(target: Target) -> dict[str, Any]:
     """The headers that say who is calling, with variables in place of what they hold."""
     endpoint = target.endpoint
     held = {name: f"${name}" for name in endpoint.vendor.header_env.values() if os.environ.get(name)}
-    ways = [way for way in endpoint.ways if not isinstance(way, NoAuth)]
-    names = [name for way in ways for name in ((way.env,) if isinstance(way.env, str) else way.env)]
+    names = variables(endpoint.ways)
     name = next((name for name in names if os.environ.get(name)), names[0] if names else "API_KEY")
     if not names and endpoint.key_optional:
         return dict(credentials(endpoint, environ=held).headers())

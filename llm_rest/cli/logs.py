@@ -42,13 +42,9 @@ def run(arguments: Namespace) -> int:
         return 0
     if not found:
         note("nothing is stored" + (f" that holds {arguments.search!r}" if arguments.search else ""))
-    rows = [(_short(one.id), _time(one.updated_at), str(one.items), one.summary or one.title) for one in found]
+    rows = [(one.id[:13], _time(one.updated_at), str(one.items), one.summary or one.title) for one in found]
     show(("id", "written", "items", "begins with"), rows)
     return 0
-
-
-def _short(conversation_id: str) -> str:
-    return conversation_id[:13]
 
 
 def _id(store: ConversationStore, given: str) -> str:

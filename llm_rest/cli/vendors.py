@@ -14,8 +14,9 @@ from .tables import show
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterable
 
-    from ..vendors.rows import Vendor
+    from ..vendors.rows import Auth, Vendor
 
 
 def run(arguments: Namespace) -> int:
@@ -93,9 +94,13 @@ def details_of(vendor: Vendor) -> dict[str, Any]:
 
 def keys(vendor: Vendor) -> list[str]:
     """The environment variables that may hold a key for the vendor."""
-    ways = [way for surface in vendor.surfaces for way in vendor.ways(surface.wire) if not isinstance(way, NoAuth)]
-    names = [name for way in ways for name in ((way.env,) if isinstance(way.env, str) else way.env)]
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(variables([way for surface in vendor.surfaces for way in vendor.ways(surface.wire)])))
+
+
+def variables(ways: Iterable[Auth]) -> list[str]:
+    """The environment variables of ways to authenticate."""
+    found = (way.env for way in ways if not isinstance(way, NoAuth))
+    return [name for env in found for name in ((env,) if isinstance(env, str) else env)]
 
 
 def set_keys(vendor: Vendor) -> list[str]:

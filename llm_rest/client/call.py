@@ -212,9 +212,8 @@ class Caller:
         self.event_hooks = event_hooks
         self.budget = Budget()
         self._in_flight: WeakValueDictionary[int, Stoppable] = WeakValueDictionary()
-        self.indexing: Callable[[Request], Callable[[str], str]] | None = (
-            None  # `Settings.indexed` of a request in a run
-        )
+        self.indexing: Callable[[Request], Callable[[str], str]] | None = None
+        """Gives `Settings.indexed` for a request of a run; `None` outside of runs."""
         self._above: Caller | None = None
         self._waits = waits
         self.defaults: dict[str, Any] = {}

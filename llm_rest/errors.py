@@ -274,7 +274,7 @@ class LossError(ConfigError):
 
 
 class StoreError(LLMError):
-    """A store of conversations cannot be read or written; it is as it was before."""
+    """A store of conversations or a journal of rows cannot be read or written; it is as it was before."""
 
     def __init__(self, message: str, *, reason: StoreReason = "failed", **facts: Any) -> None:
         facts.setdefault("retryable", reason == "locked")

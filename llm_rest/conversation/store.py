@@ -7,22 +7,20 @@ Before changing this file, know that `user_version` names the schema: a change o
 
 from __future__ import annotations
 
-import logging
 import os
 import sqlite3
 import time
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from threading import RLock
+from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import DecodeError, StoreError, StoreReason
+from ..errors import DecodeError
 from ..responses.estimate import text_of
 from ..responses.items import AnyItem, FunctionCallOutput, Message
+from ..sqlite import SQLiteFile
 from ..unknown import decoder_of
 from .conversation import Conversation, ConversationState
 
@@ -100,74 +98,17 @@ class ConversationStore(Protocol):
         ...
 
 
-class SQLiteConversationStore(ConversationStore):
+class SQLiteConversationStore(SQLiteFile, ConversationStore):
     """A `ConversationStore` in a SQLite file, which is created where it is missing. Works for several processes at once.
 
     It waits `timeout` seconds for another writer. Raises `StoreError` for a file that cannot be used.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = 5.0) -> None:
-        self.path = os.fspath(path)
-        """The path of the file."""
-        self.journal_mode = ""
-        """`wal`, or a rollback journal (`delete`) where the file system has no shared memory."""
-        self._lock = RLock()
-        with self._mended():
-            uri = self.path.startswith("file:")
-            if not uri and self.path != ":memory:":  # what is said is for its owner alone
-                os.close(os.open(self.path, os.O_CREAT, 0o600))
-            self._db = sqlite3.connect(self.path, timeout, isolation_level=None, check_same_thread=False, uri=uri)
-            try:
-                self._open(time.monotonic() + timeout)
-            except BaseException:
-                self._db.close()
-                raise
-
-    def _open(self, until: float) -> None:
+        super().__init__(
+            path, timeout=timeout, what="the store", application=_APPLICATION, schema=SCHEMA, tables=_TABLES
+        )
         self._db.create_function("folded", 1, str.casefold, deterministic=True)
-        version = self._prepared()
-        self._use_wal(until)
-        if self.journal_mode not in ("wal", "memory"):
-            logging.getLogger("llm_rest").info(
-                "%s: WAL is not possible here, SQLite uses a rollback journal", self.path
-            )
-        self._db.execute("PRAGMA synchronous=FULL")
-        if version == 0:
-            with self._writing():
-                if self._prepared() == 0:  # or another process was faster
-                    for statement in _TABLES.split(";"):
-                        self._db.execute(statement)
-                    self._db.execute(f"PRAGMA application_id={_APPLICATION}")
-                    self._db.execute(f"PRAGMA user_version={SCHEMA}")
-
-    def _use_wal(self, until: float) -> None:
-        while not self.journal_mode:
-            try:
-                (self.journal_mode,) = self._db.execute("PRAGMA journal_mode=WAL").fetchone()
-            except sqlite3.OperationalError as problem:
-                if _reason(problem) != "locked":  # such as a file that may only be read
-                    (self.journal_mode,) = self._db.execute("PRAGMA journal_mode").fetchone()
-                elif time.monotonic() > until:
-                    raise
-                else:  # SQLite itself does not wait for this lock
-                    time.sleep(0.01)
-
-    def _prepared(self) -> int:
-        """The version of the schema, 0 for an empty file. Raises `StoreError` for what this version cannot use."""
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        (application,) = self._db.execute("PRAGMA application_id").fetchone()
-        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if tables and application != _APPLICATION:
-            raise self._error("is a database of another program", "damaged")
-        if version > SCHEMA:
-            what = f"has schema {version}, and this version of llm_rest knows schemas up to {SCHEMA}"
-            raise self._error(what, "newer")
-        return int(version)
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._db.close()
 
     def __enter__(self) -> Self:
         return self
@@ -301,31 +242,6 @@ class SQLiteConversationStore(ConversationStore):
         )
         self._db.executemany("INSERT INTO items VALUES (?, ?, ?, ?)", rows)
 
-    @contextmanager
-    def _mended(self) -> Generator[None]:
-        """Holds the connection, and makes `StoreError` of what SQLite raises."""
-        with self._lock:
-            try:
-                yield
-            except (sqlite3.Error, OSError, UnicodeError, OverflowError) as problem:
-                raise self._error(f"cannot be used: {problem}", _reason(problem)) from problem
-
-    @contextmanager
-    def _writing(self) -> Generator[None]:
-        """One transaction: all of it is written, or nothing."""
-        with self._mended():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-
-    def _error(self, what: str, reason: StoreReason) -> StoreError:
-        return StoreError(f"the store {self.path} {what}", reason=reason)
-
 
 class MemoryConversationStore(SQLiteConversationStore):
     """A `ConversationStore` in memory, which is gone when it is closed."""
@@ -336,23 +252,6 @@ class MemoryConversationStore(SQLiteConversationStore):
 
 class _Head(Struct):
     state: ConversationState
-
-
-_REASONS: dict[int, StoreReason] = {
-    sqlite3.SQLITE_BUSY: "locked",
-    sqlite3.SQLITE_LOCKED: "locked",
-    sqlite3.SQLITE_FULL: "full",
-    sqlite3.SQLITE_READONLY: "read_only",
-    sqlite3.SQLITE_PERM: "read_only",
-    sqlite3.SQLITE_CORRUPT: "damaged",
-    sqlite3.SQLITE_NOTADB: "damaged",
-}
-
-
-def _reason(problem: Exception) -> StoreReason:
-    if isinstance(problem, PermissionError):
-        return "read_only"
-    return _REASONS.get(getattr(problem, "sqlite_errorcode", 0) & 0xFF, "failed")
 
 
 def _head(conversation: Conversation) -> tuple[float, float | None, bytes]:

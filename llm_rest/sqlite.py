@@ -1,0 +1,137 @@
+"""A SQLite file of ours: the schema's version, transactions, and `StoreError` with a reason for what SQLite raises.
+
+Before changing this file, know that `user_version` names the schema of a file: a change of its tables gets a new number and a
+migration, and a file of another program or of a newer version is refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from threading import RLock
+from typing import Literal
+
+from .errors import StoreError, StoreReason
+
+
+class SQLiteFile:
+    """A database in a file, which is created where it is missing. Raises `StoreError` for a file that cannot be used."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        timeout: float,
+        what: str,
+        application: int,
+        schema: int,
+        tables: str,
+        synchronous: Literal["FULL", "NORMAL"] = "FULL",
+    ) -> None:
+        self.path = os.fspath(path)
+        """The path of the file."""
+        self.journal_mode = ""
+        """`wal`, or a rollback journal (`delete`) where the file system has no shared memory."""
+        self._what = what
+        self._lock = RLock()
+        with self._mended():
+            uri = self.path.startswith("file:")
+            if not uri and self.path != ":memory:":  # what is said is for its owner alone
+                os.close(os.open(self.path, os.O_CREAT, 0o600))
+            self._db = sqlite3.connect(self.path, timeout, isolation_level=None, check_same_thread=False, uri=uri)
+            try:
+                version = self._version(application, schema)
+                self._use_wal(time.monotonic() + timeout)
+                self._db.execute(f"PRAGMA synchronous={synchronous}")
+                if version == 0:
+                    with self._writing():
+                        if self._version(application, schema) == 0:  # or another process was faster
+                            for statement in tables.split(";"):
+                                self._db.execute(statement)
+                            self._db.execute(f"PRAGMA application_id={application}")
+                            self._db.execute(f"PRAGMA user_version={schema}")
+            except BaseException:
+                self._db.close()
+                raise
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def _use_wal(self, until: float) -> None:
+        while not self.journal_mode:
+            try:
+                (self.journal_mode,) = self._db.execute("PRAGMA journal_mode=WAL").fetchone()
+            except sqlite3.OperationalError as problem:
+                if _reason(problem) != "locked":  # such as a file that may only be read
+                    (self.journal_mode,) = self._db.execute("PRAGMA journal_mode").fetchone()
+                elif time.monotonic() > until:
+                    raise
+                else:  # SQLite itself does not wait for this lock
+                    time.sleep(0.01)
+        if self.journal_mode not in ("wal", "memory"):
+            logging.getLogger("llm_rest").info(
+                "%s: WAL is not possible here, SQLite uses a rollback journal", self.path
+            )
+
+    def _version(self, application: int, schema: int) -> int:
+        """The version of the schema, 0 for an empty file. Raises `StoreError` for what this version cannot use."""
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        (found,) = self._db.execute("PRAGMA application_id").fetchone()
+        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and found != application:
+            raise self._error("is a database of another program", "damaged")
+        if version > schema:
+            what = f"has schema {version}, and this version of llm_rest knows schemas up to {schema}"
+            raise self._error(what, "newer")
+        return int(version)
+
+    @contextmanager
+    def _mended(self) -> Generator[None]:
+        """Holds the connection, and makes `StoreError` of what SQLite raises."""
+        with self._lock:
+            try:
+                yield
+            except (sqlite3.Error, OSError, UnicodeError, OverflowError) as problem:
+                raise self._error(f"cannot be used: {problem}", _reason(problem)) from problem
+
+    @contextmanager
+    def _writing(self) -> Generator[None]:
+        """One transaction: all of it is written, or nothing."""
+        with self._mended():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def _error(self, what: str, reason: StoreReason) -> StoreError:
+        return StoreError(f"{self._what} {self.path} {what}", reason=reason)
+
+
+_REASONS: dict[int, StoreReason] = {
+    sqlite3.SQLITE_BUSY: "locked",
+    sqlite3.SQLITE_LOCKED: "locked",
+    sqlite3.SQLITE_FULL: "full",
+    sqlite3.SQLITE_READONLY: "read_only",
+    sqlite3.SQLITE_PERM: "read_only",
+    sqlite3.SQLITE_CORRUPT: "damaged",
+    sqlite3.SQLITE_NOTADB: "damaged",
+}
+
+
+def _reason(problem: Exception) -> StoreReason:
+    if isinstance(problem, PermissionError):
+        return "read_only"
+    if getattr(problem, "errno", None) == errno.ENOSPC:
+        return "full"
+    return _REASONS.get(getattr(problem, "sqlite_errorcode", 0) & 0xFF, "failed")

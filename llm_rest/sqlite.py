@@ -43,7 +43,9 @@ class SQLiteFile:
             uri = self.path.startswith("file:")
             if not uri and self.path != ":memory:":  # what is said is for its owner alone
                 os.close(os.open(self.path, os.O_CREAT, 0o600))
-            self._db = sqlite3.connect(self.path, timeout, isolation_level=None, check_same_thread=False, uri=uri)
+            self._db = sqlite3.connect(
+                self.path, timeout=timeout, isolation_level=None, check_same_thread=False, uri=uri
+            )
             try:
                 version = self._version(application, schema)
                 self._use_wal(time.monotonic() + timeout)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,8 @@ def opened_up(node: Any) -> Any:
     opened = {
         key: opened_up(value) for key, value in node.items() if key != "discriminator" and (key, value) not in OURS
     }
+    if isinstance(said := opened.get("description"), str):
+        opened["description"] = cleandoc(said)  # which Python 3.13 does by itself
     # A field may itself be named `discriminator`; the keyword always has a mapping.
     if isinstance(kinds, dict) and "mapping" in kinds:
         other = {"not": {"enum": sorted(kinds["mapping"])}}

@@ -7,13 +7,12 @@ one in memory never does: the simulator is driven without an event loop.
 
 from __future__ import annotations
 
-import sqlite3
 from collections import OrderedDict
 from functools import partial
-from threading import Lock
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ..errors import ConfigError
+from ..sqlite import SQLiteFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -95,44 +94,41 @@ class MemoryStore:
         self._size = 0
 
 
+_APPLICATION = 0x6C726B76
+_SCHEMA = 1
 _TABLES = """
-CREATE TABLE IF NOT EXISTS kept (
+CREATE TABLE kept (
     scope TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, size INTEGER NOT NULL, used INTEGER NOT NULL,
     PRIMARY KEY (scope, key)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS kept_used ON kept (used);
+CREATE INDEX kept_used ON kept (used)
 """
 
 
-class SQLiteStore:
+class SQLiteStore(SQLiteFile):
     """A store in a SQLite file, of at most `max_bytes`; one server uses it at a time. Works in a worker thread.
 
-    Raises `ConfigError` where the file cannot be opened or is no database. It holds conversations: it is made readable by
+    Raises `StoreError` where the file cannot be opened or is no database. It holds conversations: it is made readable by
     its owner alone.
     """
 
     def __init__(self, path: str | Path, max_bytes: int = MAX_BYTES) -> None:
         self._max = _limit(max_bytes)
-        self._lock = Lock()
-        try:
-            _made_private(str(path))
-            self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.executescript(_TABLES)
-            self._look()
-        except (sqlite3.Error, OSError) as problem:
-            raise ConfigError(f"cannot keep conversations in {path}: {problem}") from None
+        super().__init__(
+            path,
+            timeout=5,
+            what="the store",
+            application=_APPLICATION,
+            schema=_SCHEMA,
+            tables=_TABLES,
+        )
+        self._look()
 
     def _look(self) -> None:
         """Read how much there is, and the number of the last use."""
         found = self._db.execute("SELECT coalesce(max(used), 0), coalesce(sum(size), 0) FROM kept").fetchone()
         self._used: int = found[0]
         self._size: int = found[1]
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._db.close()
 
     async def get(self, scope: str, key: str) -> bytes | None:
         """The value, or `None` where there is none (any more)."""
@@ -151,7 +147,7 @@ class SQLiteStore:
         return await _in_thread(partial(self._delete, scope, key))
 
     def _get(self, scope: str, key: str) -> bytes | None:
-        with self._lock:
+        with self._mended():
             row = self._db.execute("SELECT value FROM kept WHERE scope = ? AND key = ?", (scope, key)).fetchone()
             if row is None:
                 return None
@@ -161,16 +157,13 @@ class SQLiteStore:
             return found
 
     def _put(self, scope: str, values: Mapping[str, bytes]) -> None:
-        with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
+        try:
+            with self._writing():
                 for key, value in values.items():
                     self._put_one(scope, key, value)
-                self._db.execute("COMMIT")
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                self._look()
-                raise
+        except BaseException:
+            self._look()
+            raise
 
     def _put_one(self, scope: str, key: str, value: bytes) -> None:
         size = _size(scope, key, value)
@@ -183,7 +176,7 @@ class SQLiteStore:
             self._size += size
 
     def _delete(self, scope: str, key: str) -> bool:
-        with self._lock:
+        with self._mended():
             return self._forget(scope, key)
 
     def _forget(self, scope: str, key: str) -> bool:
@@ -196,13 +189,6 @@ async def _in_thread(work: Callable[[], T]) -> T:
     from anyio import to_thread  # the store in memory needs no event loop
 
     return await to_thread.run_sync(work)
-
-
-def _made_private(path: str) -> None:
-    import os
-
-    if path != ":memory:":
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def _size(scope: str, key: str, value: bytes) -> int:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.errors import ConfigError
+from llm_rest.errors import ConfigError, StoreError
 from llm_rest.server.store import MemoryStore, SQLiteStore, Store
 from llm_rest.sync import drive
 
@@ -102,7 +102,7 @@ async def test_a_file_is_read_by_the_next_process_and_by_its_owner_alone(tmp_pat
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("not a database, but long enough to be looked at " * 50)
-    with pytest.raises(ConfigError, match=r"notes\.txt"):
+    with pytest.raises(StoreError, match=r"notes\.txt"):
         SQLiteStore(path)
-    with pytest.raises(ConfigError, match="a number of bytes"):
+    with pytest.raises(StoreError, match="a number of bytes"):
         MemoryStore(0)

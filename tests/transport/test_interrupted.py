@@ -100,7 +100,7 @@ def test_an_interrupt_at_any_opcode_costs_no_place(ask: Callable[..., Any]) -> N
     for _ in interrupted_everywhere(lambda: drive(ask(transport, IN_PROCESS)), "opcode", POOL):
         drive(whole(transport, IN_PROCESS))
         points += 1
-    assert points > 300
+    assert points > 200  # Python 3.13 makes 223 of what are 300 opcodes in 3.11
     drive(transport.close())
 
 

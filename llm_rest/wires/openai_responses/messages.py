@@ -1,8 +1,9 @@
 """Items, on their way to a host or a client and back.
 
 An item with nothing to change is passed through as the same object. Before changing this file, know two rules of the host it
-follows: an id must have the prefix of its type; reasoning must be followed by the very items it produced, so what follows a
-reasoning item that is not sent loses its id. Follows the OpenAI Responses reference (read 2026-11-20).
+follows: an id must have the prefix of its type; and a message or call that was made after reasoning is refused without that
+reasoning, which its id names. So its id is sent only directly behind a reasoning item. Follows the OpenAI Responses reference
+(read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from .types import struct_of
 # Tuples, because `isinstance(x, A | B)` builds the union anew for every item.
 CALLS = (rs.FunctionCall, rs.CustomToolCall)
 CALLS_AND_OUTPUTS = (*CALLS, *OUTPUTS)
+BOUND = (*CALLS, rs.Message)
+"""Items whose id the host does not need, and refuses without the reasoning that it names."""
 # Records of hosted tools. One is known by its id alone, so that one without the id of this host is another vendor's.
 HOSTED = {
     rs.WebSearchCall,
@@ -44,19 +47,26 @@ HOSTED = {
 class MessageWriter:
     """Writes the items of a request as the host takes them; `changed` says whether they are others than came.
 
-    `stored`: the host may know ids.
+    `stored`: the host may know ids. `reasons`: the model may have reasoned before what it said.
     """
 
     state = None  # a turn needs to know nothing of those before it
 
-    def __init__(self, items: Sequence[rs.AnyItem], dialect: ResponsesDialect, lost: Losses, *, stored: bool) -> None:
+    def __init__(
+        self, items: Sequence[rs.AnyItem], dialect: ResponsesDialect, lost: Losses, *, stored: bool, reasons: bool
+    ) -> None:
         self.messages: list[rs.AnyItem] = []
         self.changed = False
         self._items = items
         self._dialect = dialect
         self._lost = lost
         self._stored = stored
-        self._loose = False  # whether reasoning was left out, so that what it produced loses its ids
+        self._binds = reasons and dialect.checks_ids
+        self._following = 0  # where the first item stands that is no reasoning and follows the last that was looked at
+        self._reasoned = False  # whether the last item that was sent is reasoning
+        self._loose = (
+            False  # whether reasoning was left out in this answer, so that records of hosted tools lose their ids
+        )
         self._turn: list[tuple[int, rs.AnyItem]] = []  # for a host that groups calls
 
     def write(self, start: int, end: int) -> None:
@@ -65,8 +75,10 @@ class MessageWriter:
         for i in range(start, end):
             item = self._items[i]
             is_plain = _PLAIN.get(type(item))
-            if is_plain is not None and not self._loose and is_plain(item, longest):
+            if is_plain is not None and is_plain(item, longest):
                 sent: rs.AnyItem | None = item
+                self._reasoned = False
+                self._loose = self._loose and not _ends_answer(item)
             else:
                 sent = self._encode(item, i)
                 self.changed = self.changed or sent is not item
@@ -88,13 +100,31 @@ class MessageWriter:
             self._turn = []
 
     def _encode(self, item: rs.AnyItem, i: int) -> rs.AnyItem | None:
+        reasoned, self._reasoned = self._reasoned, False
         if isinstance(item, Unknown):
             return item
-        # What a reasoning item produced ends with the next item that is not the model's.
-        loose = self._loose and not isinstance(item, OUTPUTS) and not _is_said_to_model(item)
-        sent = _encode_item(item, f"input[{i}]", self._dialect, self._lost, self._stored, loose)
-        self._loose = loose or (sent is None and isinstance(item, rs.Reasoning))
+        self._loose = self._loose and not _ends_answer(item)
+        path, without_id = f"input[{i}]", self._loose
+        if self._binds and isinstance(item, rs.Reasoning) and self._is_last(i):
+            self._lost.dropped(path, "reasoning without the item that followed it")
+            return None
+        if self._binds and isinstance(item, BOUND) and not _ends_answer(item):
+            # An id does not say which reasoning it names, and that may have been taken out of the history.
+            without_id = not reasoned
+        sent = _encode_item(item, path, self._dialect, self._lost, self._stored, without_id)
+        if isinstance(item, rs.Reasoning):
+            self._reasoned, self._loose = sent is not None, self._loose or sent is None
         return None if sent is None else renamed(sent, sent_name)
+
+    def _is_last(self, i: int) -> bool:
+        """Whether a reasoning item is followed by nothing of its answer, and by something else."""
+        while self._following <= i or isinstance(self._item(self._following), rs.Reasoning):
+            self._following = max(i, self._following) + 1
+        item = self._item(self._following)
+        return item is not None and _ends_answer(item)
+
+    def _item(self, i: int) -> rs.AnyItem | None:
+        return self._items[i] if i < len(self._items) else None
 
 
 def _is_plain_message(item: Any, longest: int) -> bool:
@@ -127,17 +157,17 @@ _PLAIN: dict[type, Callable[[Any, int], bool]] = {
 
 
 def _encode_item(
-    item: ItemT, path: str, dialect: ResponsesDialect, lost: Losses, stored: bool, loose: bool
+    item: ItemT, path: str, dialect: ResponsesDialect, lost: Losses, stored: bool, without_id: bool
 ) -> ItemT | None:
     if isinstance(item, STATE):
         found = encode_thinking(item, path, dialect, lost, stored=stored)
         if found is None:
             return None
-        item = cast("ItemT", found)
+        item, without_id = cast("ItemT", found), False
     elif dialect.stateless and isinstance(item, rs.ItemReference):
         lost.refused(path, "an item that only a server which keeps items can find")
         return None
-    if given(item.id) and (loose or (dialect.checks_ids and not has_own_id(item))):
+    if given(item.id) and (without_id or (dialect.checks_ids and not has_own_id(item))):
         item = item if isinstance(item, rs.ItemReference) else replace(item, id=None)
     if dialect.checks_ids and not given(item.id) and struct_of(item) in HOSTED:
         lost.dropped(path, "the record of a tool that another vendor ran")
@@ -150,7 +180,12 @@ def _encode_item(
     return fitting_content(item, path, dialect, lost)
 
 
-def _is_said_to_model(item: rs.ItemBase) -> bool:
+def _ends_answer(item: rs.AnyItem) -> bool:
+    """Whether an item ends what the model said before it."""
+    return isinstance(item, OUTPUTS) or _is_said_to_model(item)
+
+
+def _is_said_to_model(item: rs.AnyItem) -> bool:
     return isinstance(item, rs.Message) and item.role != "assistant"
 
 

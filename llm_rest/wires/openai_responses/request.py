@@ -69,7 +69,7 @@ def encode_request(
         stored = not dialect.stateless and changes.get("store", request.store) is not False
         turns = encoded_turns(prefix, request, dialect, WIRE)
         items = paired(request.input, lost, turns.count)
-        writer = MessageWriter(items, dialect, lost, stored=stored)
+        writer = MessageWriter(items, dialect, lost, stored=stored, reasons=_reasons(request, dialect))
         made = turns.encode(items, writer, lost)
         changes["input"] = made if turns.raw or writer.changed else items
     if given(request.tools):
@@ -121,14 +121,17 @@ def _store_nothing(request: Request, dialect: ResponsesDialect, changes: dict[st
     if request.store is not None or request.background is True or any(given(getattr(request, name)) for name in STATE):
         return
     changes["store"] = False
-    reasons = given(request.reasoning) if dialect.model_reasons is None else dialect.model_reasons
     if (
-        reasons
+        _reasons(request, dialect)
         and request.include != []
         and "include" not in dialect.lacks
         and ENCRYPTED not in (request.include or ())
     ):
         changes["include"] = [*(request.include or ()), ENCRYPTED]
+
+
+def _reasons(request: Request, dialect: ResponsesDialect) -> bool:
+    return given(request.reasoning) if dialect.model_reasons is None else dialect.model_reasons
 
 
 def _encode_options(request: Request, dialect: ResponsesDialect, changes: dict[str, Any], lost: Losses) -> None:

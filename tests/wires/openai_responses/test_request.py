@@ -6,11 +6,17 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from llm_rest.losses import Loss
 from llm_rest.responses import (
+    FunctionCall,
     FunctionCallOutput,
+    Message,
+    Reasoning,
+    ReasoningOptions,
     Request,
+    WebSearchCall,
 )
 from llm_rest.vendors.dialects import ResponsesDialect
 from llm_rest.wires import openai_responses as wire
@@ -27,6 +33,48 @@ def sent(request: Request, dialect: ResponsesDialect | None = None) -> tuple[dic
 
 def output(name: str) -> FunctionCallOutput:
     return FunctionCallOutput(call_id=name, output=name)
+
+
+ITEMS: dict[str, Any] = {
+    "r1": Reasoning(id="rs_1", encrypted_content="g1"),
+    "r2": Reasoning(id="rs_2", encrypted_content="g2"),
+    "foreign": Reasoning(id="rs_3", encrypted_content="llm_rest.1.openai_responses.xai.e30"),
+    "c1": FunctionCall(id="fc_1", call_id="call_1", name="f", arguments="{}"),
+    "c2": FunctionCall(id="fc_2", call_id="call_2", name="f", arguments="{}"),
+    "o1": output("call_1"),
+    "o2": output("call_2"),
+    "m": Message(id="msg_1", role="assistant", content="Hi"),
+    "u": Message(id="msg_2", role="user", content="Hi"),
+    "search": WebSearchCall(id="ws_1", status="completed"),
+}
+
+
+@pytest.mark.parametrize(
+    ("items", "sent_items"),
+    [
+        ("u r1 c1 o1 r2 m u", "u+ r1+ c1+ o1 r2+ m+ u+"),
+        ("u r1 r2 c1 o1", "u+ r1+ r2+ c1+ o1"),
+        ("u r1 c1 c2 o1 o2", "u+ r1+ c1+ c2 o1 o2"),
+        ("u c1 o1 r2 m", "u+ c1 o1 r2+ m+"),  # reasoning was taken out by hand
+        ("u r1 c1 c2 o1 o2 m", "u+ r1+ c1+ c2 o1 o2 m"),
+        ("u r1 m c1 o1 u", "u+ r1+ m+ c1 o1 u+"),
+        ("u r1 o1 r2 u", "u+ o1 u+"),  # what followed it was
+        ("u r1 m r2 u", "u+ r1+ m+ u+"),
+        ("u foreign r1 c1 o1", "u+ r1+ c1+ o1"),
+        ("u foreign c1 c2 o1 o2 m", "u+ c1 c2 o1 o2 m"),
+        ("u r1 search m", "u+ r1+ search+ m"),
+        ("u foreign search m u search", "u+ m u+ search+"),
+    ],
+)
+def test_the_id_of_what_the_model_said_is_sent_only_behind_its_reasoning(items: str, sent_items: str) -> None:
+    """`+` marks an item that is sent with its id."""
+    request = Request(input=[ITEMS[name] for name in items.split()], reasoning=ReasoningOptions(effort="low"))
+    names = {msgspec.json.encode(replace(item, id=None)): name for name, item in ITEMS.items()}
+    body, _ = wire.encode_request(request)
+    assert isinstance(body.input, list)
+    sent: list[Any] = body.input
+    found = [f"{names[msgspec.json.encode(replace(item, id=None))]}{'+' * bool(item.id)}" for item in sent]
+    assert " ".join(found) == sent_items
 
 
 # --- the way back ---------------------------------------------------------------------------------------------------

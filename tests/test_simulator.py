@@ -190,15 +190,31 @@ def test_marks_for_the_cache_and_spelling_do_not_count_as_changes() -> None:
     accepted("/v1/messages", follow_up)
 
 
-@VENDORS
-@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-5"])
-def test_only_newer_models_bind_a_thought_to_everything_before_it(model: str) -> None:
+BETA = "thinking-binding-controls-2026-08-01"
+DROP: Plain = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+
+
+@pytest.mark.parametrize(
+    ("model", "changed", "says"),
+    [
+        ("claude-opus-5-5", {"system": "Be long."}, "bound to a different conversation"),
+        (
+            "claude-opus-5-5",
+            {"tools": [{"name": "f", "input_schema": PARAMETERS}]},
+            "bound to a different conversation",
+        ),
+        ("claude-sonnet-5", {"system": "Be long."}, ""),
+        ("claude-opus-5-5", {"max_tokens": 3000, "output_config": {"effort": "low"}}, ""),
+        ("claude-opus-5-5", {"system": "Be long.", "thinking": DROP, "beta": BETA}, ""),
+        ("claude-opus-5-5", {"thinking": DROP}, "thinking.block_binding: Extra inputs are not permitted"),
+        ("claude-sonnet-5-5", {"thinking": {**DROP, "type": "between_tools"}, "beta": BETA}, "Extra inputs"),
+    ],
+)
+def test_newer_models_bind_a_thought_to_everything_before_it(model: str, changed: Plain, says: str) -> None:
     _, follow_up = thinking_turn(model=model, system="Be brief.")
-    follow_up["system"] = "Be long."
-    if model == "claude-opus-5-5":
-        assert "bound to a different conversation" in refused("/v1/messages", follow_up)
-    else:
-        accepted("/v1/messages", follow_up)
+    beta = {"anthropic_beta": changed["beta"]} if "beta" in changed else {}
+    status, body = post("/v1/messages", {**follow_up, **{k: v for k, v in changed.items() if k != "beta"}}, **beta)
+    assert (status, says in str(body)) == (400 if says else 200, True)
 
 
 # --- Responses ------------------------------------------------------------------------------------------------------

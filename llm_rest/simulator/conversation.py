@@ -13,7 +13,7 @@ import msgspec
 
 from ..vendors.dialects import gemini_model
 from .plain import Found, Place, Plain, rows, table
-from .signatures import START, mac, opened, said, vouches
+from .signatures import START, bound, mac, opened, said, vouches
 
 # --- signatures -----------------------------------------------------------------------------------------------------
 
@@ -41,6 +41,11 @@ def _moved(place: Place) -> bool:
 
 def _followed(place: Place) -> bool:
     """A thought that led to something stands before that."""
+def _bound(place: Place) -> bool:
+    fields = opened(place.context.dialect.issuer, str(place.value))
+    return fields is not None and fields[2] != bound(place.document, place.path)
+
+
     fields = opened(place.context.dialect.issuer, str(place.value)) or [""]
     items = place.document["input"]
     later = items[next(i for i, item in enumerate(items) if item is place.holder) + 1 :]
@@ -223,6 +228,7 @@ TESTS: dict[str, Callable[[Place], Found | bool]] = {
     "moved": _moved,
     "followed": _followed,
     "vouched": _vouched,
+    "bound": _bound,
     "results": _results,
     "placed": _placed,
     "prefilled": _prefilled,

@@ -284,13 +284,13 @@ def _text_blocks(document: Plain) -> Plain:
 
 def _betas(place: Place) -> Found:
     """Fields that nobody knows, or that need a beta which the request does not name (`field=name`)."""
-    asked = [name.strip() for name in place.context.headers.get("anthropic-beta", "").split(",")]
-    known = {
-        field
-        for field, _, beta in (word.partition("=") for word in place.words)
-        if any(map(re.compile(beta).match, asked))
-    }
+    known = {field for field, _, beta in (word.partition("=") for word in place.words) if _has_beta(place, beta)}
     return [{"name": name} for name in place.document if name not in known]
+
+
+def _has_beta(place: Place, beta: str) -> bool:
+    asked = [name.strip() for name in place.context.headers.get("anthropic-beta", "").split(",")]
+    return any(map(re.compile(beta).match, asked))
 
 
 def _marks(value: Any) -> int:
@@ -389,6 +389,7 @@ TESTS: dict[str, Callable[[Place], Found | bool | None]] = {
     "noreasoning": lambda p: p.context.dialect.reasoning_field not in p.holder and p.given and bool(p.value),
     "alternate": lambda p: any(one.get("role") == two.get("role") == "user" for one, two in pairwise(rows(p.value))),
     "betas": _betas,
+    "beta": lambda p: p.given and not _has_beta(p, p.words[0]),
     "marks": lambda p: [{"count": count}] if (count := _marks(p.value)) > int(p.words[0]) else [],
     "empty": lambda p: (
         not p.value.get("content") and (p.value is not p.document["messages"][-1] or p.value.get("role") != "assistant")

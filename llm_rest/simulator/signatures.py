@@ -1,8 +1,9 @@
 """Signatures of the simulator: it recognises what it said, unchanged and in its place.
 
 Real vendors sign or encrypt a model's thoughts and refuse them when they come back altered. So does the simulator, with one seal
-for all wires and a key that is published here. A seal covers the text that is shown with it and what the user said; the id of the
-item after a thought vouches that the thought is there. `refusals.txt` has the places of seals on each wire.
+for all wires and a key that is published here. A seal covers the text that is shown with it and what the user said, on the
+Messages wire everything before it; the id of the item after a thought vouches that the thought is there. `refusals.txt` has the
+places of seals on each wire.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import binascii
 import hmac
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -66,6 +67,29 @@ def said(document: Plain, path: str = "") -> str:
     return listed if isinstance(listed, str) else ""
 
 
+def bound(document: Plain, path: str = "") -> str:
+    """A mark of everything on the Messages wire before the message that `path` names, which newer models bind a thought to."""
+    index = re.match(r"messages\.(\d+)", path)
+    said: list[tuple[Any, list[Any]]] = []
+    for message in rows(document.get("messages"))[: int(index[1]) if index else None]:
+        if not said or said[-1][0] != message.get("role"):
+            said.append((message.get("role"), []))
+        said[-1][1].extend(_blocks(message.get("content")))
+    if index and said and said[-1][0] == "assistant":  # the beginning of the same answer
+        said.pop()
+    return mac("prefix", _blocks(document.get("system")), _unmarked(document.get("tools") or []), said)
+
+
+def _blocks(content: Any) -> Any:
+    return _unmarked([{"type": "text", "text": content}] if isinstance(content, str) else content or [])
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _unmarked(inner) for name, inner in table(value).items() if name != "cache_control"}
+    return [_unmarked(inner) for inner in cast("Any", value)] if isinstance(value, list) else value
+
+
 def vouched(issuer: str, name: str, seals: list[str]) -> str:
     """`name` with a mark that the thoughts with these seals stand before what it names."""
     return f"{name}x{mac('name', issuer, name)[:4]}{mac('call', name, seals)[:12]}"
@@ -117,6 +141,7 @@ class Signer:
         self._context, self._wire, self._dialect = context, context.wire, context.dialect
         self._issuer: str = context.dialect.issuer
         self._turn = mac("turn", said(document))
+        self._bound = bound(document) if self._wire == "anthropic_messages" else ""
         config = table(document.get("generationConfig"))
         self._shows = table(config.get("thinkingConfig")).get("includeThoughts") is True
         self._omits = table(document.get("thinking")).get("display") == "omitted"
@@ -135,10 +160,10 @@ class Signer:
                 return [replace(item, encrypted_content=self._seals[0], status=None)]
             case "anthropic_messages" if item.summary:
                 text = "" if self._omits else text
-                self._seals.append(self._seal([text], name))
+                self._seals.append(self._seal([text], self._bound, name))
                 return [self._read({"type": "thinking", "thinking": text, "signature": self._seals[-1]})]
             case "anthropic_messages":
-                self._seals.append(self._seal([], name))
+                self._seals.append(self._seal([], self._bound, name))
                 return [self._read({"type": "redacted_thinking", "data": self._seals[-1]})]
             case "openai_chat" if self._details:
                 kind, shown = ("text", {"text": text}) if text else ("encrypted", {})

@@ -519,6 +519,9 @@ class MessagesModel(Struct, frozen=True, kw_only=True):
     """Whether a system message may stand between turns."""
     prefill: bool = False
     """Whether the last message may be the beginning of the answer."""
+    binds_prefix: bool = True
+    """Whether it takes a thinking block back only while everything before the block is unchanged ("Preserved thinking" in the
+    guide to extended thinking). Such a request may ask that other blocks are dropped instead of refused."""
     web_search: str = "web_search_20260318"
     code_execution: str = "code_execution_20260521"
 
@@ -531,6 +534,7 @@ _OLD = MessagesModel(
     sampling="one",
     system_turns=False,
     prefill=True,
+    binds_prefix=False,
     web_search="web_search_20250305",
     code_execution="code_execution_20250825",
 )
@@ -543,7 +547,8 @@ _4_6 = replace(
     web_search="web_search_20260209",
     code_execution="code_execution_20260120",
 )
-_4_7 = MessagesModel(thinking=("adaptive", "disabled"), thinks="no")
+_4_7 = MessagesModel(thinking=("adaptive", "disabled"), thinks="no", binds_prefix=False)
+_5 = MessagesModel(binds_prefix=False)
 _NEWEST = MessagesModel(forced_tools=False)
 
 MESSAGES_MODELS: dict[str, MessagesModel] = {
@@ -563,9 +568,9 @@ MESSAGES_MODELS: dict[str, MessagesModel] = {
     "claude-opus-4-8": _4_7,
     "claude-sonnet-5": replace(_4_7, thinks="yes", system_turns=False),
     "claude-opus-5": replace(_4_7, thinks="yes"),
-    "claude-fable-5": MessagesModel(),
-    "claude-mythos-5": MessagesModel(),
-    "claude-mythos-preview": MessagesModel(thinking=("adaptive", "enabled"), forced_tools=False, system_turns=False),
+    "claude-fable-5": _5,
+    "claude-mythos-5": _5,
+    "claude-mythos-preview": replace(_5, thinking=("adaptive", "enabled"), forced_tools=False, system_turns=False),
     "claude-haiku-5-5": MessagesModel(thinking=("adaptive", "disabled"), system_turns=False),
     "claude-sonnet-5-5": replace(_NEWEST, thinking=("adaptive", "between_tools")),
     "claude-opus-5-5": replace(_NEWEST, default_effort="medium"),
@@ -578,7 +583,12 @@ MESSAGES_MODELS: dict[str, MessagesModel] = {
 """What models take, by the longest prefix of their name; the vendor's model pages and guides, read 2026-11-20."""
 
 _FOREIGN = MessagesModel(
-    thinking=("adaptive", "disabled"), thinks="no", sampling="yes", system_turns=False, prefill=True
+    thinking=("adaptive", "disabled"),
+    thinks="no",
+    sampling="yes",
+    system_turns=False,
+    prefill=True,
+    binds_prefix=False,
 )
 
 

@@ -37,10 +37,15 @@ MODIFIED = (
 _OUR_CALL = re.compile(r"toolu_sim([0-9a-f]{17,20})x([0-9a-f]{4})([0-9a-f]{16})")
 
 
+DROPPED = {"prefix_mismatch_behavior": "drop_block"}
+"""`thinking.block_binding` of a request that wants thoughts dropped which are bound to another prefix."""
+
+
 def forged(document: Plain, issuer: str) -> Iterator[str]:
     """What is wrong with the thoughts that came back."""
     groups = groups_of(document)
     bound = PREFIX_BOUND.search(document.get("model", ""))
+    bound = bound and table(document.get("thinking")).get("block_binding") != DROPPED
     start = latest(groups)
     for i, group in enumerate(groups):
         thoughts: list[str] = []

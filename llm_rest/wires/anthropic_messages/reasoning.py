@@ -18,6 +18,7 @@ from ... import responses as ours
 from ...errors import DecodeError
 from ...responses.carriers import digest, seal, unseal
 from ...unknown import Decoder, Model, Open, Opt, Unknown, extras, given, or_none, or_unset
+from ...vendors.dialects import MessagesModel, messages_model
 from ..kept import patch
 from ..leftovers import as_list, as_object
 from . import types
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...losses import Losses
-    from ...vendors.dialects import MessagesModel
     from .content import Context
 
 # --- thinking, effort and sampling -----------------------------------------------------------------------------------
@@ -46,6 +46,12 @@ SUMMARIES = {"auto": "summarized", "concise": "summarized", "detailed": "summari
 """How thinking is shown, ours on the left. The way back is `auto`: there is one kind of summary."""
 
 
+NOT_THINKING = ("disabled", "between_tools")
+"""Types of `thinking` without thinking before an answer."""
+DROP_BLOCK: Json = {"prefix_mismatch_behavior": "drop_block"}
+"""`thinking.block_binding`: what happens to a thinking block whose prefix has changed."""
+
+
 class Asked(Model):
     """`thinking`, and `output_config.effort`, which say one thing together."""
 
@@ -56,10 +62,20 @@ class Asked(Model):
 ASKED: Decoder[Asked] = Decoder(Asked)
 
 
-def encode_effort(options: ours.ReasoningOptions, max_tokens: int, context: Context) -> Asked:
-    """What a request asks of reasoning."""
+def binds(request: ours.Request) -> bool:
+    """Whether the model refuses thinking blocks whose prefix has changed, and drops them for a request that thinks."""
+    model = messages_model(request.model or "")
+    asks_for_none = request.reasoning is not None and request.reasoning.effort == "none"
+    return model.binds_prefix and not (asks_for_none and any(kind in model.thinking for kind in NOT_THINKING))
+
+
+def encode_effort(options: ours.ReasoningOptions, max_tokens: int, context: Context, *, drops: bool = False) -> Asked:
+    """What a request asks of reasoning; with `drops`, also that thinking blocks are dropped whose prefix has changed."""
     lost, model = context.lost, context.model
     asked = _encode_effort(or_unset(options.effort), max_tokens, context)
+    if drops:  # by a model that thinks where nothing is asked
+        asked.thinking = asked.thinking or types.ThinkingConfig(type="adaptive")
+        asked.thinking.block_binding = DROP_BLOCK
     if not given(options.summary):
         return asked
     if asked.thinking is UNSET and "adaptive" in model.thinking and model.thinks == "yes":
@@ -78,7 +94,7 @@ def _encode_effort(effort: Opt[str], max_tokens: int, context: Context) -> Asked
     if not given(effort):
         return Asked()
     if effort == "none":
-        off = next((kind for kind in ("disabled", "between_tools") if kind in model.thinking), None)
+        off = next((kind for kind in NOT_THINKING if kind in model.thinking), None)
         if off is not None:
             return Asked(thinking=types.ThinkingConfig(type=off))
         lost.changed("reasoning.effort", "this model always thinks; it is asked to think little")
@@ -110,8 +126,8 @@ def decode_effort(asked: Asked, max_tokens: int, model: MessagesModel) -> ours.R
     """The options of reasoning; nothing where thinking and effort are not mentioned."""
     thinking, effort = asked.thinking, or_none(asked.effort)
     summary: str | None = None
-    if given(thinking):
-        if thinking.type in ("disabled", "between_tools"):
+    if given(thinking) and thinking != types.ThinkingConfig(type="adaptive", block_binding=DROP_BLOCK):
+        if thinking.type in NOT_THINKING:
             effort = "none"
         elif effort is None and given(thinking.budget_tokens):
             share = thinking.budget_tokens / max(max_tokens, 1)

@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...losses import Loss, Losses, no_such, not_in, not_taken
-from ...responses.carriers import BLOCK, ENTRIES, NEAR, SPELLING, digest, noted, own, unsaid
+from ...responses.carriers import BLOCK, ENTRIES, NEAR, SPELLING, digest, noted, own, sender, unsaid
 from ...responses.request import items_of
 from ...unknown import Opt, Unknown, given, or_none, or_unset
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
@@ -42,7 +42,7 @@ from .content import (
     set_fields,
 )
 from .messages import MessageWriter, begins_alone, decode_messages
-from .reasoning import ASKED, SAMPLING, Asked, decode_effort, encode_effort, encode_sampling, finish_thinking
+from .reasoning import ASKED, SAMPLING, Asked, binds, decode_effort, encode_effort, encode_sampling, finish_thinking
 from .tools import (
     check_tools,
     decode_choice,
@@ -98,6 +98,8 @@ OLDER_FORMAT = "format"
 """That the format of the answer came in its older field."""
 EMPTY = "empty"
 """The messages that say nothing."""
+UNBOUND = "binding"
+"""That thinking blocks came without a word about what happens where their prefix has changed."""
 UNCHANGED = "lost"
 """What our own writing of the body loses, and a digest of the options it was written from."""
 
@@ -110,7 +112,7 @@ def encode_request(
     context = Context(lost, dialect, messages_model(request.model or ""), replay=True)
     left = own_leftovers(request, WIRE, "", lost, request)
     notes = as_object(left.get(SPELLING))
-    body = _encode_options(request, notes, context)
+    body = _encode_options(request, notes, context, prefix)
     if left:
         body = _patch_options(request, body, left, lost)
     check_tools(body.tools or (), context)
@@ -159,6 +161,8 @@ def _leftovers(body: types.Request, request: ours.Request, known: list[bool], mo
         notes[BEGINS_WITH] = "assistant"
     if given(body.output_format) and not (body.output_config and given(body.output_config.format)):
         notes[OLDER_FORMAT] = "output_format"
+    if not given(body.thinking) or not given(body.thinking.block_binding):
+        notes |= {UNBOUND: True} if types.BINDING in betas(request) else {}
     made = _encode_options(request, notes, Context(lost, ANTHROPIC, model, replay=True))
     # Whether a schema can be enforced is found out again, and what it loses told, when it is sent.
     paths = [loss.path for loss in lost if not loss.path.endswith(".strict")]
@@ -370,7 +374,9 @@ def _encode_context(edits: Sequence[ours.ContextManagement], lost: Losses) -> Op
 # --- the parts of a body --------------------------------------------------------------------------------------------
 
 
-def _encode_options(request: ours.Request, notes: Json, context: Context) -> types.Request:
+def _encode_options(
+    request: ours.Request, notes: Json, context: Context, prefix: EncodedPrefix | None = None
+) -> types.Request:
     """The body but for its messages."""
     max_tokens = request.max_output_tokens
     if not given(max_tokens):
@@ -379,8 +385,9 @@ def _encode_options(request: ours.Request, notes: Json, context: Context) -> typ
         model=or_unset(request.model), max_tokens=max_tokens, messages=[], stream=or_unset(request.stream)
     )
     _encode_tools(request, body, as_list(as_object(notes.get(ALONE)).get("servers")), context)
-    if given(request.reasoning):
-        _ask(body, encode_effort(request.reasoning, max_tokens, context))
+    drops = binds(request) and UNBOUND not in notes and types.BINDING in betas(request, prefix)
+    if drops or given(request.reasoning):
+        _ask(body, encode_effort(request.reasoning or ours.ReasoningOptions(), max_tokens, context, drops=drops))
     format = _encode_text(request.text, context.lost) if given(request.text) else None
     if format is not None and notes.get(OLDER_FORMAT):
         body.output_format = format
@@ -540,6 +547,8 @@ def betas(request: ours.Request, prefix: EncodedPrefix | None = None) -> list[st
             _search(dict(tool), found)
     for item in islice(items, start, None):
         _search_item(item, request, found)
+    if UNBOUND in own(kept, SPELLING) or not binds(request):
+        found.discard(types.BINDING)
     _search({name: value for name, value in kept.items() if name != "mcp_servers"}, found)
     _search(more, found)
     named: Any = more.get("betas", ())
@@ -553,6 +562,9 @@ def _search_item(item: ours.AnyItem, request: ours.Request, found: set[str]) -> 
             for part in item.content if isinstance(item.content, list) else ():
                 if not isinstance(part, Unknown) and part.leftovers:
                     _search(own(part.leftovers, WIRE), found)
+        case ours.Reasoning():
+            if (sender(item.encrypted_content or "") or ("",))[0] == WIRE:
+                found.add(types.BINDING)
         case ours.Compaction():
             found.add(types.COMPACT_EDIT)
         case ours.CompactionTrigger():

@@ -812,6 +812,7 @@ COMPACT_BETA = "compact-2026-09-04"
 FAST = "fast-mode-2026-02-01"
 TOOL_CHANGES = "mid-conversation-tool-changes-2026-07-01"
 INLINE_TOOLS = "inline-tools-2026-09-15"
+BINDING = "thinking-binding-controls-2026-08-01"
 
 BETA_FIELDS = {
     "compaction": COMPACT_BETA,
@@ -820,7 +821,7 @@ BETA_FIELDS = {
     "mcp_servers": MCP_BETA,
     "thread": "message-threads-2026-08-12",
     "task_budget": "task-budgets-2026-03-13",
-    "block_binding": "thinking-binding-controls-2026-08-01",
+    "block_binding": BINDING,
     "clear_at": "mid-conversation-system-clear-at-2026-08-21",
     "skills": "skills-2025-10-02",
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from llm_rest.responses import (
     AdditionalTools,
@@ -14,6 +16,7 @@ from llm_rest.responses import (
     McpTool,
     Message,
     Reasoning,
+    ReasoningOptions,
     Request,
 )
 from llm_rest.unknown import Unknown
@@ -99,6 +102,52 @@ def test_a_compaction_in_the_history_needs_its_beta() -> None:
     response = answered({"type": "compaction", "content": "So far."})
     assert headers(input=[*response.output, user()])["anthropic-beta"] == "compact-2026-01-12"
     assert "anthropic-beta" not in headers(input=[user(), Reasoning(summary=[]), Message(role="assistant", content=[])])
+
+
+DROP = {"prefix_mismatch_behavior": "drop_block"}
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "thinking"),
+    [
+        ("claude-opus-5-5", None, {"type": "adaptive", "block_binding": DROP}),
+        ("claude-mythos-5-2", "low", {"type": "adaptive", "block_binding": DROP}),
+        ("claude-haiku-5-5", "high", {"type": "adaptive", "block_binding": DROP}),
+        ("claude-haiku-5-5", "none", {"type": "disabled"}),
+        ("claude-sonnet-5-5", "none", {"type": "between_tools"}),
+        ("claude-fable-5-1", "none", {"type": "adaptive", "block_binding": DROP}),
+        ("claude-fable-5", None, None),
+        ("claude-sonnet-5", "low", {"type": "adaptive"}),
+        ("claude-opus-4-8", None, None),
+        ("other", None, None),
+    ],
+)
+def test_models_that_bind_thoughts_to_their_prefix_drop_those_that_no_longer_fit(
+    model: str, effort: str | None, thinking: Any
+) -> None:
+    thought = answered({"type": "thinking", "thinking": "Hm.", "signature": "s"}, {"type": "text", "text": "4"})
+    reasoning = None if effort is None else ReasoningOptions(effort=effort)
+    request = Request(model=model, reasoning=reasoning, input=[user(), *thought.output, user()])
+    body, _ = wire.encode_request(request)
+    assert msgspec.to_builtins(body).get("thinking") == thinking
+    beta = "thinking-binding-controls-2026-08-01" if thinking and "block_binding" in thinking else None
+    assert wire.route(request).headers.get("anthropic-beta") == beta
+    first, _ = wire.encode_request(replace(request, input=[user()]))
+    assert "block_binding" not in str(first.thinking)
+    there, _ = wire.decode_request(body)
+    assert (there.reasoning, there.leftovers) == (wire.decode_request(first)[0].reasoning, None)
+    assert wire.encode_request(there)[0] == body
+
+
+@pytest.mark.parametrize("thinking", [None, {"type": "adaptive"}, {"type": "adaptive", "block_binding": {"x": 1}}])
+def test_a_document_says_itself_what_happens_to_thoughts_of_another_prefix(thinking: Any) -> None:
+    blocks = [{"type": "thinking", "thinking": "Hm.", "signature": "s"}, {"type": "text", "text": "4"}]
+    said: list[Any] = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": blocks}]
+    given = {"thinking": thinking} if thinking else {}
+    request = read(messages=[*said, {"role": "user", "content": "And?"}], model="claude-opus-5-5", **given)
+    assert msgspec.to_builtins(wire.encode_request(request)[0]).get("thinking") == thinking
+    asked = "block_binding" in str(thinking)
+    assert ("thinking-binding" in wire.route(request).headers.get("anthropic-beta", "")) is asked
 
 
 def test_a_cloud_has_the_model_in_its_path_and_the_rest_in_the_body() -> None:

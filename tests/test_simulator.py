@@ -397,7 +397,9 @@ def test_gemini_notices_what_became_of_a_signature() -> None:
         parts[1]["thoughtSignature"] = parts[0].pop("thoughtSignature")
 
     assert "missing a `thought_signature`" in refused(GEMINI, changed(swap))
-    edited = changed(lambda parts: parts[0]["functionCall"]["args"].update(n=2))
+    accepted(GEMINI, changed(lambda parts: parts[0]["functionCall"]["args"].update(n=2)))
+    edited = changed(lambda parts: parts[0]["functionCall"].update(name="h"))
+    edited["contents"][2]["parts"][0]["functionResponse"]["name"] = "h"
     assert "Corrupted thought signature" in refused(GEMINI, edited)
     forged = changed(lambda parts: parts[0].update(thoughtSignature="c2lt"))
     assert "Corrupted thought signature" in refused(GEMINI, forged)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,7 +30,9 @@ def _sealed(place: Place) -> Found:
     if place.value in DUMMIES and "functionCall" in place.holder:
         return
     fields = opened(place.context.dialect.issuer, str(place.value))
-    if fields is None or fields[0] != mac("shown", [place.holder.get(word) for word in place.words if word]):
+    shown: list[Any] = [place.holder.get(word) for word in place.words if word]
+    shown = [{**call, "args": None} if "args" in (call := table(one)) else one for one in shown]
+    if fields is None or fields[0] != mac("shown", shown):
         yield {"start": str(place.value)[:16]}
 
 
@@ -39,13 +41,13 @@ def _moved(place: Place) -> bool:
     return fields is not None and fields[1] != mac("turn", said(place.document, place.path))
 
 
-def _followed(place: Place) -> bool:
-    """A thought that led to something stands before that."""
 def _bound(place: Place) -> bool:
     fields = opened(place.context.dialect.issuer, str(place.value))
     return fields is not None and fields[2] != bound(place.document, place.path)
 
 
+def _followed(place: Place) -> bool:
+    """A thought that led to something stands before that."""
     fields = opened(place.context.dialect.issuer, str(place.value)) or [""]
     items = place.document["input"]
     later = items[next(i for i, item in enumerate(items) if item is place.holder) + 1 :]
@@ -226,9 +228,9 @@ def _outputs(place: Place) -> Found:
 TESTS: dict[str, Callable[[Place], Found | bool]] = {
     "sealed": _sealed,
     "moved": _moved,
+    "bound": _bound,
     "followed": _followed,
     "vouched": _vouched,
-    "bound": _bound,
     "results": _results,
     "placed": _placed,
     "prefilled": _prefilled,

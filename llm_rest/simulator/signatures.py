@@ -228,7 +228,8 @@ class Signer:
         call = {**({"id": id} if self._signs else {}), "name": item.name, "args": args}
         before: list[AnyItem] = []
         if self._signs and not self._called:
-            sealed = self._seal([call], self._seeds)
+            # Not over the arguments: the guide binds a signature to its part, and a call that was put right keeps it.
+            sealed = self._seal([{**call, "args": None}], self._seeds)
             before = [self._read([*self._held, {"functionCall": call, "thoughtSignature": sealed}])]
             self._held = []
         made = self._read([{"functionCall": call}])

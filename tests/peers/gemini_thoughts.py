@@ -1,9 +1,9 @@
 """How the Gemini API signs what its models say, and notices signatures that come back elsewhere, or not at all.
 
 Follows the guide to thought signatures (read 2026-11-20). The first call of an answer is signed, else an empty text that ends
-it. A signature covers the call, or the text before it, and the user's words that were answered. The call that opens a step
-needs its signature as long as the turn goes on; for calls of other vendors there is a word that is taken instead. Models
-before Gemini 3 sign nothing here and give calls no ids.
+it. A signature covers the call (the guide does not name its arguments), or the text before it, and the user's words that were
+answered. The call that opens a step needs its signature as long as the turn goes on; for calls of other vendors there is a word
+that is taken instead. Models before Gemini 3 sign nothing here and give calls no ids.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def altered(groups: list[Group], issuer: str) -> Iterator[str]:
 def _covered(part: Plain, said: str, fields: list[str]) -> tuple[Any, ...]:
     call = part.get("functionCall")
     if call is not None:
-        return "call", call.get("id"), call.get("name"), call.get("args")
+        return "call", call.get("id"), call.get("name")
     long = int(fields[2]) if len(fields) == 3 else len(said)
     return "text", said[len(said) - long :], part.get("text")
 
@@ -105,7 +105,7 @@ def finished(response: Response, groups: list[Group], config: Plain, context: Co
             part = _call(item, mac("id", seeds, i)[:8] if signs else None)
             if signs and not called:
                 call = part["functionCall"]
-                covered = mac("call", call.get("id"), call["name"], call["args"])
+                covered = mac("call", call.get("id"), call["name"])
                 signed = {**part, "thoughtSignature": seal(issuer, covered, turn)}
                 output.append(wire_item(WIRE, _answer([*thoughts, signed]), context))
             elif thoughts:

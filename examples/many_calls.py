@@ -11,10 +11,10 @@ import asyncio
 import sys
 import time
 
-from llm_rest import AsyncClient, Failure, Reply, RequestEvent, RetryPolicy
+from llm_rest import AsyncClient, Failure, Reply, ClientEvent, RetryPolicy
 
 
-def show_retry(event: RequestEvent) -> None:
+def show_retry(event: ClientEvent) -> None:
     """Print each retry, with its reason and delay in seconds."""
     if event.type == "request:retry":
         print(f"retry after {event.wait:.1f} s: {event.reason}")

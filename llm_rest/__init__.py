@@ -1,9 +1,7 @@
 """The public names, loaded on first use: importing a converter imports no network, importing this nothing at all.
 
 What is listed here is promised, and so are the structs of `llm_rest.responses` and the functions of every wire
-(`llm_rest.wires.load`); other paths may move.
-A new name goes into three places, which `tests/test_public_names.py` compares: the imports that type checkers read,
-`_HOME` and `__all__`.
+(`llm_rest.wires.load`); other paths may move. A new name goes into the imports that type checkers read, `_HOME` and `__all__`.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
     from .client.content import MCP, afetch_image, fetch_image, file, image, user
     from .client.endpoints import Access, ModelInfo
     from .client.generator import AsyncContentGenerator, ContentGenerator, PromptContext
-    from .client.hooks import RequestCancelled, RequestEnd, RequestEvent, RequestRetry, RequestStart
+    from .client.hooks import CallEnd, CallStart, ClientEvent, RequestCancelled, RequestEnd, RequestRetry, RequestStart
     from .client.options import CallOptions, Input, InputItem
     from .client.reply import CallInfo, Reply
     from .client.stream import AsyncStream, Stream
@@ -143,7 +141,7 @@ _HOME = {
         ".loop.threads": "Run",
         ".losses": "Loss LossWarning",
         ".vendors.models": "Capabilities",
-        ".client.hooks": "RequestCancelled RequestEnd RequestEvent RequestRetry RequestStart",
+        ".client.hooks": "CallEnd CallStart ClientEvent RequestCancelled RequestEnd RequestRetry RequestStart",
         ".client.options": "CallOptions Input InputItem",
         ".client.reply": "CallInfo Reply",
         ".responses.items": "FunctionCall FunctionCallOutput Item Message Reasoning",
@@ -192,10 +190,12 @@ __all__ = [
     "CachePrefix",
     "CallCancelledError",
     "CallCompleted",
+    "CallEnd",
     "CallExecuting",
     "CallFailed",
     "CallInfo",
     "CallOptions",
+    "CallStart",
     "Capabilities",
     "CapabilityError",
     "Chat",
@@ -203,6 +203,7 @@ __all__ = [
     "ChatStream",
     "Client",
     "ClientClosedError",
+    "ClientEvent",
     "ConfigError",
     "ConflictError",
     "ConnectError",
@@ -257,7 +258,6 @@ __all__ = [
     "Request",
     "RequestCancelled",
     "RequestEnd",
-    "RequestEvent",
     "RequestRetry",
     "RequestStart",
     "RequestTooLargeError",

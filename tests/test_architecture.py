@@ -104,10 +104,10 @@ SIZES = {
     "transport": Size(3_170, 12, goal=2_300),
     "tools": Size(1_675, 11),
     "loop": Size(2_175, 9),
-    "client": Size(6_430, 22),
+    "client": Size(6_770, 22),
     "conversation": Size(1_670, 7, goal=900),
     "server": Size(3_735, 19, goal=2_600),
-    "simulator": Size(1_945, 8, goal=1_300),
+    "simulator": Size(1_950, 8, goal=1_300),
     "testing": Size(930, 4),
     "cli": Size(1_640, 15, goal=1_600),
 }
@@ -127,6 +127,7 @@ TESTS = {
     "responses": 900,
     "structured": 1_550,
     "support": 700,
+    "telemetry": 210,
     "testing": 450,
     "tools": 1_500,
     "transport": 4_250,
@@ -143,7 +144,7 @@ LONGEST, LONGEST_IN_WIRE = 450, 600
 """Lines of a file of code; tables and `types.py` may be longer."""
 
 LONGER = {
-    "client.call": 565,
+    "client.call": 600,
     "client.client": 600,
     "client.options": 505,
     "conversation.chat": 465,

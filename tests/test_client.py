@@ -15,7 +15,6 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from llm_rest.client.client import AsyncClient, Client
-from llm_rest.client.hooks import RequestEnd, RequestStart
 from llm_rest.client.reply import Reply
 from llm_rest.errors import (
     AuthenticationError,
@@ -523,40 +522,6 @@ def test_a_token_provider_may_wait_in_an_async_client_only(backend: str, httpx_m
     assert httpx_mock.get_requests()[0].headers["authorization"] == "Bearer token-0123456789"
     with Client("openai/gpt-4o", credentials=provider) as llm, pytest.raises(ConfigError, match="AsyncClient"):
         llm.generate("Hi")
-
-
-# --- who is told ----------------------------------------------------------------------------------------------------
-
-
-async def test_listeners_are_told_of_every_request(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
-    httpx_mock.add_response(json=answer("secret answer"))
-    httpx_mock.add_response(status_code=500, text="oops")
-    heard: list[Any] = []
-    async with new_client(on_event=heard.append) as llm:
-        await llm.generate("secret prompt")
-        await llm.try_generate("secret prompt")
-    assert [type(event) for event in heard] == [RequestStart, RequestEnd] * 2
-    assert (heard[0].vendor, heard[0].model, heard[0].wire) == ("openai", "gpt-4o", "openai_responses")
-    assert (heard[1].status, heard[1].error) == (200, None)
-    assert (heard[3].status, heard[3].error) == (500, "internal_server")
-    told = msgspec.json.encode(heard).decode()
-    assert '"type":"request:start"' in told
-    assert "secret" not in told
-    assert "sk-test" not in told
-
-
-async def test_a_listener_that_fails_breaks_nothing(
-    new_client: NewClient, httpx_mock: HTTPXMock, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fails(event: Any) -> None:
-        raise RuntimeError("the event hook's own fault")
-
-    httpx_mock.add_response(json=answer())
-    heard: list[Any] = []
-    async with new_client(on_event=[fails, heard.append]) as llm:
-        assert (await llm.generate("Hi")).output_text == "Hello"
-    assert len(heard) == 2
-    assert "an event hook failed on RequestStart" in caplog.text
 
 
 # --- clients as objects ---------------------------------------------------------------------------------------------

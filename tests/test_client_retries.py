@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from llm_rest import RequestEnd, RequestRetry, RequestStart, RetryPolicy
+from llm_rest import RetryPolicy
 from llm_rest.errors import (
     APITimeoutError,
     LLMError,
@@ -174,21 +174,6 @@ async def test_the_same_malformed_answer_twice_is_not_retried(
     assert isinstance(error, MalformedResponseError)
     assert len(server.heads) == len(others) + 2
     assert error.retryable is False
-
-
-# --- who is told ----------------------------------------------------------------------------------------------------
-
-
-async def test_listeners_are_told_of_every_attempt_and_wait(new_client: NewClient) -> None:
-    heard: list[Any] = []
-    with loopback(refused(503, "retry-after-ms: 20"), send(GOOD)) as server:
-        async with new_client(base_url=server.url, retry=RetryPolicy(jitter="none"), on_event=heard.append) as llm:
-            await llm.generate("Hi")
-    assert [type(seen) for seen in heard] == [RequestStart, RequestEnd, RequestRetry, RequestStart, RequestEnd]
-    assert heard[2] == RequestRetry(
-        vendor="openai", model="gpt-4o", wire="openai_responses", attempt=1, wait=0.02, reason="internal_server"
-    )
-    assert [(end.status, end.error) for end in (heard[1], heard[4])] == [(503, "internal_server"), (200, None)]
 
 
 # --- streams --------------------------------------------------------------------------------------------------------

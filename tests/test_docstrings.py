@@ -33,6 +33,7 @@ INTERNAL = {
     Name("llm_rest.client.call", "Settings"),
     Name("llm_rest.loop.engine", "Workers"),
     Name("llm_rest.client.call", "CallSite"),
+    Name("llm_rest.client.hooks", "WatchedCall"),
     Name("llm_rest.client.target", "Target"),
 }
 

@@ -31,7 +31,7 @@ PROMISED = set(
     CachePrefix cache_prefix
     Loss LossWarning
     Access AsyncClient AsyncStream CallInfo Client Failure ModelInfo Reply Stream Timeouts TLS Capabilities
-    RequestCancelled RequestEnd RequestRetry RequestStart CallOptions
+    CallEnd CallStart RequestCancelled RequestEnd RequestRetry RequestStart CallOptions
     RetryPolicy
     AsyncContentGenerator AsyncJSONStream PromptContext ContentGenerator JSONStream
     AsyncChat AsyncChatStream Chat ChatStream Conversation ConversationState HistoryLimits PendingContext
@@ -46,7 +46,7 @@ PROMISED = set(
 )
 
 # Unions of types, for annotations.
-ALIASES = {"AnyLoopEvent", "Input", "InputItem", "Item", "RequestEvent"}
+ALIASES = {"AnyLoopEvent", "Input", "InputItem", "Item", "ClientEvent"}
 
 
 SERVED = set(

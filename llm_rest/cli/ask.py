@@ -19,7 +19,7 @@ from .tables import markdown, waiting
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ..client.hooks import RequestEvent
+    from ..client.hooks import ClientEvent
     from ..client.reply import Reply
 
 
@@ -56,7 +56,7 @@ def run(arguments: Namespace) -> int:
     return _ended(reply, text)
 
 
-def note_retry(event: RequestEvent) -> None:
+def note_retry(event: ClientEvent) -> None:
     """An event hook: a note for every wait before a retry."""
     if event.type == "request:retry":
         note(f"attempt {event.attempt} failed ({event.reason}); retrying in {event.wait:.1f} s")

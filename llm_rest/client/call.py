@@ -32,6 +32,7 @@ from ..vendors.auth import Secret, Signed, checked_headers
 from ..wires import long_wire
 from .answer import FirstPart, ReceivedAnswer, decode_document, generation_error, partial_reply, with_context
 from .content import hidden
+from .hooks import active, ended_by, watched
 from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, as_list, check_names, read_request, to_request
 from .reply import CallRecord, Reply, reply
 from .send import CANCELLED, Accept, send_with_retries
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from ..wires import Route
     from ..wires.prefix import EncodedPrefix
     from .history import History
-    from .hooks import EventHook
+    from .hooks import Operation, WatchedCall, Watcher
     from .options import Input
     from .send import RunningAttempt
     from .structured import Strategy
@@ -205,15 +206,20 @@ class Caller:
         *,
         waits: bool,
         defaults: Mapping[str, Any],
-        event_hooks: tuple[EventHook, ...],
+        watchers: tuple[Watcher, ...],
     ) -> None:
         self.transport = transport
         self.targets = targets
-        self.event_hooks = event_hooks
+        self.watchers = watchers
+        """What gets the events of every call: event hooks, and telemetry."""
         self.budget = Budget()
         self._in_flight: WeakValueDictionary[int, Stoppable] = WeakValueDictionary()
         self.indexing: Callable[[Request], Callable[[str], str]] | None = None
         """Gives `Settings.indexed` for a request of a run; `None` outside of runs."""
+        self.run_id: str | None = None
+        """Of the run that makes the calls; `None` outside of runs."""
+        self.conversation_id: str | None = None
+        """Of the conversation that the calls continue; `None` where it has none."""
         self._above: Caller | None = None
         self._waits = waits
         self.defaults: dict[str, Any] = {}
@@ -302,10 +308,11 @@ class Caller:
         target = self.targets.find(options.get("model"))
         return target.endpoint.wire, target.dialect
 
-    def call(self) -> Call:
+    def call(self, watch: WatchedCall | None = None) -> Call:
         """A call that `cancel` ends."""
         call = self.transport.call() if self._above is None else self._above.call()
         self._in_flight[id(call)] = call
+        call.watch = watch
         return call
 
     def scoped(self) -> Caller:
@@ -314,7 +321,7 @@ class Caller:
         other._above, other._in_flight = self, WeakValueDictionary()
         return other
 
-    def watch(self, work: Stoppable) -> None:
+    def ends_with_cancel(self, work: Stoppable) -> None:
         """Let `cancel` end this as well."""
         self._in_flight[id(work)] = work
 
@@ -326,15 +333,26 @@ class Caller:
                 call.stop()
 
     async def send(
-        self, target: Target, settings: Settings, outgoing: OutgoingRequest, read: Callable[[ReceivedAnswer], T]
+        self,
+        target: Target,
+        settings: Settings,
+        outgoing: OutgoingRequest,
+        read: Callable[[ReceivedAnswer], T],
+        operation: Operation | WatchedCall | None,
     ) -> T:
-        """What `read` makes of the answer, if it is a good one. Raises an `LLMError` otherwise, as `read` does."""
+        """What `read` makes of the answer, if it is a good one. Raises an `LLMError` otherwise, as `read` does.
+
+        `operation` names a call of its own, or is the watched call that this request belongs to.
+        """
+        if isinstance(operation, str):
+            watch = watched(self, target, operation)
+            return await ended_by(watch, self.send(target, settings, outgoing, read, watch))
 
         async def accept(answer: HTTPAnswer, trial: RunningAttempt) -> tuple[T, None]:
             return read(ReceivedAnswer(answer, trial.secrets, trial.end(answer.status), trial.losses)), None
 
         total = limit(settings.timeouts.total, WHOLE)
-        return await self._send(self.call(), target, settings, outgoing, self.transport.send, accept, total)
+        return await self._send(self.call(operation), target, settings, outgoing, self.transport.send, accept, total)
 
     async def open(
         self,
@@ -364,7 +382,7 @@ class Caller:
     ) -> T:
         """What `send_with_retries` gives, told where it is cancelled. Raises `CallCancelledError` where that was by `cancel`."""
         try:
-            with call:
+            with active(call.watch), call:
                 return await send_with_retries(self, call, target, settings, outgoing, exchange, accept, total)
         except BaseException as problem:
             if not isinstance(problem, Exception) and call.trial is not None:
@@ -436,9 +454,22 @@ class Caller:
         recovered: Recovered = tuple,
     ) -> Reply:
         """The reply to a request. What is lost at the paths `recovered` is recorded only: the caller gets it back."""
+        watch = watched(self, target, "generate", request)
+        return await ended_by(watch, self._ask(target, settings, request, lost, site, recovered, watch))
+
+    async def _ask(
+        self,
+        target: Target,
+        settings: Settings,
+        request: Request,
+        lost: list[Loss],
+        site: CallSite,
+        recovered: Recovered,
+        watch: WatchedCall | None,
+    ) -> Reply:
         limit, most = target.known.whole_output, request.max_output_tokens
         if limit is not None and given(most) and most > limit and not request.background:
-            return await self._from_stream(target, settings, request, lost, site, recovered)
+            return await self._from_stream(target, settings, request, lost, site, recovered, watch)
         started = time.monotonic()
         outgoing, more = build_request(
             target.wire.encode_request, target.wire.route, request, target.dialect, settings.prefix
@@ -457,10 +488,10 @@ class Caller:
         long = long_wire(target.wire)
 
         try:
-            came = await self.send(target, settings, outgoing, read)
+            came = await self.send(target, settings, outgoing, read, watch)
             if isinstance(came, FirstPart):
                 left = with_time_left(settings, started)
-                came = await self._in_hops(target, left, outgoing, request, lost, came)
+                came = await self._in_hops(target, left, outgoing, request, lost, came, watch)
             found, more = came
         except CallCancelledError as ended:
             return interrupted_reply(target, request, lost, ended.attempts)
@@ -476,12 +507,13 @@ class Caller:
         lost: list[Loss],
         site: CallSite,
         recovered: Recovered,
+        watch: WatchedCall | None,
     ) -> Reply:
         """The reply to a request that the vendor answers with a stream only."""
         from .stream import AsyncStream  # which most calls do not need
 
         settings = settings._replace(stream_timeouts=with_time_left(settings, time.monotonic()).timeouts)
-        async with AsyncStream.prepared(self, target, settings, request, lost, site, recovered) as stream:
+        async with AsyncStream.prepared(self, target, settings, request, lost, site, recovered, watch) as stream:
             while await stream.batch():
                 pass
         return stream.response
@@ -494,6 +526,7 @@ class Caller:
         request: Request,
         lost: list[Loss],
         begun: FirstPart,
+        watch: WatchedCall | None,
     ) -> tuple[Reply, list[Loss]]:
         """The reply in an answer that comes in several hops, of which the first is there."""
         from .continuation import Hops, Parts
@@ -511,7 +544,7 @@ class Caller:
         token = parts.add(begun.document)
         while (hop := hops.next(token)) is not None:
             try:
-                came = await self.send(target, settings._replace(timeouts=hop.timeouts), hop.outgoing, read)
+                came = await self.send(target, settings._replace(timeouts=hop.timeouts), hop.outgoing, read, watch)
             except LLMError as problem:
                 problem.partial = partial_reply(found(), problem, came.sent.secrets)
                 raise with_context(problem, target, (*attempts, *problem.attempts)) from None

@@ -19,7 +19,7 @@ from ..transport.retry import RetryPolicy
 from ..vendors.auth import Secret, Token, TokenProvider
 from . import endpoints
 from .call import Caller, CallSite
-from .hooks import EventHook, hooks_of
+from .hooks import EventHook, hooks_of, watcher_of
 from .options import (
     FIELDS,
     SETTINGS,
@@ -151,7 +151,8 @@ def _caller(
     first = {**{name: value for name, value in settings.items() if value is not None}, **(defaults or {})}
     if model is not None:
         first["model"] = model
-    return Caller(transport, targets, waits=waits, defaults=first, event_hooks=hooks_of(on_event))
+    watchers = tuple(watcher_of(hook) for hook in hooks_of(on_event))
+    return Caller(transport, targets, waits=waits, defaults=first, watchers=watchers)
 
 
 def _refuse(kind: str, unknown: dict[str, Never]) -> Never:

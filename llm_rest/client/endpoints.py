@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..responses.items import AnyItem
     from ..responses.response import CompactedResponse
     from .call import Caller, Settings
+    from .hooks import Operation
     from .options import Input
     from .target import Target
 
@@ -56,7 +57,7 @@ async def count_tokens(caller: Caller, input: Input | None, options: dict[str, A
     outgoing, lost = build_request(encode, route, request, target.dialect)
     report_losses(settings.located(lost), settings.on_loss, site, who=target.vendor)
     counted: int = await caller.send(
-        target, settings, outgoing, lambda sent: decode_document(target, sent, decoder).input_tokens
+        target, settings, outgoing, lambda sent: decode_document(target, sent, decoder).input_tokens, "count_tokens"
     )
     return counted
 
@@ -77,7 +78,11 @@ async def compact(caller: Caller, input: Input | None, options: dict[str, Any], 
     report_losses(lost + settings.located(more), settings.on_loss, site, who=target.vendor)
     compacted: CompactedResponse
     compacted, more = await caller.send(
-        target, settings, outgoing, lambda sent: decode(decode_document(target, sent, decoder), dialect=target.dialect)
+        target,
+        settings,
+        outgoing,
+        lambda sent: decode(decode_document(target, sent, decoder), dialect=target.dialect),
+        "compact",
     )
     report_losses(more, settings.on_loss, site, who=target.vendor, reply=compacted)
     return compacted
@@ -93,14 +98,14 @@ async def retrieve(
     target, settings = caller.resolve(options)
     (route,) = _functions_of_wire(target, "retrieve_route")
     asked: Route = route(response_id, include=tuple(include), dialect=target.dialect)
-    return await _stored(caller, target, settings, asked, site)
+    return await _stored(caller, target, settings, asked, site, "retrieve")
 
 
 async def cancel_response(caller: Caller, response_id: str, options: dict[str, Any], site: CallSite) -> Reply:
     """Stop a response that is being made in the background."""
     target, settings = caller.resolve(options)
     (route,) = _functions_of_wire(target, "cancel_route")
-    return await _stored(caller, target, settings, route(response_id, dialect=target.dialect), site)
+    return await _stored(caller, target, settings, route(response_id, dialect=target.dialect), site, "cancel")
 
 
 async def delete(caller: Caller, response_id: str, options: dict[str, Any]) -> None:
@@ -108,13 +113,16 @@ async def delete(caller: Caller, response_id: str, options: dict[str, Any]) -> N
     target, settings = caller.resolve(options)
     route, decoder = _functions_of_wire(target, "delete_route", "DELETED")
     asked: Route = route(response_id, dialect=target.dialect)
-    await caller.send(target, settings, OutgoingRequest(asked), lambda sent: decode_document(target, sent, decoder))
+    outgoing = OutgoingRequest(asked)
+    await caller.send(target, settings, outgoing, lambda sent: decode_document(target, sent, decoder), "delete")
 
 
-async def _stored(caller: Caller, target: Target, settings: Settings, route: Route, site: CallSite) -> Reply:
+async def _stored(
+    caller: Caller, target: Target, settings: Settings, route: Route, site: CallSite, operation: Operation
+) -> Reply:
     try:
         found, lost = await caller.send(
-            target, settings, OutgoingRequest(route), lambda sent: caller.replied(target, sent, None, [])
+            target, settings, OutgoingRequest(route), lambda sent: caller.replied(target, sent, None, []), operation
         )
     except CallCancelledError as ended:
         return interrupted_reply(target, None, [], ended.attempts)
@@ -140,6 +148,7 @@ async def input_items(
             settings,
             OutgoingRequest(asked),
             lambda sent: decode(decode_document(target, sent, decoder), dialect=target.dialect),
+            "input_items",
         )
         items += page.data
         # A page that does not move on would be asked for again and again.
@@ -199,7 +208,8 @@ async def validate_access(caller: Caller, options: dict[str, Any], site: CallSit
     target, settings = caller.resolve(options)
     try:
         try:
-            await caller.send(target, settings, OutgoingRequest(_models_route(target)), lambda sent: None)
+            listed = OutgoingRequest(_models_route(target))
+            await caller.send(target, settings, listed, lambda sent: None, "list_models")
         except NotFoundError:
             # A host without a list of models: the smallest request tells as well.
             smallest = {**options, "max_output_tokens": 16, "on_loss": "ignore", "invalid_options": "drop"}
@@ -272,7 +282,7 @@ async def list_models(caller: Caller, options: dict[str, Any]) -> list[ModelInfo
     found: list[ModelInfo] = []
     while True:
         page: Any = await caller.send(
-            target, settings, OutgoingRequest(route), lambda sent: decode_document(target, sent, decoder)
+            target, settings, OutgoingRequest(route), lambda sent: decode_document(target, sent, decoder), "list_models"
         )
         found += [_model_info(target, entry) for entry in (page.data if hasattr(page, "data") else page.models or ())]
         after = _next_page(page)

@@ -1,89 +1,383 @@
-"""Event hooks: callbacks that a client calls for every request, with typed events that hold no prompt, answer or key."""
+"""Event hooks: callbacks that a client calls for every call and request, with typed events that hold no prompt, answer or key.
+
+A call is what a method of a client does for its caller: all its requests, retries included. `WatchedCall` is a call that is
+watched: callbacks of the program (`EventHooks`), the log (`logs.py`) and telemetry get what happens to it in one way. Before
+changing this file, know that a call without watchers has no `WatchedCall`, and that a watched one ends exactly once: with its
+result, with an error, or as `closed` when its stream is closed or garbage-collected before its last event.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Literal, cast
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from os import urandom
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 from msgspec import Struct
 
-from ..errors import ConfigError
-from ..unknown import ModelMeta
+from ..errors import CallCancelledError, ConfigError, LLMError
+from ..unknown import ModelMeta, given
+from ..wires.errors import header_facts
+
+if TYPE_CHECKING:
+    from ..responses.request import Request
+    from .call import Caller
+    from .target import Target
+
+T = TypeVar("T")
+
+Operation = Literal["generate", "retrieve", "cancel", "delete", "input_items", "compact", "count_tokens", "list_models"]
+"""What a call is for: `generate` is a reply of the model, whole or streamed; the others are what their methods are named."""
+
+Outcome = str
+"""How a call ended: the status of its response, such as `completed` or `incomplete`, or else `failed`, `cancelled`, `closed`."""
 
 
-class RequestStart(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
-    """A request is about to be sent."""
+class ClientCallEvent(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
+    """The fields that every event of a client has."""
 
-    type: ClassVar[Literal["request:start"]] = "request:start"
+    call: str
+    """The id of the call that the event is about, the same in all its events and no other's."""
     vendor: str
     """The name of the vendor."""
     model: str
     """The model, as the vendor calls it."""
     wire: str
     """The wire format, such as `openai_responses`."""
+
+
+class CallStart(ClientCallEvent, frozen=True, kw_only=True):
+    """A call of the client begins. Exactly one `CallEnd` with the same `call` follows."""
+
+    type: ClassVar[Literal["call:start"]] = "call:start"
+    operation: Operation
+    """What the call is for: `generate`, or the method's name for calls beside that."""
+    stream: bool = False
+    """Whether the reply is streamed."""
+    run: str | None = None
+    """The id of the run of the tool loop that makes the call; `None` outside of runs."""
+    conversation: str | None = None
+    """The id of the conversation that the call continues; `None` where it has none."""
+
+
+class CallEnd(ClientCallEvent, frozen=True, kw_only=True):
+    """A call has ended: with its result or an error; a stream with its last event, or when it is closed or garbage-collected."""
+
+    type: ClassVar[Literal["call:end"]] = "call:end"
+    operation: Operation
+    """What the call was for, as in its `CallStart`."""
+    outcome: Outcome
+    """The status of the response (`completed`, `incomplete`, ...), `failed`, `cancelled`, or `closed`: a stream was left."""
+    seconds: float
+    """Seconds from the start of the call to its end, with retries and the waits between them."""
+    attempts: int
+    """How many requests were sent."""
+    error: str | None = None
+    """The `kind` of the error, such as `rate_limit`; `None` where the call did not fail."""
+    status: int | None = None
+    """The HTTP status of the last answer; `None` where no answer came."""
+    request_id: str | None = None
+    """The vendor's id of the last request, for its support; `None` where the vendor gave none."""
+    response_id: str | None = None
+    """The id of the response; `None` where there is none."""
+    first_event: float | None = None
+    """Seconds from the start of the call to the first event of a stream; `None` for other answers and where no event came."""
+    input_tokens: int | None = None
+    """The input tokens that the vendor counted, cached ones included; `None` where it did not say."""
+    output_tokens: int | None = None
+    """The output tokens that the vendor counted, those of reasoning included; `None` where it did not say."""
+    cached_input_tokens: int | None = None
+    """How many of the input tokens were read from the vendor's cache; `None` where it did not say."""
+    reasoning_tokens: int | None = None
+    """How many of the output tokens were reasoning; `None` where the vendor did not say."""
+    losses: int = 0
+    """How many losses there were, of the request and of the answer."""
+    loss_kinds: tuple[str, ...] = ()
+    """The kinds of the losses, each once, such as `dropped`."""
+    cost: float | None = None
+    """What the call cost in US dollars; `None` where that is not known."""
+
+
+class RequestStart(ClientCallEvent, frozen=True, kw_only=True):
+    """A request is about to be sent. A `RequestEnd` or a `RequestCancelled` with the same `call` and `attempt` follows."""
+
+    type: ClassVar[Literal["request:start"]] = "request:start"
+    attempt: int
+    """The number of the request within the call, from 1."""
     method: str
     """The HTTP method."""
     url: str
     """The full URL."""
 
 
-class RequestEnd(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
+class RequestEnd(ClientCallEvent, frozen=True, kw_only=True):
     """A request has ended, with an answer or with an error. A stream ends with its last event, or when it is closed."""
 
     type: ClassVar[Literal["request:end"]] = "request:end"
-    vendor: str
-    """The name of the vendor."""
-    model: str
-    """The model, as the vendor calls it."""
-    wire: str
-    """The wire format, such as `openai_responses`."""
+    attempt: int
+    """The number of the request within the call, from 1."""
     seconds: float
     """Seconds from sending the request to its end."""
     status: int | None = None
     """The HTTP status of the answer; `None` where no answer came."""
     error: str | None = None
     """The `kind` of the error, such as `rate_limit`; `None` where the request succeeded."""
+    request_id: str | None = None
+    """The vendor's id of the request, for its support; `None` where the vendor gave none."""
     first_event: float | None = None
     """Seconds until the first event of a stream; `None` for other answers and where no event came."""
 
 
-class RequestRetry(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
+class RequestRetry(ClientCallEvent, frozen=True, kw_only=True):
     """A request failed and is retried after `wait` seconds."""
 
     type: ClassVar[Literal["request:retry"]] = "request:retry"
-    vendor: str
-    """The name of the vendor."""
-    model: str
-    """The model, as the vendor calls it."""
-    wire: str
-    """The wire format, such as `openai_responses`."""
     attempt: int
-    """The number of the attempt that failed, from 1."""
+    """The number of the request that failed, within the call, from 1."""
     wait: float
     """Seconds until the next attempt."""
     reason: str
     """The `kind` of the attempt's error, such as `rate_limit`."""
 
 
-class RequestCancelled(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
+class RequestCancelled(ClientCallEvent, frozen=True, kw_only=True):
     """A request, or the wait before its retry, was cancelled. No `RequestEnd` follows."""
 
     type: ClassVar[Literal["request:cancelled"]] = "request:cancelled"
-    vendor: str
-    """The name of the vendor."""
-    model: str
-    """The model, as the vendor calls it."""
-    wire: str
-    """The wire format, such as `openai_responses`."""
+    attempt: int
+    """The number of the request within the call, from 1."""
     seconds: float
     """Seconds from sending the request to its cancellation."""
 
 
-RequestEvent = RequestStart | RequestEnd | RequestRetry | RequestCancelled
+ClientEvent = CallStart | CallEnd | RequestStart | RequestEnd | RequestRetry | RequestCancelled
 """What an event hook of a client gets, told apart by its class or its `type`."""
 
 EventHook = Callable[[Any], object]
-"""A callback that takes a `RequestEvent`; what it returns is ignored. Later versions may pass other events."""
+"""A callback that takes a `ClientEvent`; what it returns is ignored. Later versions may pass other events."""
+
+Watcher = Callable[["WatchedCall", type[ClientCallEvent], Mapping[str, Any]], object]
+"""Gets what happens to a call: the call, the class of the event, and the fields that this class adds to `ClientCallEvent`."""
+
+
+class WatchedCall:
+    """A call that is watched, from its start to its end."""
+
+    __slots__ = (
+        "_clock",
+        "_id",
+        "_in_flight",
+        "_watchers",
+        "activate",
+        "attempts",
+        "conversation",
+        "error",
+        "first_event",
+        "headers",
+        "operation",
+        "outcome",
+        "reply",
+        "request",
+        "run",
+        "seconds",
+        "span",
+        "status",
+        "stream",
+        "target",
+    )
+
+    def __init__(
+        self,
+        watchers: tuple[Watcher, ...],
+        target: Target,
+        operation: Operation,
+        request: Request | None = None,
+        *,
+        stream: bool = False,
+        run: str | None = None,
+        conversation: str | None = None,
+    ) -> None:
+        self._watchers = watchers
+        self._id: str | None = None
+        self._in_flight: tuple[float, float | None] | None = None  # when a request was sent, and its first event came
+        self.target, self.operation, self.request = target, operation, request
+        self.stream, self.run, self.conversation = stream, run, conversation
+        self.reply: Any = None
+        """The result of the call, or as far as it came; `None` as long as there is none."""
+        self.error: BaseException | None = None
+        self.outcome: Outcome | None = None
+        """`None` as long as the call has not ended."""
+        self.attempts = 0
+        self.seconds = 0.0
+        self.status: int | None = None
+        self.headers: Mapping[str, str] = {}
+        self.first_event: float | None = None
+        self.span: Any = None
+        """What telemetry keeps about the call."""
+        self.activate: Callable[[], AbstractContextManager[object]] | None = None
+        """Makes the call the current one for what is instrumented below it; telemetry sets it."""
+        self._clock = perf_counter()
+        self.notify(CallStart, operation=operation, stream=stream, run=run, conversation=conversation)
+
+    @property
+    def id(self) -> str:
+        """The id of the call in its events."""
+        if self._id is None:
+            self._id = urandom(8).hex()
+        return self._id
+
+    @property
+    def request_id(self) -> str | None:
+        """The vendor's id of the last request."""
+        return getattr(self.error, "request_id", None) or header_facts(self.headers)["request_id"]
+
+    @property
+    def error_kind(self) -> str | None:
+        """The `kind` of the error that ended the call, or the name of its class."""
+        if self.error is None or self.outcome == "cancelled":
+            return None
+        return self.error.kind if isinstance(self.error, LLMError) else type(self.error).__qualname__
+
+    def notify(self, event: type[ClientCallEvent], **fields: Any) -> None:
+        """Call every watcher; one that raises is logged and breaks nothing."""
+        for watcher in self._watchers:
+            try:
+                watcher(self, event, fields)
+            except Exception:
+                import logging  # costs more than the rest of this module, and is hardly ever needed
+
+                logging.getLogger("llm_rest").exception("an event hook failed on %s", event.__name__)
+
+    def event(self, kind: type[ClientCallEvent], fields: Mapping[str, Any]) -> ClientCallEvent:
+        """The event with all its fields."""
+        target = self.target
+        common: dict[str, Any] = {"call": self.id, "vendor": target.vendor, "model": target.model}
+        if kind is RequestEnd:
+            common["request_id"] = self.request_id
+        elif kind is CallEnd:
+            common |= self._summary()
+        return kind(wire=target.endpoint.wire, **common, **fields)
+
+    def _summary(self) -> dict[str, Any]:
+        reply = self.reply
+        lost, usage = getattr(reply, "losses", ()), getattr(reply, "usage", None)
+        tokens: dict[str, int | None] = {}
+        if given(usage):
+            inside, outside = usage.input_tokens_details, usage.output_tokens_details
+            tokens = {
+                "input_tokens": usage.input_tokens,
+                "output_tokens": usage.output_tokens,
+                "cached_input_tokens": inside.cached_tokens if given(inside) else None,
+                "reasoning_tokens": outside.reasoning_tokens if given(outside) else None,
+            }
+        return {
+            "operation": self.operation,
+            "outcome": self.outcome,
+            "seconds": self.seconds,
+            "attempts": self.attempts,
+            "error": self.error_kind,
+            "status": self.status,
+            "request_id": self.request_id,
+            "response_id": getattr(reply, "id", None) or None,
+            "first_event": self.first_event,
+            "losses": len(lost),
+            "loss_kinds": tuple(dict.fromkeys(loss.kind for loss in lost)),
+            "cost": getattr(reply, "cost", None),
+            **tokens,
+        }
+
+    # --- its requests
+
+    def request_started(self, method: str, url: str) -> None:
+        """A request is about to be sent."""
+        self.attempts += 1
+        self.status, self.headers = None, {}
+        self.notify(RequestStart, attempt=self.attempts, method=method, url=url)
+        self._in_flight = perf_counter(), None
+
+    def first_event_came(self) -> None:
+        """The first event of a streamed answer is there."""
+        now = perf_counter()
+        if self._in_flight is not None:
+            self._in_flight = self._in_flight[0], now - self._in_flight[0]
+        if self.first_event is None:
+            self.first_event = now - self._clock
+
+    def request_ended(self, status: int | None, error: str | None) -> None:
+        """The request has ended, with an answer or with the `kind` of an error."""
+        if self._in_flight is not None:
+            (sent, first), self._in_flight = self._in_flight, None
+            self.status = status
+            fields = {"seconds": perf_counter() - sent, "status": status, "error": error, "first_event": first}
+            self.notify(RequestEnd, attempt=self.attempts, **fields)
+
+    def retrying(self, error: LLMError, wait: float) -> None:
+        """The request failed and is sent again after `wait` seconds."""
+        self.first_event = None  # of an answer that was not handed out
+        self.notify(RequestRetry, attempt=self.attempts, wait=wait, reason=error.kind)
+
+    def request_cancelled(self, seconds: float) -> None:
+        """The request, or the wait after it, was cancelled."""
+        self._in_flight = None
+        self.notify(RequestCancelled, attempt=self.attempts, seconds=seconds)
+
+    # --- its end
+
+    def end(self, reply: Any = None, error: BaseException | None = None, outcome: Outcome | None = None) -> None:
+        """The call has ended, with a reply, an error, or neither. Only the first end counts."""
+        if self.outcome is not None:
+            return
+        if self._in_flight is not None:
+            self.request_ended(self.status, None)
+        self.seconds = perf_counter() - self._clock
+        self.reply, self.error = reply if error is None else getattr(error, "partial", None), error
+        if error is not None:
+            stopped = isinstance(error, CallCancelledError) or not isinstance(error, Exception)
+            outcome = "cancelled" if stopped else "failed"
+        self.outcome = outcome or getattr(reply, "status", None) or "completed"
+        self.notify(CallEnd)
+        self.request = self.activate = None
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing() and getattr(self, "outcome", "") is None:
+            self.end(outcome="closed")
+
+
+def watched(
+    caller: Caller, target: Target, operation: Operation, request: Request | None = None, *, stream: bool = False
+) -> WatchedCall | None:
+    """A call that starts now, if anything watches the calls of this caller."""
+    if not caller.watchers:
+        return None
+    return WatchedCall(
+        caller.watchers,
+        target,
+        operation,
+        request,
+        stream=stream,
+        run=caller.run_id,
+        conversation=caller.conversation_id,
+    )
+
+
+async def ended_by(watch: WatchedCall | None, work: Awaitable[T]) -> T:
+    """The result of the work of a call, which is its end."""
+    if watch is None:
+        return await work
+    try:
+        found = await work
+    except BaseException as problem:
+        watch.end(error=problem)
+        raise
+    watch.end(found[0] if isinstance(found, tuple) else found)
+    return found
+
+
+def active(watch: WatchedCall | None) -> AbstractContextManager[object]:
+    """A context in which the call is the current one, to send its requests in."""
+    return nullcontext() if watch is None or watch.activate is None else watch.activate()
 
 
 def hooks_of(on_event: EventHook | Iterable[EventHook] | None) -> tuple[EventHook, ...]:
@@ -92,7 +386,7 @@ def hooks_of(on_event: EventHook | Iterable[EventHook] | None) -> tuple[EventHoo
         return ()
     from inspect import iscoroutinefunction  # not loaded by those who have no event hooks
 
-    found = tuple(cast("Any", on_event)) if isinstance(on_event, Iterable) else (on_event,)
+    found: tuple[EventHook, ...] = tuple(cast("Any", on_event)) if isinstance(on_event, Iterable) else (on_event,)
     for hook in found:
         if not callable(hook):
             raise ConfigError(f"on_event= takes a function or several, not a {type(hook).__name__}")
@@ -102,12 +396,6 @@ def hooks_of(on_event: EventHook | Iterable[EventHook] | None) -> tuple[EventHoo
     return found
 
 
-def notify(event_hooks: tuple[EventHook, ...], event: RequestEvent) -> None:
-    """Call every event hook; one that raises is logged and breaks nothing."""
-    for hook in event_hooks:
-        try:
-            hook(event)
-        except Exception:
-            import logging  # costs more than the rest of this module, and is hardly ever needed
-
-            logging.getLogger("llm_rest").exception("an event hook failed on %s", type(event).__name__)
+def watcher_of(hook: EventHook) -> Watcher:
+    """A watcher that calls an event hook."""
+    return lambda call, event, fields: hook(call.event(event, fields))

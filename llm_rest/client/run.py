@@ -282,8 +282,8 @@ class _ModelCalls:
         def made(run: Any) -> Engine:
             engine = make(run)
             engine.turn.settled = known
-            self._client.watch(engine)
-            self._caller.indexing = partial(indexing, engine)
+            self._client.ends_with_cancel(engine)
+            self._caller.indexing, self._caller.run_id = partial(indexing, engine), state.id
             return engine
 
         return made

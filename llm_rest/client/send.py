@@ -17,7 +17,6 @@ from ..errors import Attempt, LLMError, MalformedResponseError
 from ..transport import HTTPAnswer, HTTPRequest, Stopped, Timeouts, remaining
 from ..transport.retry import Failed, cost_of, decide
 from .answer import error_of_answer, redact, redirect_error, with_context
-from .hooks import EventHook, RequestCancelled, RequestEnd, RequestRetry, RequestStart, notify
 from .target import without_rejected
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from ..transport.exchange import Incoming
     from ..vendors.auth import Secret
     from .call import Caller, Settings
+    from .hooks import WatchedCall
     from .target import OutgoingRequest, Target
 
 CANCELLED = "cancelled"
@@ -36,18 +36,17 @@ CANCELLED = "cancelled"
 
 
 class RunningAttempt:
-    """One request from the moment it is sent. It tells event hooks of its beginning and its end, and becomes an `Attempt`.
+    """One request from the moment it is sent, which the watchers of its call are notified of, and which becomes an `Attempt`.
 
     `secrets` is what was sent that an answer must not show; `attempts` are those before it, and itself as far as it has come;
     `losses` is what it leaves out because the vendor refused it in an earlier one.
     """
 
-    __slots__ = ("_clock", "_earlier", "_ended", "_event_hooks", "_first", "_started", "_target", "losses", "secrets")
+    __slots__ = ("_began", "_clock", "_earlier", "_ended", "_started", "_watch", "losses", "secrets")
 
     def __init__(
         self,
-        target: Target,
-        event_hooks: tuple[EventHook, ...],
+        watch: WatchedCall | None,
         *,
         method: str,
         url: str,
@@ -57,12 +56,12 @@ class RunningAttempt:
     ) -> None:
         self.secrets = secrets
         self.losses = losses
-        self._target = target
-        self._event_hooks = event_hooks
+        self._watch = watch
         self._earlier = earlier
         self._ended: Attempt | None = None
-        self._first: float | None = None
-        self._notify(RequestStart, method=method, url=url)
+        self._began = False
+        if watch is not None:
+            watch.request_started(method, url)
         self._started, self._clock = time.time(), time.perf_counter()
 
     @property
@@ -72,8 +71,10 @@ class RunningAttempt:
 
     def began(self) -> None:
         """The first event of a stream is there."""
-        if self._first is None:
-            self._first = self._took()
+        if not self._began:
+            self._began = True
+            if self._watch is not None:
+                self._watch.first_event_came()
 
     def end(self, status: int | None, error: LLMError | None = None) -> tuple[Attempt, ...]:
         """The request has ended with an answer, or with an error; the attempts with it.
@@ -84,9 +85,9 @@ class RunningAttempt:
         if self._ended is not None and self._ended.outcome != CANCELLED and kind is not None:
             self._ended = replace(self._ended, outcome=kind)
         if self._ended is None:
-            took = self._took()
-            self._ended = Attempt(self._started, took, kind or str(status))
-            self._notify(RequestEnd, seconds=took, status=status, error=kind, first_event=self._first)
+            self._ended = Attempt(self._started, self._took(), kind or str(status))
+            if self._watch is not None:
+                self._watch.request_ended(status, kind)
         return self.attempts
 
     def cancel(self) -> tuple[Attempt, ...]:
@@ -94,17 +95,12 @@ class RunningAttempt:
         took = self._took()
         if self._ended is None:
             self._ended = Attempt(self._started, took, CANCELLED)
-        self._notify(RequestCancelled, seconds=took)
+        if self._watch is not None:
+            self._watch.request_cancelled(took)
         return self.attempts
 
     def _took(self) -> float:
         return time.perf_counter() - self._clock
-
-    def _notify(self, event: type[RequestStart | RequestEnd | RequestCancelled], **facts: Any) -> None:
-        if self._event_hooks:
-            target = self._target
-            facts |= {"vendor": target.vendor, "model": target.model, "wire": target.endpoint.wire}
-            notify(self._event_hooks, event(**facts))
 
 
 A = TypeVar("A", bound="HTTPAnswer | Incoming")
@@ -148,13 +144,15 @@ async def send_with_retries(
         secrets = {**headers, **outgoing.secrets} if outgoing.secrets else headers
         method = outgoing.route.method
         call.trial = trial = RunningAttempt(
-            target, caller.event_hooks, method=method, url=url, secrets=secrets, earlier=attempts, losses=lost
+            call.watch, method=method, url=url, secrets=secrets, earlier=attempts, losses=lost
         )
         answer, found, error = None, None, None
         try:
             answer = await exchange(
                 HTTPRequest(method, url, headers, outgoing.body, outgoing.stream, target.vendor), timeouts
             )
+            if call.watch is not None:
+                call.watch.headers = answer.headers
             if isinstance(answer, HTTPAnswer) and answer.status >= 300:
                 error = redirect_error(answer) if answer.status < 400 else error_of_answer(target, answer, secrets)
             else:
@@ -197,7 +195,8 @@ async def send_with_retries(
         if answer is not None and not isinstance(answer, HTTPAnswer):
             await answer.close()
         attempts = trial.end(status, error)
-        _notify_retry(error, failed.attempts, wait, caller, target)
+        if call.watch is not None:
+            call.watch.retrying(error, wait)
         await caller.transport.sleep(wait)
 
 
@@ -212,12 +211,3 @@ def _random() -> float:
     from random import random  # not needed before something fails
 
     return random()
-
-
-def _notify_retry(error: LLMError, attempt: int, wait: float, caller: Caller, target: Target) -> None:
-    if caller.event_hooks:
-        wire = target.endpoint.wire
-        retry = RequestRetry(
-            vendor=target.vendor, model=target.model, wire=wire, attempt=attempt, wait=wait, reason=error.kind
-        )
-        notify(caller.event_hooks, retry)

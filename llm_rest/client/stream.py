@@ -21,6 +21,7 @@ from ..sync import drive
 from .answer import FAILURES, IncomingEvents, generation_error, partial_reply, with_context
 from .call import report_losses, without_recovered
 from .continuation import Hops, is_resumable
+from .hooks import watched
 from .reply import CallRecord, Reply, reply
 from .send import CANCELLED
 from .target import build_request
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ..transport.exchange import Incoming
     from .call import Caller, CallSite, Recovered, Settings
     from .history import History
+    from .hooks import WatchedCall
     from .options import Input
     from .send import RunningAttempt
     from .target import Target
@@ -51,6 +53,7 @@ class _Streaming:
     """What `Stream` and `AsyncStream` share."""
 
     _whole = False  # the answer is retried until its end came, instead of until it began
+    _watch: WatchedCall | None = None
 
     def __init__(
         self,
@@ -78,10 +81,11 @@ class _Streaming:
         lost: list[Loss],
         site: CallSite,
         recovered: Recovered,
+        watch: WatchedCall | None,
     ) -> Self:
         """The stream of a request that was validated already, which yields nothing before its end. For internal use."""
         made = cls.__new__(cls)
-        made._whole = True
+        made._whole, made._watch = True, watch
         made._prepare(caller, target, settings, replace(request, stream=True), lost, site, recovered)
         return made
 
@@ -181,6 +185,9 @@ class _Streaming:
         if self._came is None and not self._cancelled:
             if self._over:
                 raise self._fault or StreamInterruptedError(_LEFT)
+            if self._watch is None:
+                self._watch = watched(self._caller, self._target, "generate", self._request, stream=True)
+            self._call.watch = self._watch
             try:
                 self._came = await self._caller.open(
                     self._call, self._target, self._settings, self._outgoing, self._begun
@@ -188,8 +195,10 @@ class _Streaming:
             except CallCancelledError as ended:
                 self._attempts = ended.attempts
                 self._cancelled = self._ended = self._over = True
+                self._end_watch()
             except BaseException as problem:
                 self._over = True
+                self._end_watch(problem)
                 self._fault = problem if isinstance(problem, LLMError) else StreamInterruptedError(_LEFT)
                 raise
         return self._came
@@ -252,6 +261,7 @@ class _Streaming:
             if not isinstance(problem, Exception):
                 came.trial.cancel()
             self._ended, self._fault = True, StreamInterruptedError(_LEFT)
+            self._end_watch(problem)
             await self._end(came)
             raise
         if events is None:
@@ -288,7 +298,8 @@ class _Streaming:
             with_context(self._fault, self._target, self._made(came))
             came.name(self._fault)
             self._fault.partial = partial_reply(self.response, self._fault, came.trial.secrets)
-        elif came.losses:
+        self._end_watch(self._fault)
+        if self._fault is None and came.losses:
             report_losses(came.losses, self._settings.on_loss, self._site, who=self._target.vendor, reply=self.response)
 
     async def _stop(self, came: IncomingEvents) -> None:
@@ -296,6 +307,12 @@ class _Streaming:
         self._batch, self._cancelled = iter(()), True
         came.trial.cancel()
         await self._leave(came)
+        self._end_watch()
+
+    def _end_watch(self, error: BaseException | None = None, outcome: str | None = None) -> None:
+        """The call has ended, for who watches it."""
+        if self._watch is not None:
+            self._watch.end(self.response if error is None else None, error, outcome)
 
     async def _leave(self, came: IncomingEvents) -> None:
         self._ended = self._over = True
@@ -309,6 +326,7 @@ class _Streaming:
         self._batch = iter(())
         if self._came is not None and not self._over:
             await (self._stop if self._call.stopped else self._leave)(self._came)
+            self._end_watch(outcome="closed")
         self._ended = self._over = True
 
 

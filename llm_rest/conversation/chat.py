@@ -91,15 +91,15 @@ class _BaseChat:
         options: dict[str, Any],
     ) -> None:
         wrap_secrets(options)
-        check_names(
-            {name: value for name, value in options.items() if name not in LoopOptions.__annotations__}, stream=True
-        )
+        fields = {name: value for name, value in options.items() if name not in LoopOptions.__annotations__}
+        check_names(fields, stream=True)
         if options.get("state") is not None:
             raise ConfigError("a chat resumes no run", hint="llm.run(state=...), and conversation= for the items")
         self._limits: HistoryLimits | None = options.pop("limits", None)
         if self._limits is not None:
             window_of(self._limits)
-        self._caller, self._options, self._tools = caller, options, [*as_list(tools)] if tools is not None else None
+        self._caller, self._options = caller.with_options({}), options
+        self._tools = [*as_list(tools)] if tools is not None else None
         self._stored: tuple[str, list[AnyItem]] | None = None  # a conversation, and its items that the store has
         if isinstance(conversation, str):
             if store is None:
@@ -133,6 +133,7 @@ class _BaseChat:
         await self._settle()
         provided = await self._provided()
         talk, said = self.conversation, _entries(input)
+        self._caller.conversation_id = talk.id
         if talk.state.completed_at is not None:
             raise ConfigError(f"conversation {talk.id!r} is completed", hint="go on with a fork() of it")
         if message_id is None:

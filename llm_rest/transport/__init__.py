@@ -110,9 +110,7 @@ def remaining(timeouts: Timeouts, total: float | None, started: float) -> Timeou
 
 def total_of(timeouts: Timeouts, otherwise: float | None) -> float | None:
     """The seconds that the whole call may take, however much of them has passed; `otherwise` where that is not given."""
-    if isinstance(timeouts, Remaining):
-        return timeouts.whole
-    return limit(timeouts.total, otherwise)
+    return timeouts.whole if isinstance(timeouts, Remaining) else limit(timeouts.total, otherwise)
 
 
 def is_duration(value: object) -> bool:
@@ -135,7 +133,8 @@ class Call(ABC):
     def __init__(self) -> None:
         self.stopped = False
         self.trial: Any = None
-        """The request in flight, as the client knows it."""
+        self.watch: Any = None
+        """The request in flight (`trial`), and the call as event hooks get it (`watch`), as the client knows them."""
 
     @abstractmethod
     def __enter__(self) -> Self: ...

@@ -16,6 +16,7 @@ from llm_rest import (
     CallInfo,
     Capabilities,
     Client,
+    ClientEvent,
     Failure,
     FunctionCall,
     FunctionTool,
@@ -25,7 +26,6 @@ from llm_rest import (
     ModelInfo,
     Reply,
     RequestEnd,
-    RequestEvent,
     RequestStart,
     Response,
     Stream,
@@ -246,7 +246,7 @@ def a_reply_is_shown_and_stored(reply: Reply) -> None:
         assert_type(item.to_dict(), dict[str, Any])
 
 
-def the_type_of_an_event_tells_its_class(event: RequestEvent) -> None:
+def the_type_of_an_event_tells_its_class(event: ClientEvent) -> None:
     if event.type == "request:end":
         assert_type(event, RequestEnd)
     elif event.type == "request:start":

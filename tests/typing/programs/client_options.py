@@ -21,11 +21,11 @@ from typing import Unpack, assert_type
 from llm_rest import (
     CallOptions,
     Client,
+    ClientEvent,
     Input,
     Reply,
     RequestCancelled,
     RequestEnd,
-    RequestEvent,
     RequestRetry,
     RequestStart,
     RetryPolicy,
@@ -35,7 +35,7 @@ from llm_rest import (
 THINKING: CallOptions = {"reasoning": {"effort": "low"}, "max_output_tokens": 4000, "metadata": {"team": "search"}}
 
 
-def log(event: RequestEvent) -> None:
+def log(event: ClientEvent) -> None:
     match event:
         case RequestStart(model=model):
             print("start", model)
@@ -52,7 +52,7 @@ def ask(llm: Client, question: Input, **options: Unpack[CallOptions]) -> Reply:
 
 
 def main() -> None:
-    heard: list[RequestEvent] = []
+    heard: list[ClientEvent] = []
     defaults: CallOptions = {"instructions": "Be brief.", "temperature": 0.2}
     policy = RetryPolicy(attempts=2, base_delay=0.01, jitter="none")
     limits = Timeouts(connect=5, first_byte=30, read=30, stall="none", total=120)

@@ -1,0 +1,1 @@
+"""Event hooks, spans, metrics and logs of calls."""

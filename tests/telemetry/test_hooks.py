@@ -1,0 +1,203 @@
+"""Event hooks: what a client's callbacks get about every call and every request, on every way to call and however it ends."""
+
+from __future__ import annotations
+
+import gc
+import json
+from typing import Any, NamedTuple
+
+import anyio
+import msgspec
+import pytest
+
+from llm_rest import CallEnd, CallStart, ClientEvent, LLMError, Reply, RetryPolicy
+from llm_rest.client import hooks
+from tests.callers import BEGIN, NewClient, answer, completed, delta
+from tests.loopback import END, STREAM, Act, chunks, http, loopback, send, send_and_close, send_and_stall
+
+pytestmark = pytest.mark.anyio
+
+ID = "x-request-id: req_"
+WHOLE = send(http(json.dumps(answer("secret answer", service_tier="flex")).encode(), "HTTP/1.1 200 OK", f"{ID}good"))
+HEAD = STREAM.replace(b"\r\n\r\n", f"\r\n{ID}good\r\n\r\n".encode())
+STREAMED = send(HEAD + chunks(BEGIN, delta("secret "), completed("secret answer")) + END)
+CUT = send_and_close(HEAD + chunks(BEGIN, delta("secret ")))
+STALLED = send_and_stall(HEAD + chunks(BEGIN, delta("secret ")))
+BUSY = send(http(b'{"error": {"message": "secret"}}', "HTTP/1.1 503 Busy", f"{ID}busy", "retry-after-ms: 20"))
+WRONG = send(http(b'{"error": {"message": "secret"}}', "HTTP/1.1 400 Bad", f"{ID}wrong"))
+GOOD = {"outcome": "completed", "error": None, "status": 200, "request_id": "req_good", "response_id": "resp_1"}
+TOKENS = {"input_tokens": 7, "output_tokens": 3, "cached_input_tokens": None, "reasoning_tokens": None}
+
+
+class Case(NamedTuple):
+    """What a server does, how the call is made, the types of the events, and fields of the last one."""
+
+    acts: list[Act]
+    how: str
+    events: str
+    end: dict[str, Any]
+
+
+START, STOP = "call:start request:start ", " call:end"
+RETRIED = "call:start request:start request:end request:retry request:start request:end call:end"
+
+CASES = {
+    "whole": Case(
+        [WHOLE], "whole", f"{START}request:end{STOP}", {**GOOD, **TOKENS, "attempts": 1, "first_event": None}
+    ),
+    "streamed": Case([STREAMED], "streamed", f"{START}request:end{STOP}", {**GOOD, **TOKENS, "attempts": 1}),
+    "retried": Case([BUSY, WHOLE], "whole", RETRIED, {**GOOD, **TOKENS, "attempts": 2}),
+    "stream retried": Case([BUSY, STREAMED], "streamed", RETRIED, {**GOOD, **TOKENS, "attempts": 2}),
+    "failed": Case(
+        [WRONG],
+        "whole",
+        f"{START}request:end{STOP}",
+        {"outcome": "failed", "error": "bad_request", "status": 400, "request_id": "req_wrong", "input_tokens": None},
+    ),
+    "stream failed": Case(
+        [WRONG], "streamed", f"{START}request:end{STOP}", {"outcome": "failed", "error": "bad_request", "status": 400}
+    ),
+    "stream cut": Case(
+        [CUT],
+        "streamed",
+        f"{START}request:end{STOP}",
+        {"outcome": "failed", "error": "stream_interrupted", "request_id": "req_good", "response_id": "resp_1"},
+    ),
+    "stream closed": Case(
+        [STALLED],
+        "left",
+        f"{START}request:end{STOP}",
+        {"outcome": "closed", "error": None, "status": 200, "response_id": "resp_1"},
+    ),
+    "stream collected": Case(
+        [STALLED], "collected", f"{START}request:end{STOP}", {"outcome": "closed", "error": None, "attempts": 1}
+    ),
+    "cancelled by the client": Case(
+        [STALLED], "cancelled", f"{START}request:cancelled{STOP}", {"outcome": "cancelled", "error": None}
+    ),
+    "losses": Case([WHOLE], "lossy", f"{START}request:end{STOP}", {"losses": 1, "loss_kinds": ("dropped",)}),
+    "never sent": Case(
+        [WHOLE], "refused", "call:start call:end", {"outcome": "failed", "error": "loss", "attempts": 0, "status": None}
+    ),
+    "beside generating": Case(
+        [send(http(b'{"object": "list", "data": []}'))],
+        "listed",
+        f"{START}request:end{STOP}",
+        {"outcome": "completed", "operation": "list_models", "response_id": None, "input_tokens": None},
+    ),
+}
+
+
+async def call(llm: Any, how: str) -> None:
+    """One call with a secret prompt."""
+    prompt = "secret prompt"
+    if how == "whole":
+        await llm.generate(prompt)
+    elif how in ("lossy", "refused"):
+        await llm.with_options(on_loss="raise" if how == "refused" else "ignore").generate(prompt, seed=1)
+    elif how == "listed":
+        await llm.models.list()
+    elif how == "collected":
+        stream = await llm.stream(prompt).__aenter__()
+        await stream.__anext__()
+        del stream
+        gc.collect()
+    else:
+        async with llm.stream(prompt) as stream:
+            async for event in stream:
+                if how == "left" and event.type == "response.output_text.delta":
+                    break
+                if how == "cancelled":
+                    await llm.cancel()
+
+
+async def heard_of(new_client: NewClient, case: Case) -> list[Any]:
+    heard: list[Any] = []
+    with loopback(*case.acts) as server:
+        async with new_client(base_url=server.url, retry=RetryPolicy(jitter="none"), on_event=heard.append) as llm:
+            try:
+                await call(llm, case.how)
+            except LLMError:
+                assert case.end["outcome"] == "failed"
+    return heard
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+async def test_every_call_has_one_start_and_one_end(new_client: NewClient, case: Case) -> None:
+    heard = await heard_of(new_client, case)
+    assert " ".join(event.type for event in heard) == case.events
+    first, last = heard[0], heard[-1]
+    assert {name: getattr(last, name) for name in case.end} == case.end
+    assert len({event.call for event in heard}) == 1
+    assert (first.operation, first.stream) == (last.operation, case.how not in ("whole", "lossy", "refused", "listed"))
+    requests = [event for event in heard if event.type.startswith("request:")]
+    assert [event.attempt for event in requests if event.type == "request:start"] == [*range(1, last.attempts + 1)]
+    ends = [event.attempt for event in requests if event.type in ("request:end", "request:cancelled")]
+    assert ends == [*range(1, last.attempts + 1)]
+    if first.stream and last.outcome == "completed":
+        assert 0 < requests[-1].first_event <= last.first_event <= last.seconds
+    shown = msgspec.json.encode(heard).decode() + repr(heard)
+    assert "secret" not in shown
+    assert "sk-test" not in shown
+
+
+async def test_a_retry_names_the_request_that_failed_and_the_wait(new_client: NewClient) -> None:
+    heard = await heard_of(new_client, CASES["retried"])
+    retry = heard[3]
+    assert (retry.attempt, retry.wait, retry.reason) == (1, 0.02, "internal_server")
+    ends = [(end.status, end.error, end.request_id) for end in heard if end.type == "request:end"]
+    assert ends == [(503, "internal_server", "req_busy"), (200, None, "req_good")]
+
+
+async def test_every_call_has_an_id_of_its_own(new_client: NewClient) -> None:
+    heard: list[Any] = []
+    with loopback(WHOLE) as server:
+        async with new_client(base_url=server.url, on_event=heard.append) as llm:
+            async with anyio.create_task_group() as tasks:
+                for _ in range(3):
+                    tasks.start_soon(llm.generate, "Hi")
+    ids = {event.call for event in heard}
+    assert len(ids) == 3
+    for id in ids:
+        types = [event.type for event in heard if event.call == id]
+        assert types == CASES["whole"].events.split()
+
+
+async def test_a_call_of_a_run_and_of_a_conversation_names_them(new_client: NewClient) -> None:
+    heard: list[Any] = []
+    with loopback(WHOLE) as server:
+        async with new_client(base_url=server.url, on_event=heard.append) as llm:
+            inner = getattr(llm, "_inner", llm)
+            run, chat = inner.run("Hi"), inner.chat()
+            for work in (run.result(), chat.ask("Hi"), inner.generate("Hi")):
+                assert isinstance(work if isinstance(work, Reply) else await work, Reply)
+    starts = [(event.run, event.conversation) for event in heard if isinstance(event, CallStart)]
+    assert starts[0] == (run.state.id, None)
+    assert starts[1][0] is not None
+    assert starts[1][1] == chat.conversation.id
+    assert starts[2] == (None, None)
+
+
+async def test_an_event_hook_that_fails_breaks_nothing(new_client: NewClient, caplog: pytest.LogCaptureFixture) -> None:
+    def fails(event: ClientEvent) -> None:
+        raise RuntimeError("the event hook's own fault")
+
+    heard: list[Any] = []
+    with loopback(WHOLE) as server:
+        async with new_client(base_url=server.url, on_event=[fails, heard.append]) as llm:
+            await llm.generate("Hi")
+    assert isinstance(heard[-1], CallEnd)
+    assert "an event hook failed on RequestStart" in caplog.text
+
+
+async def test_a_call_without_event_hooks_makes_no_events(
+    new_client: NewClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: Any, **named: Any) -> Any:
+        raise AssertionError("nothing watches this call")
+
+    monkeypatch.setattr(hooks.WatchedCall, "__init__", refuse)
+    with loopback(WHOLE, STREAMED, STREAMED) as server:
+        async with new_client(base_url=server.url) as llm:
+            await llm.generate("Hi")
+            await call(llm, "streamed")

@@ -11,7 +11,7 @@ import asyncio
 import sys
 import time
 
-from llm_rest import AsyncClient, Failure, Reply, ClientEvent, RetryPolicy
+from llm_rest import AsyncClient, ClientEvent, Failure, Reply, RetryPolicy
 
 
 def show_retry(event: ClientEvent) -> None:

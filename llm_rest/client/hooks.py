@@ -368,10 +368,11 @@ async def ended_by(watch: WatchedCall | None, work: Awaitable[T]) -> T:
         return await work
     try:
         found = await work
+        result: Any = found
     except BaseException as problem:
         watch.end(error=problem)
         raise
-    watch.end(found[0] if isinstance(found, tuple) else found)
+    watch.end(result[0] if isinstance(result, tuple) else result)
     return found
 
 

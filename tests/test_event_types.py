@@ -6,9 +6,9 @@ from typing import Any, get_args
 
 import pytest
 
-from llm_rest import AnyLoopEvent, RequestEvent
+from llm_rest import AnyLoopEvent, ClientEvent
 
-EVENTS = [*get_args(AnyLoopEvent), *get_args(RequestEvent)]
+EVENTS = [*get_args(AnyLoopEvent), *get_args(ClientEvent)]
 
 
 @pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
@@ -19,4 +19,4 @@ def test_the_type_of_an_event_is_the_one_in_its_json(kind: Any) -> None:
 
 
 def test_no_two_events_have_the_same_type() -> None:
-    assert len({kind.type for kind in EVENTS}) == len(EVENTS) == 14
+    assert len({kind.type for kind in EVENTS}) == len(EVENTS) == 16

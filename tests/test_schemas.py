@@ -58,7 +58,7 @@ def test_every_recorded_document_fits_its_schema(wire: str, kind: str) -> None:
     if kind == "event":
         raws = set({raw[:80]: raw for raw in raws}.values())
     assert raws
-    for raw in raws:
+    for raw in sorted(raws)[:: 1 if WHOLE else 4]:
         # As it is written, so in the one spelling that the schema describes.
         document = msgspec.json.decode(msgspec.json.encode(decoder.decode(raw)))
         assert next(validator.iter_errors(document), None) is None, document

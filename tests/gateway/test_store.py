@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.errors import ConfigError, StoreError
+from llm_rest.errors import StoreError
 from llm_rest.server.store import MemoryStore, SQLiteStore, Store
 from llm_rest.sync import drive
 

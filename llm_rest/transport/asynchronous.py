@@ -20,16 +20,14 @@ from anyio.lowlevel import checkpoint, current_token
 
 from ..sync import from_any_thread
 from . import Call
-from .address import DNS
 from .deadlines import timed_out
 from .exchange import Pool, Slot, Transport
-from .sockets import Waiter, is_ready
+from .sockets import Signal, Waiter, is_ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from types import TracebackType
 
-    from .address import AddressInfo
     from .deadlines import Deadline
 
 T = TypeVar("T")
@@ -73,6 +71,20 @@ def _run_in(loop: Any, work: Callable[[], Any]) -> None:
             work()
             return
     from_any_thread(loop)(work)
+
+
+class _TaskSignal(Signal):
+    def __init__(self) -> None:
+        self._loop, self._event = current_token(), anyio.Event()
+
+    def set(self) -> None:
+        with suppress(RuntimeError):  # its loop has ended
+            _run_in(self._loop, self._event.set)
+
+    async def wait(self, seconds: float | None) -> bool:
+        with anyio.move_on_after(seconds):
+            await self._event.wait()
+        return self._event.is_set()
 
 
 class Waiting(Waiter):
@@ -121,12 +133,8 @@ class Waiting(Waiter):
         with anyio.fail_after(seconds):
             await anyio.wait_writable(opened)
 
-    async def addresses(self, host: str, port: int, seconds: float | None) -> AddressInfo:
-        over = anyio.Event()
-        wake = partial(_run_in, current_token(), over.set)
-        with DNS.lookup(host, port, wake) as lookup, anyio.fail_after(seconds):
-            await over.wait()
-        return lookup.answer()
+    def signal(self) -> Signal:
+        return _TaskSignal()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         return await to_thread.run_sync(work)

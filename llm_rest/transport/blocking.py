@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ..sync import drive
 from . import Call, Stopped
-from .address import DNS
 from .deadlines import timed_out
 from .exchange import Pool, Slot, Transport
-from .sockets import Waiter, is_ready
+from .sockets import Signal, Waiter, is_ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .address import AddressInfo
     from .deadlines import Deadline
 
 T = TypeVar("T")
@@ -60,6 +58,20 @@ class ThreadCall(Call):
                 self.wake()
 
 
+class _ThreadSignal(Signal):
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def set(self) -> None:
+        self._event.set()
+
+    async def wait(self, seconds: float | None) -> bool:
+        about_to_wait(self.set)
+        self._event.wait(seconds)
+        about_to_wait(self.set)
+        return self._event.is_set()
+
+
 class Blocking(Waiter):
     """How a thread waits: in the read or the write itself. It is neither interrupted nor cancelled."""
 
@@ -70,11 +82,10 @@ class Blocking(Waiter):
         return nullcontext()
 
     async def sleep(self, seconds: float) -> None:
-        over = threading.Event()
-        about_to_wait(over.set)
-        if seconds > 0:
-            over.wait(seconds)
-        about_to_wait(over.set)
+        await _ThreadSignal().wait(max(seconds, 0))
+
+    def signal(self) -> Signal:
+        return _ThreadSignal()
 
     async def readable(self, opened: socket.socket, seconds: float | None) -> None:
         about_to_wait(partial(opened.shutdown, socket.SHUT_RDWR))
@@ -86,15 +97,6 @@ class Blocking(Waiter):
         about_to_wait(partial(opened.shutdown, socket.SHUT_RDWR))
         if not is_ready(opened, to_write=True, seconds=seconds):
             raise TimeoutError
-
-    async def addresses(self, host: str, port: int, seconds: float | None) -> AddressInfo:
-        over = threading.Event()
-        with DNS.lookup(host, port, over.set) as lookup:
-            about_to_wait(over.set)
-            if not over.wait(seconds):
-                raise TimeoutError
-            about_to_wait(over.set)
-        return lookup.answer()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         return work()

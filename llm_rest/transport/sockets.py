@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from .address import as_number
+from .address import DNS, as_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +37,18 @@ _KEEP_ALIVE_SECONDS = 60
 forgetting a connection on which a model thinks for minutes."""
 
 
+class Signal(ABC):
+    """What a thread or a task waits for. `set` may be called from any thread."""
+
+    @abstractmethod
+    def set(self) -> None:
+        """Wake it, or let its next wait end at once."""
+
+    @abstractmethod
+    async def wait(self, seconds: float | None) -> bool:
+        """Wait until it is set, or for so long; whether it is set."""
+
+
 class Waiter(ABC):
     """How a caller waits: a thread blocks, a task lets others run. Waits end with `TimeoutError` after so many seconds."""
 
@@ -56,6 +68,10 @@ class Waiter(ABC):
         """Wait; for no seconds: let others run."""
 
     @abstractmethod
+    def signal(self) -> Signal:
+        """What this thread or task can wait for until another one sets it."""
+
+    @abstractmethod
     async def readable(self, opened: socket.socket, seconds: float | None) -> None:
         """Return when a read may give something; a thread may wait in the read itself instead."""
 
@@ -67,9 +83,13 @@ class Waiter(ABC):
     async def connected(self, opened: socket.socket, seconds: float | None) -> None:
         """Return when an attempt to connect ended."""
 
-    @abstractmethod
     async def addresses(self, host: str, port: int, seconds: float | None) -> AddressInfo:
         """The addresses of a host name."""
+        over = self.signal()
+        with DNS.lookup(host, port, over.set) as lookup:
+            if not await over.wait(seconds):
+                raise TimeoutError
+        return lookup.answer()
 
     @abstractmethod
     async def in_thread(self, work: Callable[[], T]) -> T:

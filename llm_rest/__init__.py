@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from .client.content import MCP, afetch_image, fetch_image, file, image, user
     from .client.endpoints import Access, ModelInfo
     from .client.generator import AsyncContentGenerator, ContentGenerator, PromptContext
-    from .client.hooks import CallEnd, CallStart, ClientEvent, RequestCancelled, RequestEnd, RequestRetry, RequestStart
+    from .client.hooks import (
+        CallEnd,
+        CallStart,
+        ClientEvent,
+        RateLimitWait,
+        RequestCancelled,
+        RequestEnd,
+        RequestRetry,
+        RequestStart,
+    )
     from .client.options import CallOptions, Input, InputItem
     from .client.reply import CallInfo, Reply
     from .client.stream import AsyncStream, Stream
@@ -94,6 +103,7 @@ if TYPE_CHECKING:
     from .loop.tasks import AsyncRun
     from .loop.threads import Run
     from .losses import Loss, LossWarning
+    from .policy.rate_limit import LimitStatus, RateLimit
     from .responses.items import FunctionCall, FunctionCallOutput, Item, Message, Reasoning
     from .responses.request import Request
     from .responses.response import Response, Usage
@@ -140,8 +150,9 @@ _HOME = {
         ".loop.tasks": "AsyncRun",
         ".loop.threads": "Run",
         ".losses": "Loss LossWarning",
+        ".policy.rate_limit": "LimitStatus RateLimit",
         ".vendors.models": "Capabilities",
-        ".client.hooks": "CallEnd CallStart ClientEvent RequestCancelled RequestEnd RequestRetry RequestStart",
+        ".client.hooks": "CallEnd CallStart ClientEvent RateLimitWait RequestCancelled RequestEnd RequestRetry RequestStart",
         ".client.options": "CallOptions Input InputItem",
         ".client.reply": "CallInfo Reply",
         ".responses.items": "FunctionCall FunctionCallOutput Item Message Reasoning",
@@ -228,6 +239,7 @@ __all__ = [
     "JSONStream",
     "LLMError",
     "LLMResponse",
+    "LimitStatus",
     "Loss",
     "LossError",
     "LossWarning",
@@ -250,7 +262,9 @@ __all__ = [
     "ProtocolError",
     "ProxyError",
     "QuotaError",
+    "RateLimit",
     "RateLimitError",
+    "RateLimitWait",
     "Reasoning",
     "ReasoningStateError",
     "RefusalError",

@@ -31,8 +31,8 @@ PROMISED = set(
     CachePrefix cache_prefix
     Loss LossWarning
     Access AsyncClient AsyncStream CallInfo Client Failure ModelInfo Reply Stream Timeouts TLS Capabilities
-    CallEnd CallStart RequestCancelled RequestEnd RequestRetry RequestStart CallOptions
-    RetryPolicy
+    CallEnd CallStart RequestCancelled RequestEnd RequestRetry RequestStart CallOptions RateLimitWait
+    RetryPolicy RateLimit LimitStatus
     AsyncContentGenerator AsyncJSONStream PromptContext ContentGenerator JSONStream
     AsyncChat AsyncChatStream Chat ChatStream Conversation ConversationState HistoryLimits PendingContext
     AgentMessage end_conversation_tool get_conversation_tool send_message_tool

@@ -47,7 +47,7 @@ GROUPS = {
     "conversations": ("Conversations", ("conversation", "client.generator")),
     "settings": (
         "Timeouts, retries, proxies, vendors, event hooks",
-        ("transport", "vendors", "client.hooks"),
+        ("transport", "vendors", "client.hooks", "policy"),
     ),
     "errors": ("Errors", ("errors",)),
 }

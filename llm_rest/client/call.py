@@ -33,7 +33,7 @@ from ..wires import long_wire
 from .answer import FirstPart, ReceivedAnswer, decode_document, generation_error, partial_reply, with_context
 from .content import hidden
 from .hooks import active, ended_by, watched
-from .options import FIELDS, SETTINGS, InvalidOptions, OnLoss, as_list, check_names, read_request, to_request
+from .options import FIELDS, GATES, SETTINGS, InvalidOptions, OnLoss, as_list, check_names, read_request, to_request
 from .reply import CallRecord, Reply, reply
 from .send import CANCELLED, Accept, send_with_retries
 from .target import DEFAULT_HEADERS, build_request, with_headers
@@ -41,6 +41,8 @@ from .target import DEFAULT_HEADERS, build_request, with_headers
 if TYPE_CHECKING:
     from ..errors import Attempt
     from ..losses import Loss
+    from ..policy.gate import Gates
+    from ..policy.rate_limit import RateLimit
     from ..transport import Call, HTTPAnswer, HTTPRequest
     from ..transport.exchange import Incoming, Transport
     from ..wires import Route
@@ -115,6 +117,8 @@ class Settings(NamedTuple):
     """Turns a path in the request into one that the caller would write."""
     prefix: EncodedPrefix | None = None
     """What was encoded of the conversation before."""
+    gates: Gates | None = None
+    """What holds back or counts its requests."""
 
     def located(self, losses: list[Loss]) -> list[Loss]:
         """Losses of the request as the caller would index what was given."""
@@ -171,7 +175,17 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
         user_token=options.get("user_token"),
         strategy=options.get("strategy"),
         max_repairs=1 if options.get("max_repairs") is None else options["max_repairs"],
+        gates=None if GATES.isdisjoint(options) else gates_of(options),
     )
+
+
+def gates_of(options: Mapping[str, Any]) -> Gates | None:
+    """The gates that these options name."""
+    if all(options.get(name) is None for name in GATES):
+        return None
+    from ..policy.gate import Gates  # which most calls do not need
+
+    return Gates(options)
 
 
 Recovered = Callable[[], tuple[str, ...]]
@@ -221,6 +235,7 @@ class Caller:
         self.conversation_id: str | None = None
         """Of the conversation that the calls continue; `None` where it has none."""
         self._above: Caller | None = None
+        self._learning: list[RateLimit] = []  # shared by copies
         self._waits = waits
         self.defaults: dict[str, Any] = {}
         self._take(defaults)
@@ -248,9 +263,19 @@ class Caller:
         # An option that is None is not given, so that it does not undo a default; but `retry=None` is no retries.
         said = {name: value for name, value in options.items() if value is not None or name == "retry"}
         merged = {**self.defaults, **said}
+        if said.get("rate_limit") == "learn":
+            merged["rate_limit"] = self._learned()
         if options.get("extra_headers") and self.defaults.get("extra_headers"):
             merged["extra_headers"] = with_headers(self.defaults["extra_headers"], options["extra_headers"])
         return merged
+
+    def _learned(self) -> RateLimit:
+        """The rate limit that this client, and those made of it, learn."""
+        if not self._learning:
+            from ..policy.rate_limit import RateLimit
+
+            self._learning.append(RateLimit())
+        return self._learning[0]
 
     def resolve(self, options: dict[str, Any]) -> tuple[Target, Settings]:
         """Whom a call with these options goes to, and how it is made."""
@@ -349,7 +374,10 @@ class Caller:
             return await ended_by(watch, self.send(target, settings, outgoing, read, watch))
 
         async def accept(answer: HTTPAnswer, trial: RunningAttempt) -> tuple[T, None]:
-            return read(ReceivedAnswer(answer, trial.secrets, trial.end(answer.status), trial.losses)), None
+            found = read(ReceivedAnswer(answer, trial.secrets, trial.end(answer.status), trial.losses))
+            if trial.passed is not None:
+                trial.passed.close(found[0] if isinstance(found, tuple) else found, None)
+            return found, None
 
         total = limit(settings.timeouts.total, WHOLE)
         return await self._send(self.call(operation), target, settings, outgoing, self.transport.send, accept, total)

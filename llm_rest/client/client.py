@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, Unpack, cast, overload
 
 from ..errors import ConfigError, Failure, LLMError, printable
 from ..sync import drive
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ..conversation.store import ConversationStore
     from ..loop.tasks import AsyncRun
     from ..loop.threads import Run
+    from ..policy.rate_limit import RateLimit
     from ..transport.exchange import Transport
     from ..transport.tls import TLSOption
     from ..vendors.models import Capabilities
@@ -189,6 +190,7 @@ class Client(_Shared):
     call or `Timeouts`, `retry` how many requests a call may make in all or a `RetryPolicy`. `http` is an `httpx.Client` to
     send through instead of connections of its own, `tls` their TLS configuration: a path of certificate authorities,
     `TLS(...)` or an `ssl.SSLContext`. `defaults` are options for every call. `on_event` is called for every request.
+    `rate_limit` makes requests wait for rate limits.
     Raises `ConfigError` for invalid arguments.
     """
 
@@ -210,6 +212,7 @@ class Client(_Shared):
         wire: str | None = None,
         vendor: Vendor | str | None = None,
         on_event: EventHook | Iterable[EventHook] | None = None,
+        rate_limit: RateLimit | Literal["learn"] | None = None,
         **unknown: Never,
     ) -> None:
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
@@ -229,7 +232,13 @@ class Client(_Shared):
             vendor=vendor,
             on_event=on_event,
             defaults=defaults,
-            settings={"timeout": timeout, "retry": retry, "on_loss": on_loss, "invalid_options": invalid_options},
+            settings={
+                "timeout": timeout,
+                "retry": retry,
+                "on_loss": on_loss,
+                "invalid_options": invalid_options,
+                "rate_limit": rate_limit,
+            },
         )
 
     def generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Reply:
@@ -411,6 +420,7 @@ class AsyncClient(_Shared):
         wire: str | None = None,
         vendor: Vendor | str | None = None,
         on_event: EventHook | Iterable[EventHook] | None = None,
+        rate_limit: RateLimit | Literal["learn"] | None = None,
         **unknown: Never,
     ) -> None:
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
@@ -430,7 +440,13 @@ class AsyncClient(_Shared):
             vendor=vendor,
             on_event=on_event,
             defaults=defaults,
-            settings={"timeout": timeout, "retry": retry, "on_loss": on_loss, "invalid_options": invalid_options},
+            settings={
+                "timeout": timeout,
+                "retry": retry,
+                "on_loss": on_loss,
+                "invalid_options": invalid_options,
+                "rate_limit": rate_limit,
+            },
         )
 
     # Not `async def`: the caller's place is known when the method is called, and no longer when a task awaits it.

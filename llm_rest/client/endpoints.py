@@ -57,7 +57,11 @@ async def count_tokens(caller: Caller, input: Input | None, options: dict[str, A
     outgoing, lost = build_request(encode, route, request, target.dialect)
     report_losses(settings.located(lost), settings.on_loss, site, who=target.vendor)
     counted: int = await caller.send(
-        target, settings, outgoing, lambda sent: decode_document(target, sent, decoder).input_tokens, "count_tokens"
+        target,
+        settings,
+        replace(outgoing, request=None),
+        lambda sent: decode_document(target, sent, decoder).input_tokens,
+        "count_tokens",
     )
     return counted
 

@@ -152,7 +152,17 @@ class RequestCancelled(ClientCallEvent, frozen=True, kw_only=True):
     """Seconds from sending the request to its cancellation."""
 
 
-ClientEvent = CallStart | CallEnd | RequestStart | RequestEnd | RequestRetry | RequestCancelled
+class RateLimitWait(ClientCallEvent, frozen=True, kw_only=True):
+    """A request waits for a rate limit (`rate_limit=`) before it is sent."""
+
+    type: ClassVar[Literal["rate_limit:wait"]] = "rate_limit:wait"
+    wait: float
+    """Seconds until it is sent, as far as is known; 0 where that depends on the end of another request."""
+    reason: str
+    """What it waits for, such as `500 requests per minute`."""
+
+
+ClientEvent = CallStart | CallEnd | RequestStart | RequestEnd | RequestRetry | RequestCancelled | RateLimitWait
 """What an event hook of a client gets, told apart by its class or its `type`."""
 
 EventHook = Callable[[Any], object]

@@ -38,6 +38,7 @@ from .content import MCP
 
 if TYPE_CHECKING:
     from ..losses import Loss
+    from ..policy.rate_limit import RateLimit
     from ..tools import ToolExecutor
     from ..transport import Timeouts
     from ..transport.retry import RetryPolicy
@@ -194,6 +195,8 @@ class RequestSettings(TypedDict, total=False):
     """How typed output is requested: `"native"`, `"tool"` or `"instructions"`. `None`: the best one that the model supports."""
     max_repairs: int | None
     """How often the model is re-prompted where the answer does not match its type. Each time is a model call; default 1."""
+    rate_limit: RateLimit | Literal["learn"] | None
+    """Wait for rate limits instead of failing: `"learn"` them from the headers of answers, or a `RateLimit`."""
 
 
 class CallSettings(RequestSettings, total=False):
@@ -226,6 +229,9 @@ SETTINGS = frozenset(CallSettings.__annotations__)
 
 FIELDS = frozenset(Request.__struct_fields__) - {"input", "stream", "stream_options"}
 """The fields of a request that are keywords; whether to stream is said by the method that is called."""
+
+GATES = frozenset({"rate_limit"})
+"""The settings that hold back or count requests."""
 
 CHOICES = {
     "on_loss": ("warn", "raise", "ignore"),

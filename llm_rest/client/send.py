@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from ..errors import LLMError
     from ..losses import Loss
+    from ..policy.gate import Admissions
+    from ..responses.response import Response
     from ..transport import Call
     from ..transport.exchange import Incoming
     from ..vendors.auth import Secret
@@ -42,7 +44,7 @@ class RunningAttempt:
     `losses` is what it leaves out because the vendor refused it in an earlier one.
     """
 
-    __slots__ = ("_began", "_clock", "_earlier", "_ended", "_started", "_watch", "losses", "secrets")
+    __slots__ = ("_began", "_clock", "_earlier", "_ended", "_started", "_watch", "losses", "passed", "secrets", "seen")
 
     def __init__(
         self,
@@ -53,7 +55,12 @@ class RunningAttempt:
         secrets: Mapping[str, str | Secret],
         earlier: tuple[Attempt, ...] = (),
         losses: Sequence[Loss] = (),
+        passed: Admissions | None = None,
     ) -> None:
+        self.passed = passed
+        """What the gates of the call gave it."""
+        self.seen: Callable[[], Response] | None = None
+        """Gives the answer as far as it came, where it is a stream."""
         self.secrets = secrets
         self.losses = losses
         self._watch = watch
@@ -82,6 +89,8 @@ class RunningAttempt:
         It ends once; an answer that turns out to be none later changes only how the attempt is remembered.
         """
         kind = error.kind if error else None
+        if self.passed is not None and (error or self.seen):
+            self.passed.close(self.seen and self.seen(), error)
         if self._ended is not None and self._ended.outcome != CANCELLED and kind is not None:
             self._ended = replace(self._ended, outcome=kind)
         if self._ended is None:
@@ -93,6 +102,8 @@ class RunningAttempt:
     def cancel(self) -> tuple[Attempt, ...]:
         """The request, or the wait after it, was cancelled; the attempts with it."""
         took = self._took()
+        if self.passed is not None:
+            self.passed.close(self.seen and self.seen(), None)
         if self._ended is None:
             self._ended = Attempt(self._started, took, CANCELLED)
         if self._watch is not None:
@@ -111,6 +122,8 @@ Accept = Callable[[Any, RunningAttempt], Awaitable[tuple[T, LLMError | None]]]
 """Makes of an answer what the caller gets, or raises what is wrong with it. What is returned with an error tells of it itself,
 and is handed out where the request is not made again."""
 
+MOST_LIMITED = 20
+"""How often a request that waits for rate limits may be answered with 429 before that counts as a failed attempt."""
 NO_BUDGET = "retry budget exhausted"
 NO_TIME = "the time of the call does not allow another attempt"
 
@@ -128,23 +141,27 @@ async def send_with_retries(
     """What `accept` makes of a good answer, which may take `total` seconds. Raises the error of the last attempt."""
     started = time.monotonic()
     url: str = outgoing.url(target)
-    timeouts = settings.timeouts
+    timeouts, gates, request = settings.timeouts, settings.gates, outgoing.request
     renewable = provided = target.credentials.renewable and settings.user_token is None
     attempts: tuple[Attempt, ...] = ()
     failed = Failed(0)
-    paid = 0
+    paid = limited = 0
+    passed: Any = None  # `Admissions`
+    trial: RunningAttempt
     refused: Mapping[str, str | Secret] | None = None
     lost: list[Loss] = []
     wrong: int | None = None  # the hash of the last attempt's malformed answer, which may repeat what is secret
     while True:
         until = None if total is None else started + total
         headers = await caller.headers(target, settings, outgoing.route, refused, until)
-        if total is not None and (attempts or provided):
+        if gates is not None and request is not None:
+            passed = await gates.enter(caller, call, target, settings.headers, request, headers, until)
+        if total is not None and (attempts or provided or passed):
             timeouts = remaining(timeouts, total, started)
         secrets = {**headers, **outgoing.secrets} if outgoing.secrets else headers
         method = outgoing.route.method
         call.trial = trial = RunningAttempt(
-            call.watch, method=method, url=url, secrets=secrets, earlier=attempts, losses=lost
+            call.watch, method=method, url=url, secrets=secrets, earlier=attempts, losses=lost, passed=passed
         )
         answer, found, error = None, None, None
         try:
@@ -153,6 +170,8 @@ async def send_with_retries(
             )
             if call.watch is not None:
                 call.watch.headers = answer.headers
+            if passed is not None:
+                passed.answered(answer.status, answer.headers)
             if isinstance(answer, HTTPAnswer) and answer.status >= 300:
                 error = redirect_error(answer) if answer.status < 400 else error_of_answer(target, answer, secrets)
             else:
@@ -173,6 +192,12 @@ async def send_with_retries(
         if not lost and (changed := without_rejected(outgoing, error)) is not None:
             outgoing, loss = changed
             lost = [loss]
+            attempts = trial.end(status, error)
+            continue
+        if passed is not None and limited < MOST_LIMITED and settings.retry.attempts > 1 and passed.waits_for(error):
+            limited += 1
+            if answer is not None and not isinstance(answer, HTTPAnswer):
+                await answer.close()
             attempts = trial.end(status, error)
             continue
         failed = Failed(failed.attempts + 1, failed.malformed + isinstance(error, MalformedResponseError))

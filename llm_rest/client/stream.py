@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..losses import Loss
     from ..responses.events import AnyEvent
     from ..responses.request import Request
+    from ..responses.response import Response
     from ..transport.exchange import Incoming
     from .call import Caller, CallSite, Recovered, Settings
     from .history import History
@@ -176,6 +177,9 @@ class _Streaming:
             made = self._reply = made if self._told is None else self._told(made)
         return made
 
+    def _so_far(self) -> Response:
+        return self._seen.response
+
     def _made(self, came: IncomingEvents) -> tuple[Attempt, ...]:
         """All requests that were made."""
         return (*self._attempts, *came.trial.attempts, *self._refused)
@@ -205,6 +209,8 @@ class _Streaming:
 
     async def _begun(self, incoming: Incoming, trial: RunningAttempt) -> tuple[IncomingEvents, LLMError | None]:
         came = IncomingEvents(self._target, self._request, incoming, trial)
+        if trial.passed is not None:
+            trial.seen = self._so_far
         # Who never asks again need not wait for the first piece of the answer.
         return came, await came.begin(whole=self._whole) if self._settings.retry.attempts > 1 else None
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from .. import wires
 from ..errors import ConfigError
 from ..losses import Loss
+from ..responses.request import Request
 from ..responses.tools import McpTool
 from ..vendors import models
 from ..vendors.auth import Credentials, Secret, TokenProvider, credentials, key_variables
@@ -28,7 +29,6 @@ from .options import surrogates_in
 
 if TYPE_CHECKING:
     from ..errors import LLMError
-    from ..responses.request import Request
     from ..wires.prefix import EncodedPrefix
 
 
@@ -185,6 +185,8 @@ class OutgoingRequest(Struct, frozen=True):
     body: bytes = b""
     secrets: dict[str, Secret] = {}
     stream: bool = False
+    request: Request | None = None
+    """What it asks a model for, which rate limits and budgets count; `None` for requests that they do not."""
 
     def url(self, target: Target) -> str:
         """Where it goes."""
@@ -208,7 +210,8 @@ def build_request(
         where = route(request, dialect=dialect, **earlier)
         if request.stream is True:
             where = replace(where, headers={**STREAM_HEADERS, **where.headers})
-        return OutgoingRequest(where, _encoder.encode(body), _secrets_in(request), request.stream is True), lost
+        stream = request.stream is True
+        return OutgoingRequest(where, _encoder.encode(body), _secrets_in(request), stream, request), lost
     except UnicodeEncodeError:
         pass
     raise surrogates_in(request)

@@ -113,6 +113,15 @@ class Surface(Struct, frozen=True):
         _check_surface(self.wire, self.dialect)
 
 
+class LimitRules(Struct, frozen=True, kw_only=True):
+    """How one vendor's rate limits differ from others."""
+
+    windows: dict[str, float] = {}
+    """Seconds in which `requests` or `tokens` are counted where the names of the headers do not say; else a minute."""
+    reserves_output: bool = False
+    """Whether `max_output_tokens` counts when a request is sent, instead of the tokens of its answer."""
+
+
 class Vendor(Struct, frozen=True, kw_only=True):
     """A vendor or host: base URL, wires, authentication and dialects. `Client(..., vendor=Vendor(...))` takes one of your own.
 
@@ -141,6 +150,8 @@ class Vendor(Struct, frozen=True, kw_only=True):
     """Seconds that the vendor may take to begin a stream, where `Timeouts.first_byte` is not set."""
     errors: ErrorRules = ErrorRules()
     """How the vendor's errors differ from what their code, type or status usually means."""
+    limits: LimitRules = LimitRules()
+    """How the vendor's rate limits differ from others."""
     allow_insecure: bool = False
     """Whether an API key may be sent over plain HTTP, for hosts in a private network. Loopback always may."""
     start: str = ""
@@ -217,6 +228,7 @@ _ROWS = (
         other_wires=(Surface(CHAT, CHAT_HOSTS["openai"]),),
         header_env={"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"},
         base_url_env=("OPENAI_BASE_URL",),
+        limits=LimitRules(reserves_output=True),
         docs_url="https://platform.openai.com/docs/api-reference",
     ),
     Vendor(
@@ -226,6 +238,7 @@ _ROWS = (
         auth=(Header(name="api-key", env="AZURE_OPENAI_API_KEY"), Bearer(env="AZURE_OPENAI_AD_TOKEN")),
         other_wires=(Surface(CHAT, CHAT_HOSTS["azure_openai"]),),
         base_url_env=(URLEnv("AZURE_OPENAI_ENDPOINT", path="/openai/v1"),),
+        limits=LimitRules(reserves_output=True),
         docs_url="https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle",
     ),
     Vendor(
@@ -294,6 +307,7 @@ _ROWS = (
         base_url_env=(URLEnv("GROQ_BASE_URL", path="/openai/v1"),),
         first_byte=600,
         errors=ErrorRules(retryable=("tool_use_failed", "json_validate_failed", 498), final=(413,)),
+        limits=LimitRules(windows={"requests": 86400}),
         docs_url="https://console.groq.com/docs/api-reference",
     ),
     Vendor(
@@ -337,6 +351,7 @@ _ROWS = (
         auth=Bearer(env="TOGETHER_API_KEY"),
         base_url_env=("TOGETHER_BASE_URL",),
         first_byte=600,
+        limits=LimitRules(windows={"requests": 1, "tokens": 1}),
         docs_url="https://docs.together.ai/reference/chat-completions",
     ),
     Vendor(
@@ -358,6 +373,7 @@ _ROWS = (
         auth=Bearer(env="CEREBRAS_API_KEY"),
         base_url_env=(URLEnv("CEREBRAS_BASE_URL", path="/v1"),),
         first_byte=600,
+        limits=LimitRules(reserves_output=True),
         docs_url="https://inference-docs.cerebras.ai/api-reference/chat-completions",
     ),
     Vendor(

@@ -1,0 +1,276 @@
+"""Rate limits: requests wait until the vendor takes them, instead of failing.
+
+`limiter.py` decides, this file waits. Before changing it, know that threads and event loops share one line: whoever leaves it
+wakes the next one.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Mapping
+from threading import Lock
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..client.hooks import RateLimitWait
+from ..errors import ConfigError, LLMError, OverloadedError, QuotaError, RateLimitError
+from ..responses.estimate import estimate_tokens
+from .limiter import FAMILY, Limiter, Reading, Ticket, quota_readings, readings
+
+if TYPE_CHECKING:
+    from ..transport.sockets import Signal
+    from .gate import NextAttempt
+
+LIMITS = {"rpm": "requests", "tpm": "tokens", "input_tpm": "input", "output_tpm": "output"}
+_KEYS = 1000
+_LOOK_UP = 1.0
+"""Seconds after which a request that waits for another's end looks again: that one may have been forgotten."""
+
+
+class LimitStatus(Struct, frozen=True, kw_only=True):
+    """What a `RateLimit` knows about one vendor, key and model at the moment."""
+
+    vendor: str
+    """The name of the vendor."""
+    model: str
+    """The model, as the vendor calls it."""
+    in_flight: int
+    """Requests that were sent and have not ended."""
+    waiting: int
+    """Requests that wait for the limit."""
+    wait: float
+    """Seconds until the next one is sent, as far as is known; 0 where none has to wait."""
+    reason: str
+    """What they wait for, such as `500 requests per minute`; empty where none waits."""
+    limits: dict[str, tuple[float, float]]
+    """Every known limit by its name in the headers: what remains of it, and the limit itself."""
+    headers: dict[str, str]
+    """The headers about rate limits of the latest answer, as they came."""
+
+
+class RateLimit(Struct, kw_only=True, dict=True, eq=False, weakref=True, omit_defaults=True, repr_omit_defaults=True):
+    """Makes requests wait for a rate limit instead of failing: `Client(rate_limit=RateLimit(rpm=500))`.
+
+    `rate_limit="learn"` is short for `RateLimit()`. Each vendor, base URL, key and model has its own limits. Share one object
+    between clients, threads and event loops that use the same key. Requests are sent first come, first served. A wait ends
+    with the timeout of the call, in a `RateLimitError` that names the limit. Raises `ConfigError` for limits that contradict
+    each other. A pickle has what was given, and not what was learned.
+    """
+
+    rpm: float | None = None
+    """Requests per minute."""
+    tpm: float | None = None
+    """Tokens per minute, input and output together."""
+    input_tpm: float | None = None
+    """Input tokens per minute."""
+    output_tpm: float | None = None
+    """Output tokens per minute."""
+    concurrency: int | None = None
+    """How many requests run at once."""
+    learn: bool = True
+    """Whether limits are also read from the headers of answers."""
+    share: float = 1.0
+    """The part of all limits, given and learned, that is used here; see `divided`."""
+
+    def __post_init__(self) -> None:
+        for name in (*LIMITS, "concurrency", "share"):
+            value: object = getattr(self, name)
+            number = isinstance(value, int) if name == "concurrency" else isinstance(value, int | float)
+            if value is not None and (not number or isinstance(value, bool) or not 0 < cast("float", value) < math.inf):
+                raise ConfigError(f"RateLimit: {name} is a positive number, not {value!r}")
+        if self.share > 1:
+            raise ConfigError(f"RateLimit: share is a part of the limits from 0 to 1, not {self.share:g}")
+        for name in ("input_tpm", "output_tpm"):
+            if self.tpm is not None and (part := getattr(self, name)) is not None and part > self.tpm:
+                raise ConfigError(
+                    f"RateLimit: {name}={part:g} is more than tpm={self.tpm:g}, which counts input and output"
+                )
+        if not self.learn and all(getattr(self, name) is None for name in (*LIMITS, "concurrency")):
+            raise ConfigError("RateLimit(learn=False) limits nothing", hint="give rpm=, tpm= or concurrency=")
+        self.lock = Lock()
+        self._lines: dict[Any, _Line] = {}
+
+    def divided(self, count: int) -> RateLimit:
+        """A rate limit for each of `count` processes or machines that share a key: a part of what is given and learned."""
+        if type(count) is not int or count < 1:
+            raise ConfigError(f"divided() takes a number of processes from 1, not {count!r}")
+        return replace(self, share=self.share / count)
+
+    def status(self) -> list[LimitStatus]:
+        """What is known at the moment, for each vendor, key and model: who waits for what, and how long."""
+        now = time.monotonic()
+        with self.lock:
+            return [line.status(now) for line in self._lines.values()]
+
+    def _line(self, attempt: NextAttempt, now: float) -> _Line:
+        endpoint = attempt.target.endpoint
+        key = (endpoint.vendor.name, endpoint.base_url, attempt.account, endpoint.model)
+        line = self._lines.get(key)
+        if line is None:
+            if len(self._lines) >= _KEYS:
+                self._lines = {name: one for name, one in self._lines.items() if one.waiting or one.limiter.in_flight}
+            given = {
+                what: value * self.share for name, what in LIMITS.items() if (value := getattr(self, name)) is not None
+            }
+            most = self.concurrency and max(1, int(self.concurrency * self.share))
+            limiter = Limiter(given, most, now=now, reserves=endpoint.vendor.limits.reserves_output)
+            line = self._lines[key] = _Line(limiter, attempt.target.vendor, attempt.target.model)
+        return line
+
+    async def enter(self, attempt: NextAttempt) -> LimitedAttempt:
+        """Wait until the request may be sent. Raises `RateLimitError` where the time of the call does not allow the wait."""
+        estimate = float(estimate_tokens(attempt.request))
+        me = _Waiting()
+        with self.lock:
+            line = self._line(attempt, now := time.monotonic())
+            counts = line.limiter.counts(estimate, attempt.request.max_output_tokens)
+            (line.waiting.appendleft if attempt.again else line.waiting.append)(me)
+        told = False
+        try:
+            while True:
+                with self.lock:
+                    now = time.monotonic()
+                    wait = line.limiter.delay(counts, now)
+                    first = line.waiting[0] is me
+                    if first and wait == 0:
+                        return LimitedAttempt(self, line, line.limiter.admit(counts, estimate, now), attempt)
+                    reason = line.limiter.reason if first or wait else "requests that came first"
+                    me.signal = attempt.waiter.signal()
+                left = math.inf if attempt.until is None else attempt.until - now
+                if wait == math.inf or (wait or 0) >= left:
+                    raise self._too_long(attempt, reason, wait or 0.0, left)
+                if not told and attempt.watch is not None:
+                    attempt.watch.notify(RateLimitWait, wait=wait or 0.0, reason=reason)
+                told = True
+                longest = (_LOOK_UP if wait is None else wait) if first else _LOOK_UP * 30
+                await me.signal.wait(min(longest, left))
+        finally:
+            with self.lock:
+                line.waiting.remove(me)
+                line.wake()
+
+    def _too_long(self, attempt: NextAttempt, reason: str, wait: float, left: float) -> RateLimitError:
+        target = attempt.target
+        what = f"the rate limit of {target.vendor} for {target.model}, {reason}, allows the request"
+        if wait == math.inf:
+            return RateLimitError(f"{what} never", vendor=target.vendor, model=target.model, retryable=False)
+        return RateLimitError(
+            f"{what} in {wait:.3g} s, and the call has {max(left, 0):.3g} s left",
+            vendor=target.vendor,
+            model=target.model,
+            retry_after=wait or None,
+            hint="allow more time: timeout=Timeouts(total=...), or make fewer calls at once",
+        )
+
+
+class _Waiting:
+    """A request in the line. The first one knows how long to wait; those behind it are woken by whoever leaves the line."""
+
+    __slots__ = ("signal",)
+
+    def __init__(self) -> None:
+        self.signal: Signal | None = None
+
+
+class _Line:
+    """The requests that wait for one limiter, first come, first served."""
+
+    def __init__(self, limiter: Limiter, vendor: str, model: str) -> None:
+        self.limiter, self.vendor, self.model = limiter, vendor, model
+        self.waiting: deque[_Waiting] = deque()
+        self.headers: dict[str, str] = {}
+
+    def wake(self) -> None:
+        """Let the first one look again."""
+        if self.waiting and (signal := self.waiting[0].signal) is not None:
+            signal.set()
+
+    def status(self, now: float) -> LimitStatus:
+        """What is known at the moment."""
+        limiter = self.limiter
+        wait = limiter.delay(limiter.counts(0, None), now) or 0.0 if self.waiting else 0.0
+        return LimitStatus(
+            vendor=self.vendor,
+            model=self.model,
+            in_flight=limiter.in_flight,
+            waiting=len(self.waiting),
+            wait=wait,
+            reason=limiter.reason if self.waiting else "",
+            limits={name: (max(0.0, bucket.level), bucket.limit) for name, bucket in limiter.buckets.items()},
+            headers=self.headers,
+        )
+
+
+class LimitedAttempt:
+    """A request that the rate limit allowed, until it ends."""
+
+    __slots__ = ("_line", "_of", "_readings", "_ticket", "_windows")
+
+    def __init__(self, of: RateLimit, line: _Line, ticket: Ticket, attempt: NextAttempt) -> None:
+        self._of, self._line, self._ticket = of, line, ticket
+        self._windows = attempt.target.endpoint.vendor.limits.windows
+        self._readings: list[Reading] = []
+
+    def answered(self, status: int, headers: Mapping[str, str]) -> None:
+        """The head of the answer came."""
+        of, line = self._of, self._line
+        if of.learn:
+            share = of.share
+            self._readings = [_part(one, share) for one in readings(headers, _wall(headers), self._windows)]
+        with of.lock:
+            if self._readings:
+                line.headers = {
+                    name: text for name, text in headers.items() if FAMILY.match(name) or "ratelimit" in name
+                }
+                line.limiter.read(self._ticket, self._readings, time.monotonic())
+            if status != 429:
+                line.limiter.succeeded(self._ticket)
+            line.wake()
+
+    def close(self, answer: Any, error: LLMError | None) -> None:
+        """The request has ended, with an answer as far as it came or with an error; with neither it was cancelled."""
+        usage: tuple[int, int] | None = (0, 0)
+        if answer is not None:
+            known = getattr(answer, "usage", None)
+            usage = None if known is None else (known.input_tokens, known.output_tokens)
+        limited = isinstance(error, RateLimitError) and not isinstance(error, QuotaError)
+        of, line = self._of, self._line
+        with of.lock:
+            limiter = line.limiter
+            if limited and error is not None:
+                quotas = [_part(one, of.share) for one in quota_readings(error.body)]
+                now = time.monotonic()
+                limiter.read(self._ticket, quotas, now)
+                limiter.limited(self._ticket, error.retry_after, self._readings + quotas, now)
+            elif isinstance(error, OverloadedError):
+                limiter.slower()
+            limiter.settle(self._ticket, usage, time.monotonic())
+            line.wake()
+
+    def __del__(self) -> None:
+        # Forgotten without an end. No lock: this may run anywhere. Who waits looks again after a moment.
+        if not self._ticket.ended:
+            self._line.limiter.settle(self._ticket, None, time.monotonic())
+
+
+def _part(reading: Reading, share: float) -> Reading:
+    if share == 1 or reading.what == "share":
+        return reading
+    limit, remaining = (None if value is None else value * share for value in (reading.limit, reading.remaining))
+    return reading._replace(limit=limit, remaining=remaining)
+
+
+def _wall(headers: Mapping[str, str]) -> float:
+    """When the answer was made, by the server's clock, which is the one that its times are from."""
+    if (date := headers.get("date")) is not None:
+        from email.utils import parsedate_to_datetime
+
+        try:
+            return parsedate_to_datetime(date).timestamp()
+        except (ValueError, TypeError, OverflowError):
+            pass
+    return time.time()

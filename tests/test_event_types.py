@@ -19,4 +19,4 @@ def test_the_type_of_an_event_is_the_one_in_its_json(kind: Any) -> None:
 
 
 def test_no_two_events_have_the_same_type() -> None:
-    assert len({kind.type for kind in EVENTS}) == len(EVENTS) == 16
+    assert len({kind.type for kind in EVENTS}) == len(EVENTS) > 9

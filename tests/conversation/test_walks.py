@@ -254,8 +254,19 @@ class Walk:
                     # Some vendors sign a thought with what follows it: who writes that anew takes the thought out.
                     first = at - (kind == "text" and at > 0 and isinstance(items[at - 1], Reasoning))
                     items[first : at + 1] = self.changed(items[at])
+                    if kind == "thought" or first < at:
+                        self.forget_ids(first)
                     self.talk.compacted = None  # which counts items
         self.edited = self.rewritten = True
+
+    def forget_ids(self, start: int) -> None:
+        """The ids of what followed a thought in its answer, which OpenAI refuses without the thought (docs/conversations.md)."""
+        items = self.talk.items
+        for i, item in enumerate(items[start:], start):
+            if isinstance(item, FunctionCallOutput) or (isinstance(item, Message) and item.role != "assistant"):
+                return
+            if isinstance(item, FunctionCall | Message):
+                items[i] = replace(item, id=None)
 
     def changed(self, item: AnyItem) -> list[AnyItem]:
         """Another item in its place, or none."""

@@ -1,9 +1,9 @@
 """Items, on their way to a host or a client and back.
 
 An item with nothing to change is passed through as the same object. Before changing this file, know two rules of the host it
-follows: an id must have the prefix of its type; and a message or call that was made after reasoning is refused without that
-reasoning, which its id names. So its id is sent only directly behind a reasoning item. Follows the OpenAI Responses reference
-(read 2026-11-20).
+follows: an id must have the prefix of its type; reasoning must be followed by the very items it produced, so what follows a
+reasoning item that is not sent loses its id, and reasoning that nothing follows is not sent. Follows the OpenAI Responses
+reference (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from .types import struct_of
 # Tuples, because `isinstance(x, A | B)` builds the union anew for every item.
 CALLS = (rs.FunctionCall, rs.CustomToolCall)
 CALLS_AND_OUTPUTS = (*CALLS, *OUTPUTS)
-BOUND = (*CALLS, rs.Message)
-"""Items whose id the host does not need, and refuses without the reasoning that it names."""
 # Records of hosted tools. One is known by its id alone, so that one without the id of this host is another vendor's.
 HOSTED = {
     rs.WebSearchCall,
@@ -63,10 +61,7 @@ class MessageWriter:
         self._stored = stored
         self._binds = reasons and dialect.checks_ids
         self._following = 0  # where the first item stands that is no reasoning and follows the last that was looked at
-        self._reasoned = False  # whether the last item that was sent is reasoning
-        self._loose = (
-            False  # whether reasoning was left out in this answer, so that records of hosted tools lose their ids
-        )
+        self._loose = False  # whether reasoning was left out in this answer, so that what it produced loses its ids
         self._turn: list[tuple[int, rs.AnyItem]] = []  # for a host that groups calls
 
     def write(self, start: int, end: int) -> None:
@@ -77,7 +72,6 @@ class MessageWriter:
             is_plain = _PLAIN.get(type(item))
             if is_plain is not None and is_plain(item, longest):
                 sent: rs.AnyItem | None = item
-                self._reasoned = False
                 self._loose = self._loose and not _ends_answer(item)
             else:
                 sent = self._encode(item, i)
@@ -100,20 +94,16 @@ class MessageWriter:
             self._turn = []
 
     def _encode(self, item: rs.AnyItem, i: int) -> rs.AnyItem | None:
-        reasoned, self._reasoned = self._reasoned, False
         if isinstance(item, Unknown):
             return item
         self._loose = self._loose and not _ends_answer(item)
-        path, without_id = f"input[{i}]", self._loose
+        path = f"input[{i}]"
         if self._binds and isinstance(item, rs.Reasoning) and self._is_last(i):
             self._lost.dropped(path, "reasoning without the item that followed it")
             return None
-        if self._binds and isinstance(item, BOUND) and not _ends_answer(item):
-            # An id does not say which reasoning it names, and that may have been taken out of the history.
-            without_id = not reasoned
-        sent = _encode_item(item, path, self._dialect, self._lost, self._stored, without_id)
+        sent = _encode_item(item, path, self._dialect, self._lost, self._stored, self._loose)
         if isinstance(item, rs.Reasoning):
-            self._reasoned, self._loose = sent is not None, self._loose or sent is None
+            self._loose = sent is None
         return None if sent is None else renamed(sent, sent_name)
 
     def _is_last(self, i: int) -> bool:

@@ -54,19 +54,19 @@ ITEMS: dict[str, Any] = {
     [
         ("u r1 c1 o1 r2 m u", "u+ r1+ c1+ o1 r2+ m+ u+"),
         ("u r1 r2 c1 o1", "u+ r1+ r2+ c1+ o1"),
-        ("u r1 c1 c2 o1 o2", "u+ r1+ c1+ c2 o1 o2"),
-        ("u c1 o1 r2 m", "u+ c1 o1 r2+ m+"),  # reasoning was taken out by hand
-        ("u r1 c1 c2 o1 o2 m", "u+ r1+ c1+ c2 o1 o2 m"),
-        ("u r1 m c1 o1 u", "u+ r1+ m+ c1 o1 u+"),
-        ("u r1 o1 r2 u", "u+ o1 u+"),  # what followed it was
+        ("u r1 c1 c2 o1 o2", "u+ r1+ c1+ c2+ o1 o2"),
+        ("u c1 o1 r2 m", "u+ c1+ o1 r2+ m+"),  # as recorded where the model did not reason
+        ("u r1 c1 c2 o1 o2 m", "u+ r1+ c1+ c2+ o1 o2 m+"),
+        ("u r1 m c1 o1 u", "u+ r1+ m+ c1+ o1 u+"),
+        ("u r1 o1 r2 u", "u+ o1 u+"),  # what followed reasoning was taken out
         ("u r1 m r2 u", "u+ r1+ m+ u+"),
         ("u foreign r1 c1 o1", "u+ r1+ c1+ o1"),
-        ("u foreign c1 c2 o1 o2 m", "u+ c1 c2 o1 o2 m"),
-        ("u r1 search m", "u+ r1+ search+ m"),
+        ("u foreign c1 c2 o1 o2 m", "u+ c1 c2 o1 o2 m+"),
+        ("u r1 search m", "u+ r1+ search+ m+"),
         ("u foreign search m u search", "u+ m u+ search+"),
     ],
 )
-def test_the_id_of_what_the_model_said_is_sent_only_behind_its_reasoning(items: str, sent_items: str) -> None:
+def test_what_followed_reasoning_that_is_not_sent_loses_its_id(items: str, sent_items: str) -> None:
     """`+` marks an item that is sent with its id."""
     request = Request(input=[ITEMS[name] for name in items.split()], reasoning=ReasoningOptions(effort="low"))
     names = {msgspec.json.encode(replace(item, id=None)): name for name, item in ITEMS.items()}

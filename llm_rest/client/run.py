@@ -314,11 +314,12 @@ class _ModelCalls:
         """The model's reply; one that is made in the background is waited for."""
         if self._window is None:
             return await self._answer(request)
-        return self._window.told(await self._window.ask(request, self, self._answer))
+        return self._window.received(await self._window.ask(request, self, self._answer))
 
     async def _answer(self, request: Request) -> Reply:
         if self._form is not None:
-            return (await typed.generate(self._caller, request, {**self._settings}, self._site, self._form)).reply
+            options = {**self._settings}
+            return (await typed.generate(self._caller, request, options, self._site, self._form, self._history)).reply
         found = await self.send(request)
         if found.status in endpoints.UNFINISHED:
             found = await endpoints.poll(self._caller, found, {**self._settings}, self._site, 2.0, None)
@@ -384,7 +385,7 @@ class _LimitedStream:
             return stream.__enter__() if isinstance(stream, Stream) else await stream.__aenter__()
 
         self._stream = await self._window.ask(self._request, self._send, send)
-        self._stream.after(self._window.told)
+        self._stream.after(self._window.received)
         return self._stream
 
     def __enter__(self) -> Any:

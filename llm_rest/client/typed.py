@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..responses.items import AnyItem
     from ..responses.request import Request
     from .call import Caller, CallSite, Recovered, Settings
+    from .history import History
     from .options import Input
     from .target import Target
 
@@ -50,12 +51,19 @@ class Typed(NamedTuple):
     found: bool
 
 
-async def generate(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> Typed:
+async def generate(
+    caller: Caller,
+    input: Input | None,
+    options: dict[str, Any],
+    site: CallSite,
+    form: Any,
+    history: History | None = None,
+) -> Typed:
     """The reply whose answer is a value of the form. Raises an `OutputError` where there is none after all repairs."""
     if options.get("background"):
         raise ConfigError("typed output waits for the answer", hint="poll, and read the text of the reply")
     output: Output[Any] = Output(form)
-    target, settings, request, lost = caller.prepare(input, options)
+    target, settings, request, lost = caller.prepare(input, options, history=history)
     way = choose_way(output, target, request, settings)
     asked, calls, notes = way.request, list[CallInfo](), list[Loss]()
     began = monotonic()
@@ -116,20 +124,25 @@ def choose_way(output: Output[Any], target: Target, request: Request, settings: 
     strict = getattr(target.dialect, "strict_schemas", False)
     *ways, last = output.ways(request, settings.strategy, strict=strict)
     wire = target.endpoint.wire
-    before = {problem.path for problem in models.check(request, target.known, wire)}
+    # The items themselves were checked before, and are looked at only where the way adds to them.
+    short = replace(request, input="?")
+    before = {problem.path for problem in models.check(short, target.known, wire)}
+
+    def asked(way: Way) -> Request:
+        return replace(way.request, input="?") if way.request.input is request.input else way.request
 
     def problems(way: Way) -> list[models.Problem]:
-        return [one for one in models.check(way.request, target.known, wire) if one.path not in before]
+        return [one for one in models.check(asked(way), target.known, wire) if one.path not in before]
 
-    way = next((way for way in ways if not problems(way) and _is_expressible(way, target)), last)
+    way = next((way for way in ways if not problems(way) and _is_expressible(way, asked(way), target)), last)
     if settings.invalid_options != "send" and (found := problems(way)):
         raise models.capability_error(found, model=target.model, vendor=target.vendor)
     return way
 
 
-def _is_expressible(way: Way, target: Target) -> bool:
+def _is_expressible(way: Way, request: Request, target: Target) -> bool:
     """Whether the wire can say what the way is about."""
-    _, lost = target.wire.encode_request(way.request, dialect=target.dialect)
+    _, lost = target.wire.encode_request(request, dialect=target.dialect)
     return not any(
         loss.kind == "refused"
         or (loss.path == "text.format" and loss.kind == "emulated")

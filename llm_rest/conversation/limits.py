@@ -25,7 +25,6 @@ from ..responses.items import (
     ConfigurationUpdate,
     FunctionCallOutput,
     McpApprovalRequest,
-    McpApprovalResponse,
     Message,
     ProgramOutput,
 )
@@ -91,7 +90,7 @@ def cut_points(items: Sequence[AnyItem], *, rounds: bool = False, begun: bool = 
 
     With `rounds` also where the model speaks again in a turn whose question is there, or that has `begun` before the items.
     """
-    tied, found = _tied(items), list[int]()
+    tied, found = _find_ties(items), list[int]()
     for i in range(len(items)):
         if _begins_turn(items, i):
             begun = True
@@ -102,21 +101,21 @@ def cut_points(items: Sequence[AnyItem], *, rounds: bool = False, begun: bool = 
     return found
 
 
-def _prompts(item: AnyItem) -> bool:
-    """Whether it is said to the model: by the user, or the program."""
+def _is_prompt(item: AnyItem) -> bool:
+    """Whether it is said to the model, by the user or the program; a late result belongs to the turn of its call."""
     if not isinstance(item, Message) or item.role not in ("user", "system", "developer"):
         return False
-    return not item.text.startswith(f'{{"type":"{DELIVERY}"')  # a late result belongs to the turn of its call
+    return not item.text.startswith(f'{{"type":"{DELIVERY}"')
 
 
 def _begins_turn(items: Sequence[AnyItem], i: int) -> bool:
-    if not _prompts(items[i]) or (i > 0 and _prompts(items[i - 1])):
+    if not _is_prompt(items[i]) or (i > 0 and _is_prompt(items[i - 1])):
         return False
     # The first of what is said to the model, with something of the user among it: some wires begin with the user alone.
-    return any(_by_user(item) for item in takewhile(_prompts, islice(items, i, None)))
+    return any(_has_user_content(item) for item in takewhile(_is_prompt, islice(items, i, None)))
 
 
-def _by_user(item: AnyItem) -> bool:
+def _has_user_content(item: AnyItem) -> bool:
     """Whether the user says something that every wire has a word for."""
     if not isinstance(item, Message) or item.role != "user":
         return False
@@ -126,53 +125,40 @@ def _by_user(item: AnyItem) -> bool:
 
 def _begins_round(items: Sequence[AnyItem], i: int) -> bool:
     """Whether the model speaks again after the outputs of calls."""
-    return bool(answers([items[i - 1]])) and not answers([items[i]]) and not _prompts(items[i])
+    return bool(answers([items[i - 1]])) and not answers([items[i]]) and not _is_prompt(items[i])
 
 
-def _tied(items: Sequence[AnyItem]) -> list[bool]:
+def _find_ties(items: Sequence[AnyItem]) -> list[bool]:
     """For each position whether a call before it belongs to an output at or behind it, or the other way round."""
     steps = [0] * (len(items) + 1)
     waiting: dict[str, list[int]] = {}
     last: dict[str, int] = {}
     orphans: dict[str, list[int]] = {}
-
-    def tie(first: int, second: int) -> None:
-        steps[first + 1] += 1
-        steps[second + 1] -= 1
-
     for i, item in enumerate(items):
         for name, closes in _names(item):
-            if closes and waiting.get(name):
-                tie(waiting[name].pop(0), i)
-            elif closes and name in last:  # once more
-                tie(last[name], i)
-            elif closes:
-                orphans.setdefault(name, []).append(i)
-            else:
-                for orphan in orphans.pop(name, ()):
-                    tie(orphan, i)
+            tied: list[int] = []
+            if not closes:
+                tied = orphans.pop(name, [])
                 waiting.setdefault(name, []).append(i)
                 last[name] = i
+            elif waiting.get(name):
+                tied = [waiting[name].pop(0)]
+            elif name in last:  # once more
+                tied = [last[name]]
+            else:
+                orphans.setdefault(name, []).append(i)
+            for first in tied:
+                steps[first + 1] += 1
+                steps[i + 1] -= 1
     return [total > 0 for total in accumulate(steps[:-1])]
 
 
 def _names(item: AnyItem) -> list[tuple[str, bool]]:
     """The calls that an item makes, and those that it answers or belongs to."""
-    caller = getattr(item, "caller", None)
-    program = getattr(caller, "caller_id", None)
-    found = [(program, True)] if isinstance(program, str) else []
-    if isinstance(item, McpApprovalRequest):
-        return [*found, (item.id or "", False)]
-    if isinstance(item, McpApprovalResponse):
-        return [*found, (item.approval_request_id, True)]
-    approved = getattr(item, "approval_request_id", None)
-    if isinstance(approved, str):
-        found.append((approved, True))
-    call_id = getattr(item, "call_id", None)
-    if isinstance(call_id, str):
-        closes = isinstance(item, ProgramOutput | FunctionCallOutput) or bool(answers([item]))
-        found.append((call_id, closes))
-    return found
+    of = getattr(getattr(item, "caller", None), "caller_id", None), getattr(item, "approval_request_id", None)
+    made = item.id if isinstance(item, McpApprovalRequest) else getattr(item, "call_id", None)
+    closes = isinstance(item, ProgramOutput | FunctionCallOutput) or bool(answers([item]))
+    return [(name, True) for name in of if isinstance(name, str)] + ([(made, closes)] if made is not None else [])
 
 
 class Cut(NamedTuple):
@@ -188,7 +174,7 @@ def cut_at(items: Sequence[AnyItem], start: int) -> Cut:
     turn = max(cut_points(items[: start + 1]), default=start)
     if turn == start and not settings:
         return Cut([], start)
-    asked = list(takewhile(_prompts, items[turn:]))
+    asked = list(takewhile(_is_prompt, items[turn:]))
     # Settings do not come first: some wires take what stands there as instructions.
     return Cut([*asked, *settings], start if turn < start else start + len(asked))
 
@@ -261,25 +247,26 @@ class Window:
         self._earlier = []
         if request.previous_response_id is not None:  # the vendor holds the conversation
             return await send(request)
-        fitting = await self._fitting(request, model)
+        fitting = await self._fit(request, model)
         try:
-            return await send(self._estimated(fitting))
+            return await send(self._with_estimate(fitting))
         except ContextLengthError as problem:
-            shorter = await self._compacted(request, model) if self.limits.compact else None
+            shorter = await self._compact_half(request, model) if self.limits.compact else None
             if shorter is None:
                 raise
             self._earlier.insert(0, CallInfo(attempts=problem.attempts))
-            return await send(self._estimated(shorter))
+            return await send(self._with_estimate(shorter))
 
-    def told(self, found: Reply) -> Reply:
+    def received(self, found: Reply) -> Reply:
         """The reply, by which the estimate is corrected, with all requests that were made for it."""
         reported = 0 if found.usage is None else found.usage.input_tokens
         if reported and self._sent:
             self.factor = reported / self._sent
         return reply(found, sum_calls([*self._earlier, found.info])) if self._earlier else found
 
-    def _estimated(self, request: Request) -> Request:
-        self._sent = estimate_tokens(request)
+    def _with_estimate(self, request: Request) -> Request:
+        if self.limits.max_tokens is not None:
+            self._sent = estimate_tokens(request)
         return request
 
     def _parts(self, request: Request) -> tuple[list[AnyItem], list[AnyItem], list[AnyItem]]:
@@ -287,12 +274,12 @@ class Window:
         items = items_of(request)
         fixed = self._fixed
         if fixed is None:
-            begins = (i for i, one in enumerate(items) if not (isinstance(one, Message) and one.role in _TOLD))
+            begins = (i for i, one in enumerate(items) if not (isinstance(one, Message) and one.role in _INSTRUCTING))
             fixed = next(begins, len(items))
         done = self.compacted
         return items[:fixed], [] if done is None else done.items, items[fixed + (done.count if done else 0) :]
 
-    async def _fitting(self, request: Request, model: Model) -> Request:
+    async def _fit(self, request: Request, model: Model) -> Request:
         fixed, before, rest = self._parts(request)
         limits, goal = self.limits, 0.5 if self.limits.compact else 1.0
         max_items, max_tokens = limits.max_items or inf, limits.max_tokens or inf
@@ -317,7 +304,7 @@ class Window:
                 return found
             start = further
             if limits.compact:
-                return await self._replaced(request, model, start)
+                return await self._replace_front(request, model, start)
 
     async def _tokens(self, request: Request, model: Model) -> int:
         if self.limits.count == "vendor":
@@ -326,14 +313,14 @@ class Window:
             return self.limits.count(items_of(request))
         return round(self.factor * estimate_tokens(request))
 
-    async def _compacted(self, request: Request, model: Model) -> Request | None:
+    async def _compact_half(self, request: Request, model: Model) -> Request | None:
         """The request with its first half replaced; `None` where there is nothing to replace."""
         _, before, rest = self._parts(request)
         half = sum(map(item_tokens, rest)) / 2
         start = shortened(rest, max_tokens=half, rounds=True, begun=bool(before), least=1)
-        return await self._replaced(request, model, start) if start else None
+        return await self._replace_front(request, model, start) if start else None
 
-    async def _replaced(self, request: Request, model: Model, start: int) -> Request:
+    async def _replace_front(self, request: Request, model: Model, start: int) -> Request:
         """The request with a summary, or the vendor's compaction, instead of the first items of the rest."""
         fixed, before, rest = self._parts(request)
         gone = replace(request, input=[*fixed, *before, *rest[:start]], stream=None)
@@ -349,7 +336,7 @@ class Window:
         return replace(request, input=[*fixed, *self.compacted.items, *rest[cut.start :]])
 
 
-_TOLD = ("system", "developer")
+_INSTRUCTING = ("system", "developer")
 
 
 def window_of(limits: Any) -> Window:

@@ -125,16 +125,26 @@ async def test_every_turn_sends_what_the_conversation_sends_anew(way: str, wire:
         host.fails = False
 
 
+ALTERNATES = {"model": "perplexity/sonar"}
+TYPED = {"output": dict[str, int]}
+TURNS: list[tuple[str, dict[str, Any]]] = [*((wire, {}) for wire in WIRES), ("openai_chat", ALTERNATES)]
+TURNS += [(wire, TYPED) for wire in WIRES]
+
+
 @pytest.mark.parametrize("way", ["asyncio"], indirect=True)
-@pytest.mark.parametrize("wire", WIRES)
-async def test_a_turn_of_a_long_conversation_takes_the_steps_of_a_turn(wire: str) -> None:
+@pytest.mark.parametrize(("wire", "options"), TURNS)
+async def test_a_turn_of_a_long_conversation_takes_the_steps_of_a_turn(
+    wire: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Counted in lines of Python, from `ask` until the request is sent."""
+    monkeypatch.setenv("PERPLEXITY_API_KEY", "k")
 
     async def turn(n: int) -> int:
         host = Recorder(wire)
         llm, count, counts = client("asyncio", wire, host), 0, list[int]()
         said: list[AnyItem] = [Message(role="user", content="Hi"), Message(role="assistant", content="Hello.")]
-        chat = llm.chat(conversation=Conversation(items=said * n), tools=[weather])
+        tools = None if options is ALTERNATES else [weather]  # which that host does not take
+        chat = llm.chat(conversation=Conversation(items=said * n), tools=tools)
 
         def trace(frame: FrameType, event: str, argument: object) -> Any:
             nonlocal count
@@ -146,7 +156,9 @@ async def test_a_turn_of_a_long_conversation_takes_the_steps_of_a_turn(wire: str
             count, before = 0, sys.gettrace()
             sys.settrace(trace)
             try:
-                await asked(chat, "And then?")
+                await asked(chat, "And then?", max_repairs=0, **options)
+            except LLMError:
+                assert "output" in options  # the answer is no JSON
             finally:
                 sys.settrace(before)
         return counts[-1]

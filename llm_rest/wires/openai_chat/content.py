@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ...losses import Losses, not_in
+from ...losses import Loss, Losses, not_in
 from ...responses import parts as rp
 from ...responses.carriers import SPELLING, own
 from ...responses.items import AnyItem, CustomToolCallOutput, FunctionCallOutput, Message
@@ -335,8 +335,10 @@ def _joined(parts: Sequence[AnyPart], path: str, lost: Losses) -> str:
     return "".join(texts)
 
 
-def alternating(messages: list[AnyMessage], lost: Losses) -> list[AnyMessage]:
-    """The messages with neighbours of one role joined, for hosts that want roles to take turns."""
+def alternating(messages: list[AnyMessage], dialect: ChatDialect, lost: Losses) -> list[AnyMessage]:
+    """The messages with neighbours of one role joined, for hosts that want roles to take turns; no two turns are joined."""
+    if not dialect.alternates:
+        return messages
     kept: list[AnyMessage] = []
     for message in messages:
         before = kept[-1] if kept else None
@@ -346,8 +348,8 @@ def alternating(messages: list[AnyMessage], lost: Losses) -> list[AnyMessage]:
             kept[-1] = replace(message, content=_both(before.content, message.content))
         else:
             kept.append(message)
-    if len(kept) < len(messages):
-        lost.changed("input", "messages of one role side by side, joined to one")
+    joined = Loss("input", "messages of one role side by side, joined to one", "changed")
+    lost += [joined] if len(kept) < len(messages) and joined not in lost else []
     return kept
 
 

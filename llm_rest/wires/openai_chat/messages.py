@@ -442,15 +442,15 @@ class MessageWriter:
         if self._waiting or self._thoughts or self._attached or max(self._moved, default=0) >= end:
             return False
         self._close(end)
-        return not self._dialect.alternates
+        self.messages = alternating(self.messages, self._dialect, self._lost)
+        return True
 
     def finish(self) -> None:
         """End the conversation."""
         self._close(len(self._items))
         for call_id in self._attached:
             self._lost.dropped("input", f"what the host attached to the call {call_id}, which is gone")
-        if self._dialect.alternates:
-            self.messages = alternating(self.messages, self._lost)
+        self.messages = alternating(self.messages, self._dialect, self._lost)
 
     # --- the assistant's message ---
 

@@ -8,6 +8,7 @@ turn that failed leaves no trace.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from inspect import isawaitable, iscoroutine
 from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 
@@ -102,7 +103,7 @@ def _item(entry: Any) -> AnyItem:
         if not _is_entry(entry):
             raise ConfigError(f"an entry of context is (role, text) with a role of {', '.join(ROLES)}, not {entry!r}")
         return Message(role=entry[0], content=entry[1])
-    return cast("AnyItem", entry)
+    return deepcopy(cast("AnyItem", entry))  # the caller may change his own, such as one that a provider returns again
 
 
 C = TypeVar("C")

@@ -1,6 +1,6 @@
-"""`Chat` and `AsyncChat`: turns of a conversation with a model, which `llm.chat(...)` gives.
+"""`Chat` and `AsyncChat`: turns of a conversation with a model; `llm.chat(...)` makes them.
 
-Every turn is a run of the tool loop over the items before it. What it gained becomes part of the conversation when it has
+Each turn is a run of the tool loop over the items before it. Its new items become part of the conversation when it has
 completed: first in the store, then in memory. Before changing this file, know that a turn that fails, is cancelled or cannot be
 stored leaves the conversation as it was, unless the partial answer is wanted (`keep_partial`).
 """
@@ -10,10 +10,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from copy import deepcopy
 from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..client.call import CallSite, wrap_secrets
@@ -30,7 +32,7 @@ from ..responses.items import FunctionCall, Message
 from ..responses.request import Request
 from ..sync import drive
 from ..tools import Toolbox
-from .conversation import Conversation, PendingContext
+from .conversation import CONVERSATION, Conversation, PendingContext
 from .limits import HistoryLimits, Window, summary_message, summary_of, window_of
 from .tools import EndConversationTool, SendMessageTool
 
@@ -47,36 +49,26 @@ if TYPE_CHECKING:
     from .store import ConversationStore
 
 
-class _Turn:
-    """A turn in progress: its run, and where in the run's items it begins."""
+class _Turn(Struct):
+    """A turn in progress: its run, where in the run's items it begins, and how long the conversation was."""
 
-    def __init__(
-        self,
-        run: Any,
-        talk: Conversation,
-        first: int,
-        window: Window | None,
-        message_id: str | None,
-        history: History,
-    ) -> None:
-        self.run, self.talk, self.first, self.window, self.message_id = run, talk, first, window, message_id
-        self.history = history
-        self.length = len(talk.items)
-        self.text: list[str] = []
-        """The text of an answer that is being streamed."""
-        self.taken = False
-
-    def saw(self, event: object) -> None:
-        if isinstance(event, OutputTextDelta):
-            self.text.append(event.delta)
-        elif isinstance(event, LLMResponse):  # which is among the items now
-            self.text.clear()
+    run: Any
+    talk: Conversation
+    first: int
+    length: int
+    window: Window | None
+    message_id: str | None
+    history: History
+    text: list[str] = []
+    """The text of the answer that is being streamed."""
+    committed: bool = False
 
 
 class _BaseChat:
     """What `Chat` and `AsyncChat` share. It is written as coroutines, which suspend in an `AsyncChat` alone."""
 
     _run_of: ClassVar[Callable[..., Any]]
+    _is_async: ClassVar[bool]
 
     def __init__(
         self,
@@ -94,19 +86,21 @@ class _BaseChat:
         fields = {name: value for name, value in options.items() if name not in LoopOptions.__annotations__}
         check_names(fields, stream=True)
         if options.get("state") is not None:
-            raise ConfigError("a chat resumes no run", hint="llm.run(state=...), and conversation= for the items")
+            raise ConfigError(
+                "a chat does not resume a run", hint="llm.run(state=...), and conversation= for the items"
+            )
         self._limits: HistoryLimits | None = options.pop("limits", None)
         if self._limits is not None:
             window_of(self._limits)
         self._caller, self._options = caller.with_options({}), options
         self._tools = [*as_list(tools)] if tools is not None else None
-        self._stored: tuple[str, list[AnyItem]] | None = None  # a conversation, and its items that the store has
+        self._stored: tuple[str, list[AnyItem]] | None = None
+        """The id of a conversation, and copies of its items that the store has."""
         if isinstance(conversation, str):
             if store is None:
                 what = "conversation= is an id, and there is no store"
                 raise ConfigError(what, hint="give store=, or the Conversation")
             conversation = store.get(conversation)
-            self._stored = conversation.id, [*conversation.items]
         self.conversation = Conversation() if conversation is None else conversation
         """The conversation; a turn becomes part of it when it has completed."""
         if system is not None:
@@ -118,10 +112,10 @@ class _BaseChat:
         self.keep_partial = keep_partial
         """Whether a turn that fails or is cancelled is kept, with the partial answer."""
         self.end_error: LLMError | None = None
-        """Why the conversation could not be ended when the model wanted that; `None` where nothing failed."""
-        self._ending: tuple[str, str | None] | None = None
+        """Why the conversation could not be completed when the model asked for that; `None` where nothing failed."""
+        self._end_asked: tuple[str, str | None] | None = None
         self._factor = 1.0
-        self._spent: list[CallInfo] = []  # summaries that no reply has counted yet
+        self._uncounted: list[CallInfo] = []  # summaries that no reply has counted yet
         self._history = History()
 
     def __repr__(self) -> str:
@@ -130,12 +124,12 @@ class _BaseChat:
     # --- one turn
 
     async def _begin(self, input: Input, message_id: str | None, options: Any, site: CallSite) -> _Turn:
-        await self._settle()
-        provided = await self._provided()
+        await self._complete_if_asked()
+        provided = await self.context.aprovided() if self._is_async else self.context.provided()
         talk, said = self.conversation, _entries(input)
         self._caller.conversation_id = talk.id
         if talk.state.completed_at is not None:
-            raise ConfigError(f"conversation {talk.id!r} is completed", hint="go on with a fork() of it")
+            raise ConfigError(f"conversation {talk.id!r} is completed", hint="continue with a fork() of it")
         if message_id is None:
             message_id = next((one.id for one in said if isinstance(one, Message) and one.role == "user"), None)
         fixed = [*talk.context, *self.context.items]
@@ -148,8 +142,13 @@ class _BaseChat:
             how["limits"] = window
         history, self._history = self._history, History()  # which two turns never share
         run = self._run_of(self._caller, said, self._tools, how, site, (fixed, [*talk.items, *provided]), history)
-        turn = _Turn(run, talk, len(fixed) + len(talk.items), window, message_id, history)
-        self._concluding(run, partial(self._conclude, turn, run._concluded))
+        length = len(talk.items)
+        turn = _Turn(run, talk, len(fixed) + length, length, window, message_id, history)
+        conclude = partial(self._conclude, turn, run._concluded)
+        if self._is_async:
+            run._conclude_later = conclude
+        else:
+            run._concluded = lambda: drive(conclude())
         return turn
 
     async def _ask(self, *turn: Any) -> Reply:
@@ -171,10 +170,10 @@ class _BaseChat:
                 waiting.run = run.state
                 raise waiting
         except BaseException as problem:
-            await self._left(turn, getattr(problem, "partial", None))
+            await self._abandon(turn, getattr(problem, "partial", None))
             raise
-        await self._settle()
-        spent, self._spent = self._spent, []
+        await self._complete_if_asked()
+        spent, self._uncounted = self._uncounted, []
         return reply(found, sum_calls([*spent, found.info])) if spent else found
 
     async def _conclude(self, turn: _Turn, concluded: Callable[[], Reply]) -> Reply:
@@ -182,14 +181,14 @@ class _BaseChat:
         try:
             found = concluded()
         except BaseException as problem:
-            await self._left(turn, getattr(problem, "partial", None))
+            await self._abandon(turn, getattr(problem, "partial", None))
             raise
         if turn.run.state.outcome == "completed":
-            await self._blocking(self._take, turn)
+            await self._blocking(self._commit, turn)
         return found
 
-    async def _left(self, turn: _Turn, partial: Reply | None = None) -> None:
-        """Keep what a turn gained that did not complete, if that is wanted."""
+    async def _abandon(self, turn: _Turn, partial: Reply | None = None) -> None:
+        """End a turn that did not complete; its new items are kept with `keep_partial`."""
         self._history = turn.history
         state = turn.run.state
         if not self.keep_partial or state.outcome == "completed":  # which was not kept, because it could not be stored
@@ -200,20 +199,24 @@ class _BaseChat:
         gained: list[AnyItem] = state.items[turn.first :]
         gained += [Message(role="assistant", content=text)] if text else []
         if any(isinstance(item, FunctionCall) or getattr(item, "role", None) == "assistant" for item in gained):
-            await self._blocking(self._take, turn, gained)
+            await self._blocking(self._commit, turn, gained)
 
-    def _take(self, turn: _Turn, gained: list[AnyItem] | None = None) -> None:
-        """Make what a turn gained part of the conversation, in the store first."""
+    def _commit(self, turn: _Turn, gained: list[AnyItem] | None = None) -> None:
+        """Add the new items of a turn to the conversation, to the store first."""
         talk, window, state = turn.talk, turn.window, turn.run.state
-        if turn.taken:
+        if turn.committed:
             return
         if talk is not self.conversation or len(talk.items) != turn.length:
             raise ConfigError("the conversation has changed during the turn", hint="one turn of a chat at a time")
         new_items: list[AnyItem] = state.items[turn.first :] if gained is None else gained
         pending, ending = None, None
         done = [call for call in state.calls if call.state == "completed"]
-        tools = {one.name: one for one in as_list(self._tools) if isinstance(one, _READ)}
-        for call, tool in [(call, tools[call.name]) for call in done if call.name in tools]:
+        tools = {
+            one.name: one for one in as_list(self._tools) if isinstance(one, SendMessageTool | EndConversationTool)
+        }
+        for call in done:
+            if (tool := tools.get(call.name)) is None:
+                continue
             said = tool.typed(call.parsed_arguments)
             if isinstance(tool, EndConversationTool):
                 ending = said["reason"], tool.model
@@ -228,7 +231,7 @@ class _BaseChat:
             new.compacted, self._factor = window.compacted, window.factor
         self._store(talk, new)
         talk.items, talk.state, talk.compacted = new.items, new.state, new.compacted
-        self._ending, turn.taken, self._history = ending, True, turn.history
+        self._end_asked, turn.committed, self._history = ending, True, turn.history
 
     def _store(self, talk: Conversation, new: Conversation) -> None:
         if self.store is None:
@@ -240,22 +243,22 @@ class _BaseChat:
                 if problem.reason != "not_found":
                     raise
                 self.store.create(new)
-                self._stored = talk.id, [*new.items]
+                self._stored = talk.id, CONVERSATION.decode(new.save()).items
                 return
         stored = self._stored[1]
         if stored != talk.items[: len(stored)]:
-            what = f"the store has other items of conversation {talk.id!r}, and nothing that it has is changed"
-            raise StoreError(what, reason="conflict")
+            what = f"the store has other items of conversation {talk.id!r}; stored items cannot be changed"
+            raise StoreError(what, reason="conflict", hint="continue with a fork() of the conversation")
         self.store.append(new, len(stored))
-        self._stored = talk.id, [*new.items]
+        stored += deepcopy(new.items[len(stored) :])
 
     # --- the end of a conversation
 
-    async def _settle(self) -> None:
-        """End the conversation where the model wanted that: summary, completed, a new one. Else it stays open."""
-        if self._ending is None:
+    async def _complete_if_asked(self) -> None:
+        """Complete the conversation if the model asked for that: summarise, store, begin a new one. On failure it stays open."""
+        if self._end_asked is None:
             return
-        (reason, model), self._ending, self.end_error = self._ending, None, None
+        (reason, model), self._end_asked, self.end_error = self._end_asked, None, None
         talk = self.conversation
         said = talk.items if talk.compacted is None else [*talk.compacted.items, *talk.items[talk.compacted.count :]]
         items = [*talk.context, *self.context.items, *said]
@@ -269,7 +272,7 @@ class _BaseChat:
             self.end_error = problem
             logging.getLogger("llm_rest").warning("conversation %s stays open: %s", talk.id, problem)
             return
-        self._spent.append(found.info)
+        self._uncounted.append(found.info)
         ended = {"completed_at": time.time(), "summary": found.output_text, "reason": reason, "pending_context": None}
         talk.state = replace(talk.state, **ended)
         begin: list[AnyItem] = [summary_message(found)]
@@ -282,21 +285,15 @@ class _BaseChat:
             how.pop("model", None)
         return await self._caller.ask(*self._caller.prepare(request, how), CallSite())
 
-    # --- how it is done
-
-    async def _provided(self) -> list[AnyItem]:
-        raise NotImplementedError
-
     async def _blocking(self, function: Callable[..., None], *arguments: Any, **named: Any) -> None:
-        raise NotImplementedError
+        """Call what writes into the store, in a thread where an event loop runs."""
+        if self._is_async:
+            import anyio
 
-    def _concluding(self, run: Any, conclude: Callable[[], Coroutine[Any, Any, Reply]]) -> None:
-        """Let the run get its result from `conclude`."""
-        raise NotImplementedError
-
-
-_READ = (SendMessageTool, EndConversationTool)
-"""The tools whose calls say something about the conversation."""
+            with anyio.CancelScope(shield=True):  # what has begun to be written is written
+                await anyio.to_thread.run_sync(partial(function, *arguments, **named))
+        else:
+            function(*arguments, **named)
 
 
 def _entries(input: Any) -> list[Any]:
@@ -313,7 +310,7 @@ def _entries(input: Any) -> list[Any]:
 class Chat(_BaseChat):
     """A conversation with a model, turn by turn; `llm.chat(...)` makes one. One turn at a time."""
 
-    _run_of = staticmethod(run_of)
+    _run_of, _is_async = staticmethod(run_of), False
 
     def ask(self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]) -> Reply:
         """One turn: the model's reply, after all calls of the chat's tools. `options` are those of `run`, such as `model=`.
@@ -333,20 +330,11 @@ class Chat(_BaseChat):
         """
         return drive(self._run(input, message_id, options, CallSite()))
 
-    async def _provided(self) -> list[AnyItem]:
-        return self.context.provided()
-
-    async def _blocking(self, function: Callable[..., None], *arguments: Any, **named: Any) -> None:
-        function(*arguments, **named)
-
-    def _concluding(self, run: Any, conclude: Callable[[], Coroutine[Any, Any, Reply]]) -> None:
-        run._concluded = lambda: drive(conclude())
-
 
 class AsyncChat(_BaseChat):
     """`Chat` for async callers; providers of its context may be async, and the store works in a thread."""
 
-    _run_of = staticmethod(async_run_of)
+    _run_of, _is_async = staticmethod(async_run_of), True
 
     def ask(
         self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]
@@ -364,18 +352,6 @@ class AsyncChat(_BaseChat):
         """One turn as an `AsyncRun`: `run = await chat.run(...)`. See `Chat.run`."""
         return self._run(input, message_id, options, CallSite())
 
-    async def _provided(self) -> list[AnyItem]:
-        return await self.context.aprovided()
-
-    async def _blocking(self, function: Callable[..., None], *arguments: Any, **named: Any) -> None:
-        import anyio
-
-        with anyio.CancelScope(shield=True):  # what has begun to be written is written
-            await anyio.to_thread.run_sync(partial(function, *arguments, **named))
-
-    def _concluding(self, run: Any, conclude: Callable[[], Coroutine[Any, Any, Reply]]) -> None:
-        run._conclude_later = conclude
-
 
 class _ChatStream:
     """What both streams share."""
@@ -386,10 +362,24 @@ class _ChatStream:
         self._events: Any = None
         self._reply: Reply | None = None
 
-    def _entered(self) -> Any:
+    def _open_events(self) -> Any:
         if self._events is None:
             raise ConfigError("a streamed turn is read inside a `with`", hint="with chat.stream(...) as stream: ...")
         return self._events
+
+    def _note_event(self, event: Any) -> AnyLoopEvent | AnyEvent:
+        if isinstance(event, OutputTextDelta):
+            self._turn.text.append(event.delta)
+        elif isinstance(event, LLMResponse):  # which is among the items now
+            self._turn.text.clear()
+        return cast("AnyLoopEvent | AnyEvent", event)
+
+    async def _finish_turn(self) -> None:
+        self._reply = self._reply or await self._chat._finish(self._turn)
+
+    async def _abandon(self) -> None:
+        if self._reply is None:
+            await self._chat._abandon(self._turn)
 
     @property
     def reply(self) -> Reply:
@@ -412,20 +402,16 @@ class ChatStream(_ChatStream):
 
     def __exit__(self, *failure: Any) -> None:
         self._events.__exit__(*failure)
-        if self._reply is None:
-            drive(self._chat._left(self._turn))
+        drive(self._abandon())
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> AnyLoopEvent | AnyEvent:
-        event = next(self._entered(), None)
-        if event is None:
-            if self._reply is None:
-                self._reply = drive(self._chat._finish(self._turn))
-            raise StopIteration
-        self._turn.saw(event)
-        return cast("AnyLoopEvent | AnyEvent", event)
+        for event in self._open_events():
+            return self._note_event(event)
+        drive(self._finish_turn())
+        raise StopIteration
 
     @property
     def text(self) -> Iterator[str]:
@@ -443,18 +429,15 @@ class AsyncChatStream(_ChatStream):
 
     async def __aexit__(self, *failure: Any) -> None:
         await self._events.__aexit__(*failure)
-        if self._reply is None:
-            await self._chat._left(self._turn)
+        await self._abandon()
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> AnyLoopEvent | AnyEvent:
-        async for event in self._entered():
-            self._turn.saw(event)
-            return cast("AnyLoopEvent | AnyEvent", event)
-        if self._reply is None:
-            self._reply = await self._chat._finish(self._turn)
+        async for event in self._open_events():
+            return self._note_event(event)
+        await self._finish_turn()
         raise StopAsyncIteration
 
     @property

@@ -129,11 +129,9 @@ class Conversation(Model):
         self.items, self.compacted, self.state = [], None, ConversationState()
 
     def fork(self) -> Conversation:
-        """A copy with an id of its own, which goes its own way; a completed conversation is open again there."""
+        """A copy with an id and items of its own; a completed conversation is open again there."""
         state = ConversationState(pending_context=self.state.pending_context)
-        return replace(
-            self, id=_new_id(), created_at=time.time(), context=[*self.context], items=[*self.items], state=state
-        )
+        return replace(CONVERSATION.decode(self.save()), id=_new_id(), created_at=time.time(), state=state)
 
     # --- waiting for the user
 

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import DecodeError
+from ..errors import DecodeError, StoreError, StoreReason
 from ..responses.estimate import text_of
 from ..responses.items import AnyItem, FunctionCallOutput, Message
 from ..sqlite import SQLiteFile
@@ -145,21 +145,18 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
             items = [msgspec.Raw(row[0]) for row in rows]
             return Conversation.load(msgspec.json.encode({**head, "items": items}))
         except (DecodeError, msgspec.MsgspecError, TypeError) as problem:
-            raise self._error(f"holds a damaged conversation {conversation_id!r}: {problem}", "damaged") from None
+            raise self._damaged(conversation_id, problem) from None
 
     def append(self, conversation: Conversation, position: int) -> None:
         with self._writing():
             self._must_be_open(conversation.id)
             (count,) = self._db.execute(
-                "SELECT count(*) FROM items WHERE conversation=?", (conversation.id,)
+                "SELECT coalesce(max(position), -1) + 1 FROM items WHERE conversation=?", (conversation.id,)
             ).fetchone()
             if count != position:
                 what = f"has {count} items of conversation {conversation.id!r}, and this turn begins after {position}"
                 raise self._error(what, "conflict")
-            self._db.execute(
-                "UPDATE conversations SET updated_at=?, completed_at=?, head=? WHERE id=?",
-                (*_head(conversation), conversation.id),
-            )
+            self._update(conversation.id, *_head(conversation))
             self._insert(conversation, position)
 
     def complete(self, conversation_id: str, *, summary: str | None = None, reason: str | None = None) -> None:
@@ -167,10 +164,7 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
             head = self._must_be_open(conversation_id)
             state = ConversationState(completed_at=time.time(), summary=summary, reason=reason)
             written = msgspec.json.encode({**head, "state": state})
-            self._db.execute(
-                "UPDATE conversations SET updated_at=?, completed_at=?, head=? WHERE id=?",
-                (state.completed_at, state.completed_at, written, conversation_id),
-            )
+            self._update(conversation_id, state.completed_at, state.completed_at, written)
 
     def list(self, *, limit: int = 10, completed: bool | None = None) -> Sequence[StoredConversation]:
         return self.search(limit=limit, completed=completed)
@@ -212,7 +206,7 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
         try:
             summary = decoder_of(_Head).decode(head).state.summary
         except msgspec.MsgspecError as problem:
-            raise self._error(f"holds a damaged conversation {name!r}: {problem}", "damaged") from None
+            raise self._damaged(name, problem) from None
         return StoredConversation(
             id=name,
             created_at=created,
@@ -232,8 +226,15 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
             raise self._error(f"has no conversation {conversation_id!r}", "not_found")
         if found[0] is not None:
             raise self._error(f"has conversation {conversation_id!r} as completed", "completed")
-        head: dict[str, Any] = msgspec.json.decode(found[1])
-        return head
+        try:
+            return msgspec.json.decode(found[1], type=dict[str, Any])
+        except msgspec.MsgspecError as problem:
+            raise self._damaged(conversation_id, problem) from None
+
+    def _update(self, conversation_id: str, *columns: Any) -> None:
+        self._db.execute(
+            "UPDATE conversations SET updated_at=?, completed_at=?, head=? WHERE id=?", (*columns, conversation_id)
+        )
 
     def _insert(self, conversation: Conversation, position: int) -> None:
         rows = (
@@ -241,6 +242,10 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
             for i, item in enumerate(conversation.items[position:], position)
         )
         self._db.executemany("INSERT INTO items VALUES (?, ?, ?, ?)", rows)
+
+    def _damaged(self, conversation_id: str, problem: Exception) -> StoreError:
+        reason: StoreReason = "newer" if isinstance(problem, DecodeError) and problem.path == "$.version" else "damaged"
+        return self._error(f"holds a conversation {conversation_id!r} that cannot be read: {problem}", reason)
 
 
 class MemoryConversationStore(SQLiteConversationStore):
@@ -261,10 +266,5 @@ def _head(conversation: Conversation) -> tuple[float, float | None, bytes]:
 
 def _said(item: AnyItem) -> str:
     """The text of an item, to be searched."""
-    match item:
-        case Message():
-            return text_of(item.content)
-        case FunctionCallOutput():
-            return text_of(item.output)
-        case _:
-            return ""
+    content = item.content if isinstance(item, Message) else getattr(item, "output", "")
+    return text_of(content) if isinstance(item, Message | FunctionCallOutput) else ""

@@ -7,6 +7,7 @@ and whether to end, so a turn that fails changes nothing, and a run that was sav
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import wraps
 from inspect import isawaitable
 from typing import Any
 
@@ -14,6 +15,7 @@ import msgspec
 from msgspec import Struct, to_builtins
 
 from ..errors import StoreError, ToolFailedError
+from ..sync import drive
 from ..tools.function import Tool, is_coroutine_function
 from .store import ConversationStore
 
@@ -62,27 +64,24 @@ def send_message_tool(
     user's answer (`conversation.is_waiting_for_response`).
     """
 
-    def made(message: str, is_question: bool) -> AgentMessage:
-        return AgentMessage(message=message, is_question=is_question, source=source, priority=priority)
-
-    def send_message(message: str, is_question: bool = False) -> str:
+    async def send_message(message: str, is_question: bool = False) -> str:
         """Send the user a message.
 
         Args:
             message: The text for the user.
             is_question: Whether you wait for the user's answer.
         """
-        deliver(made(message, is_question))
+        sent = AgentMessage(message=message, is_question=is_question, source=source, priority=priority)
+        delivered = deliver(sent)
+        if isawaitable(delivered):
+            await delivered
         return _ASKED if is_question else _SENT
 
-    async def send_message_async(message: str, is_question: bool = False) -> str:
-        found = deliver(made(message, is_question))
-        if isawaitable(found):
-            await found
-        return _ASKED if is_question else _SENT
+    @wraps(send_message)
+    def send_at_once(*arguments: Any, **named: Any) -> str:
+        return drive(send_message(*arguments, **named))
 
-    send_message_async.__doc__ = send_message.__doc__
-    return SendMessageTool(send_message_async if is_coroutine_function(deliver) else send_message, name=name)
+    return SendMessageTool(send_message if is_coroutine_function(deliver) else send_at_once, name=name)
 
 
 def end_conversation_tool(*, model: str | None = None, name: str = "end_conversation") -> EndConversationTool:

@@ -12,7 +12,7 @@ A `Turn` takes one happening after the other and looks only at the calls that ea
 from __future__ import annotations
 
 import heapq
-from copy import copy
+from copy import copy, deepcopy
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, assert_never, cast
 
@@ -290,7 +290,7 @@ class Turn:
         before = state.response
         resumed = before is not None and _reason(before) == PAUSED
         state.asked, state.delivering = None, []
-        state.items += response.output
+        state.items += deepcopy(response.output)  # the caller may change those of the reply
         state.kept = len(state.items)
         calls = self.calls_in(response.output, repairs)
         reason = "" if response.status == "completed" else _reason(response)

@@ -455,18 +455,35 @@ async def test_two_chats_of_one_conversation_do_not_mix(way: str, file: SQLiteCo
     assert texts(file.get(first.conversation.id)) == ["first", "one", "second", "elsewhere"]
 
 
-async def test_a_turn_that_cannot_be_stored_is_not_kept(way: str, file: SQLiteConversationStore) -> None:
-    chat = client(way, Host("one", "two", "three")).chat(store=file)
+BROKEN = {
+    "locked": ("BEGIN IMMEDIATE", "ROLLBACK"),
+    "full": ("PRAGMA max_page_count=8", "PRAGMA max_page_count=100000"),
+    "read_only": ("PRAGMA query_only=ON", "PRAGMA query_only=OFF"),
+    "damaged": ("UPDATE conversations SET head='{'||head", "UPDATE conversations SET head=substr(head, 2)"),
+    "not_found": ("UPDATE conversations SET id='x'||id", "UPDATE conversations SET id=substr(id, 2)"),
+}
+"""What makes a store refuse a turn, by the reason that it gives, and what mends it."""
+
+
+@pytest.mark.parametrize("turn", [asked, pieces])
+@pytest.mark.parametrize("reason", BROKEN)
+async def test_a_turn_that_cannot_be_stored_is_not_kept(
+    way: str, file: SQLiteConversationStore, turn: Any, reason: str
+) -> None:
+    chat = client(way, Host("one", "tw" + "o" * 20_000, "three")).chat(store=file)
     await asked(chat, "first")
-    other = sqlite3.connect(file.path)
-    other.execute("BEGIN IMMEDIATE")
+    before, stored = chat.conversation.save(), file.get(chat.conversation.id)
+    breaks, mends = BROKEN[reason]
+    mine: Any = file._db  # pyright: ignore[reportPrivateUsage]  (what a disk or another program does to it)
+    other = sqlite3.connect(file.path, isolation_level=None) if reason == "locked" else mine
+    other.execute(breaks)
     with pytest.raises(StoreError) as caught:
-        await asked(chat, "second")
-    other.execute("ROLLBACK")
-    other.close()
-    assert caught.value.reason == "locked"
-    assert len(chat.conversation.items) == 2
-    await asked(chat, "second")
+        await turn(chat, "second")
+    assert (caught.value.reason, file.path in str(caught.value)) == (reason, True)
+    assert chat.conversation.save() == before
+    other.execute(mends)
+    assert file.get(chat.conversation.id) == stored
+    await turn(chat, "second")
     assert texts(file.get(chat.conversation.id)) == ["first", "one", "second", "three"]
 
 
@@ -682,3 +699,38 @@ async def test_what_the_store_has_is_not_changed_behind_its_back(way: str, file:
     chat.conversation = chat.conversation.fork()
     await asked(chat, "third")
     assert texts(file.get(chat.conversation.id)) == ["first", "third", "three"]
+
+
+async def test_later_changes_of_what_went_in_and_came_out_change_nothing(
+    way: str, file: SQLiteConversationStore
+) -> None:
+    host, said_now, note = (
+        Host("one", "two"),
+        Message(role="user", content="first"),
+        Message(role="user", content="now"),
+    )
+    heard: list[Any] = []
+    context = PromptContext([("system", "Monday")], providers=[lambda: note])
+    chat = client(way, host).chat(store=file, context=context, on_event=heard.append)
+    found = await asked(chat, [said_now])
+    kept, saved = [*texts(chat.conversation)], chat.conversation.save()
+    said_now.content = note.content = "changed"
+    for reply in (found, *(event.response for event in heard if hasattr(event, "response"))):
+        reply.output[-1].content[0].text = "changed"
+    assert (texts(chat.conversation), chat.conversation.save()) == (kept, saved) == (["now", "first", "one"], saved)
+    await asked(chat, "second")
+    assert host.texts == ["Monday", "now", "first", "one", "changed", "second"]
+    assert file.get(chat.conversation.id) == chat.conversation
+
+
+async def test_an_item_that_was_changed_behind_the_store_is_noticed(way: str, file: SQLiteConversationStore) -> None:
+    chat = client(way, Host("one", "two", "three")).chat(store=file)
+    await asked(chat, "first")
+    await asked(chat, "second")
+    kept = file.get(chat.conversation.id)
+    chat.conversation.items[1].content[0].text = "changed"
+    for again in (chat, client(way, Host("four")).chat(conversation=chat.conversation, store=file)):
+        with pytest.raises(StoreError) as caught:
+            await asked(again, "third")
+        assert caught.value.reason == "conflict"
+    assert file.get(chat.conversation.id) == kept

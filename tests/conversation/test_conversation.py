@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -67,7 +67,15 @@ def test_later_changes_of_an_added_item_change_nothing() -> None:
     talk = Conversation()
     talk.add(said)
     said.content = "changed"
+    note = Message(role="system", content="Monday")
+    talk.set_context([note])
+    note.content = "changed"
+    other, saved = talk.fork(), talk.save()
+    for item in (*other.items, *other.context):
+        cast("Any", item).content = "changed"
     assert talk.items == [Message(role="user", content=[InputText(text="Hi")])]
+    assert talk.context == [Message(role="system", content="Monday")]
+    assert talk.save() == saved
 
 
 SAVED = Conversation(items=[Message(role="user", content="Hi")]).save()

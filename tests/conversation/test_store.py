@@ -287,6 +287,11 @@ def test_a_damaged_item_is_named(written: tuple[Path, Conversation]) -> None:
         change(path, "UPDATE conversations SET head=?", broken)
         with SQLiteConversationStore(path) as store:
             assert reason(lambda: store.get(talk.id)) == "damaged"
+            if broken != b'{"version":1,"state":4}':
+                assert reason(lambda: store.append(talk, 2)) == reason(lambda: store.complete(talk.id)) == "damaged"
+    change(path, "UPDATE conversations SET head=?", Conversation(version=2).save())
+    with SQLiteConversationStore(path) as store:
+        assert reason(lambda: store.get(talk.id)) == "newer"
 
 
 def test_a_damaged_page_is_reported(written: tuple[Path, Conversation]) -> None:

@@ -103,6 +103,8 @@ if TYPE_CHECKING:
     from .loop.tasks import AsyncRun
     from .loop.threads import Run
     from .losses import Loss, LossWarning
+    from .policy.cache import AnswerCache
+    from .policy.fallback import Fallback, FallbackModel
     from .policy.rate_limit import LimitStatus, RateLimit
     from .responses.items import FunctionCall, FunctionCallOutput, Item, Message, Reasoning
     from .responses.request import Request
@@ -150,6 +152,8 @@ _HOME = {
         ".loop.tasks": "AsyncRun",
         ".loop.threads": "Run",
         ".losses": "Loss LossWarning",
+        ".policy.cache": "AnswerCache",
+        ".policy.fallback": "Fallback FallbackModel",
         ".policy.rate_limit": "LimitStatus RateLimit",
         ".vendors.models": "Capabilities",
         ".client.hooks": "CallEnd CallStart ClientEvent RateLimitWait RequestCancelled RequestEnd RequestRetry RequestStart",
@@ -187,6 +191,7 @@ __all__ = [
     "APITimeoutError",
     "Access",
     "AgentMessage",
+    "AnswerCache",
     "AnyLoopEvent",
     "AsyncChat",
     "AsyncChatStream",
@@ -226,6 +231,8 @@ __all__ = [
     "ConversationStore",
     "DecodeError",
     "Failure",
+    "Fallback",
+    "FallbackModel",
     "FunctionCall",
     "FunctionCallOutput",
     "FunctionTool",

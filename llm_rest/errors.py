@@ -47,7 +47,7 @@ def printable(text: str, limit: int = _LIMIT) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-class Attempt(Struct, frozen=True):
+class Attempt(Struct, frozen=True, omit_defaults=True):
     """One request that was made: when it started and how long it took in seconds, and how it ended."""
 
     started: float
@@ -56,6 +56,10 @@ class Attempt(Struct, frozen=True):
     """Seconds until the answer ended or the request failed."""
     outcome: str
     """The HTTP status (`"200"`), the `kind` of an error (`"rate_limit"`), `"cancelled"`, or `"under way"` while it runs."""
+    vendor: str = ""
+    """The name of the vendor that it was sent to."""
+    model: str = ""
+    """The model, as the vendor calls it."""
 
 
 class ErrorFacts(Struct, kw_only=True):

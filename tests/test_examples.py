@@ -25,6 +25,11 @@ json {"text": "attempts", "sources": ["retries.md"]}"""
 RUNS: dict[str, tuple[list[str], str, list[str]]] = {
     "any_client": ([], "", ["200 /v1/responses", "200 /v1/messages", "200 /v1beta/models/any:generateContent"]),
     "convert_requests": ([], REQUEST, ['"max_completion_tokens":9', "line 1: top_k: "]),
+    "fallback": (
+        [],
+        "",
+        ["Good morning!\n  ollama/qwen3:8b: connect\n  simulator/demo: 200\nAnd again.\n  simulator/demo: 200"],
+    ),
     "many_calls": ([], "", ["retry after", "99 answers, 990 tokens", "failed: This one fails. (2 requests)"]),
     "questions_over_files": (["docs", SEARCH, "simulator/demo"], "", ["attempts\nsources:\nretries.md"]),
     "switch_vendors": ([], "", ["simulator/demo: Hello.", "simulator/demo: Bye.\n  items[3]: reasoning"]),

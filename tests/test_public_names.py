@@ -38,6 +38,7 @@ PROMISED = set(
     AgentMessage end_conversation_tool get_conversation_tool send_message_tool
     ConversationStore MemoryConversationStore SQLiteConversationStore StoredConversation StoreError
     afetch_image fetch_image file image user from_messages to_messages MCP
+    AnswerCache Fallback FallbackModel
     APIKey Bearer Header NoAuth Vendor ChatDialect MessagesDialect ResponsesDialect
     AsyncRun Run RunState ToolCall CallCompleted CallExecuting CallFailed IterationStart LLMResponse NonblockingError
     NonblockingResponse NonblockingResult ResultArrived RunEnd

@@ -46,7 +46,7 @@ GROUPS = {
     "tools": ("Tools and the tool loop", ("tools", "responses.tools", "loop")),
     "conversations": ("Conversations", ("conversation", "client.generator")),
     "settings": (
-        "Timeouts, retries, proxies, vendors, event hooks",
+        "Timeouts, retries, proxies, vendors, event hooks, policies",
         ("transport", "vendors", "client.hooks", "policy"),
     ),
     "errors": ("Errors", ("errors",)),

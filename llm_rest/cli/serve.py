@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..server.access import Door
+    from ..server.config import Upstreams
     from ..server.handler import Handler
 
 
@@ -48,12 +49,15 @@ def run(arguments: Namespace) -> int:
 def config_of(arguments: Namespace) -> Config:
     """What the file or the flags say."""
     config = load(Path(arguments.config)) if arguments.config else Config()
-    named = {name: name for name in arguments.model}
+    named: dict[str, Upstreams] = {name: name for name in arguments.model}
     for alias in arguments.alias:
         name, found, model = alias.partition("=")
         if not (name and found):
-            raise ConfigError(f"--alias {alias} names no model", hint="write --alias name=vendor/model")
-        named[name] = model
+            raise ConfigError(
+                f"--alias {alias} names no model",
+                hint="write --alias name=vendor/model, or name=vendor/model,other/model",
+            )
+        named[name] = tuple(model.split(",")) if "," in model else model
     return replace(
         config,
         default=arguments.model[0] if arguments.model else config.default,

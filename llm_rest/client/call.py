@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 from weakref import WeakValueDictionary
 
@@ -23,7 +24,7 @@ from ..errors import APITimeoutError, CallCancelledError, ConfigError, LLMError,
 from ..losses import LossWarning
 from ..responses.request import Request
 from ..responses.response import Response, echo
-from ..transport import WHOLE, Timeouts, is_duration, limit, remaining, total_of
+from ..transport import WHOLE, HTTPAnswer, Timeouts, is_duration, limit, remaining, total_of
 from ..transport.deadlines import limit_text
 from ..transport.retry import Budget, RetryPolicy, policy_of
 from ..unknown import given
@@ -41,9 +42,11 @@ from .target import DEFAULT_HEADERS, build_request, with_headers
 if TYPE_CHECKING:
     from ..errors import Attempt
     from ..losses import Loss
+    from ..policy.cache import AnswerCache
+    from ..policy.fallback import Chain
     from ..policy.gate import Gates
     from ..policy.rate_limit import RateLimit
-    from ..transport import Call, HTTPAnswer, HTTPRequest
+    from ..transport import Call, HTTPRequest
     from ..transport.exchange import Incoming, Transport
     from ..wires import Route
     from ..wires.prefix import EncodedPrefix
@@ -119,6 +122,8 @@ class Settings(NamedTuple):
     """What was encoded of the conversation before."""
     gates: Gates | None = None
     """What holds back or counts its requests."""
+    cache: AnswerCache | None = None
+    """Where answers are kept and looked up."""
 
     def located(self, losses: list[Loss]) -> list[Loss]:
         """Losses of the request as the caller would index what was given."""
@@ -176,6 +181,7 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
         strategy=options.get("strategy"),
         max_repairs=1 if options.get("max_repairs") is None else options["max_repairs"],
         gates=None if GATES.isdisjoint(options) else gates_of(options),
+        cache=None if options.get("cache") is None else cache_of(options["cache"]),
     )
 
 
@@ -188,8 +194,17 @@ def gates_of(options: Mapping[str, Any]) -> Gates | None:
     return Gates(options)
 
 
+def cache_of(value: object) -> AnswerCache | None:
+    """What `cache=` means."""
+    from ..policy.cache import cache_of  # which most calls do not need
+
+    return cache_of(value)
+
+
 Recovered = Callable[[], tuple[str, ...]]
 """Gives the paths of what is lost and recovered by the caller."""
+Shape = Callable[["Target", Settings, Request], tuple[Request, "list[Loss]", Recovered]]
+"""Makes another request of a plain one: with what is lost by it, and the paths where the caller gets losses back."""
 
 
 def without_recovered(lost: list[Loss], recovered: Recovered) -> list[Loss]:
@@ -221,9 +236,13 @@ class Caller:
         waits: bool,
         defaults: Mapping[str, Any],
         watchers: tuple[Watcher, ...],
+        fallback: Chain | None = None,
     ) -> None:
         self.transport = transport
         self.targets = targets
+        self.fallback = fallback
+        """The models that calls are tried with; `None` where there is one."""
+        self._own: Mapping[str, Any] = {}  # the options of this model, in a fallback
         self.watchers = watchers
         """What gets the events of every call: event hooks, and telemetry."""
         self.budget = Budget()
@@ -244,9 +263,23 @@ class Caller:
         """The same caller, with these options for every call that does not say otherwise."""
         wrap_secrets(options)
         check_names(options)
-        other = copy(self)
+        other = copy(self if self.fallback is None or not options.get("model") else self.single(options))
         other._take(options)
         return other
+
+    def for_model(self, model: str, targets: Targets, options: Mapping[str, Any]) -> Caller:
+        """The same caller for one model of a fallback, with the options of that."""
+        other = copy(self)
+        other.fallback, other.targets, other._own = None, targets, {**options, "model": model}
+        other.settings = settings_of(other._merged({}))
+        return other
+
+    def single(self, options: Mapping[str, Any], input: object = None) -> Caller:
+        """The caller for one model alone where there is a fallback: for the one that is named, or else for the first."""
+        if self.fallback is None:
+            return self
+        named = options.get("model") or (input.model if isinstance(input, Request) else None)
+        return self.fallback.single(self, named or None)
 
     def _take(self, options: Mapping[str, Any]) -> None:
         options = {**options}
@@ -258,12 +291,13 @@ class Caller:
             self.targets.find(merged["model"])
         self.settings = settings_of(merged)
         self.defaults = merged
+        self._own = {}
 
     def _merged(self, options: Mapping[str, Any]) -> dict[str, Any]:
         # An option that is None is not given, so that it does not undo a default; but `retry=None` is no retries.
         said = {name: value for name, value in options.items() if value is not None or name == "retry"}
-        merged = {**self.defaults, **said}
-        if said.get("rate_limit") == "learn":
+        merged = {**self.defaults, **self._own, **said}
+        if merged.get("rate_limit") == "learn":
             merged["rate_limit"] = self._learned()
         if options.get("extra_headers") and self.defaults.get("extra_headers"):
             merged["extra_headers"] = with_headers(self.defaults["extra_headers"], options["extra_headers"])
@@ -281,8 +315,9 @@ class Caller:
         """Whom a call with these options goes to, and how it is made."""
         wrap_secrets(options)
         check_names(options)
-        merged = self._merged(options)
-        return self.targets.find(merged.get("model")), settings_of(merged)
+        caller = self.single(options)
+        merged = caller._merged(options)
+        return caller.targets.find(merged.get("model")), settings_of(merged)
 
     def prepare(
         self, input: Input | None, options: dict[str, Any], *, stream: bool = False, history: History | None = None
@@ -291,6 +326,8 @@ class Caller:
 
         Of the items of a `history` only those are looked at that are new.
         """
+        if self.fallback is not None:
+            return self.single(options, input).prepare(input, options, stream=stream, history=history)
         wrap_secrets(options)
         check_names(options, stream=stream)
         if isinstance(input, Request):
@@ -330,7 +367,7 @@ class Caller:
 
     def destination(self, options: Mapping[str, Any]) -> tuple[str, Any]:
         """The wire and the dialect of who gets a call with these options."""
-        target = self.targets.find(options.get("model"))
+        target = self.single(options).targets.find(options.get("model"))
         return target.endpoint.wire, target.dialect
 
     def call(self, watch: WatchedCall | None = None) -> Call:
@@ -464,13 +501,42 @@ class Caller:
         how = CallRecord(lost + more, sent.attempts, sent.answer.body, target.vendor, target.model)
         return reply(response, how), more
 
-    async def generate(self, input: Input | None, options: dict[str, Any], site: CallSite) -> Reply:
+    def shaped(
+        self,
+        input: Input | None,
+        options: dict[str, Any],
+        shape: Shape | None,
+        history: History | None,
+        *,
+        stream: bool = False,
+    ) -> tuple[Target, Settings, Request, list[Loss], Recovered]:
+        """What `prepare` gives, as `shape` changes it."""
+        target, settings, request, lost = self.prepare(input, options, stream=stream, history=history)
+        recovered: Recovered = tuple
+        if shape is not None:
+            request, changed, recovered = shape(target, settings, request)
+            lost = lost + changed
+        return target, settings, request, lost, recovered
+
+    async def generate(
+        self,
+        input: Input | None,
+        options: dict[str, Any],
+        site: CallSite,
+        shape: Shape | None = None,
+        history: History | None = None,
+    ) -> Reply:
         """The reply of the model. Raises an `LLMError` for anything else."""
         if "output" in options and (form := options.pop("output")) is not None:
             from .typed import generate  # which most calls do not need
 
             return (await generate(self, input, options, site, form)).reply
-        return await self.ask(*self.prepare(input, options), site)
+        if self.fallback is not None:
+            return await self.fallback.call(
+                self, input, options, lambda one, how: one.generate(input, how, site, shape, history)
+            )
+        target, settings, request, lost, recovered = self.shaped(input, options, shape, history)
+        return await self.ask(target, settings, request, lost, site, recovered)
 
     async def ask(
         self,
@@ -506,7 +572,11 @@ class Caller:
         if lost:
             report_losses(without_recovered(lost, recovered), settings.on_loss, site, who=target.vendor)
 
+        secrets: Mapping[str, str | Secret] = {}
+
         def read(sent: ReceivedAnswer) -> tuple[Reply, list[Loss]] | FirstPart:
+            nonlocal secrets
+            secrets = sent.secrets
             document = decode_document(target, sent, target.wire.RESPONSE)
             if long is not None and long.goes_on(document):
                 return FirstPart(document, sent)
@@ -514,15 +584,30 @@ class Caller:
             return self.raise_if_failed(target, found, sent.secrets), more
 
         long = long_wire(target.wire)
-
+        cache = settings.cache
+        key = None if cache is None else cache.key(target, settings, request, outgoing)
+        came, cached = None, False
+        if cache is not None and key is not None:
+            body = await self.transport.waiter.in_thread(partial(cache.get, key))
+            came = None if body is None else read(ReceivedAnswer(HTTPAnswer(200, {}, b"".join(body)), {}, ()))
+            cached = came is not None
         try:
-            came = await self.send(target, settings, outgoing, read, watch)
+            if came is None:
+                came = await self.send(target, settings, outgoing, read, watch)
             if isinstance(came, FirstPart):
                 left = with_time_left(settings, started)
                 came = await self._in_hops(target, left, outgoing, request, lost, came, watch)
+                key = None
             found, more = came
         except CallCancelledError as ended:
             return interrupted_reply(target, request, lost, ended.attempts)
+        if cache is not None and key is not None:
+            how: CallRecord = vars(found)["info"]
+            vars(found)["forget"] = partial(cache.delete, key)
+            if cached:
+                vars(found)["info"] = how._replace(cached=True, calls=0)
+            elif found.status == "completed":
+                await self.transport.waiter.in_thread(partial(cache.put, key, [how.raw], secrets))
         if more:
             report_losses(more, settings.on_loss, site, who=target.vendor, reply=found)
         return found

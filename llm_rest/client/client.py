@@ -8,7 +8,7 @@ warning about a loss points there.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, Unpack, cast, overload
 
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from ..conversation.store import ConversationStore
     from ..loop.tasks import AsyncRun
     from ..loop.threads import Run
+    from ..policy.cache import AnswerCache
+    from ..policy.fallback import Fallback, FallbackModel
     from ..policy.rate_limit import RateLimit
     from ..transport.exchange import Transport
     from ..transport.tls import TLSOption
@@ -53,6 +55,9 @@ if TYPE_CHECKING:
     from .resources import AsyncModels, AsyncResponses, Models, Responses
     from .run import ChatOptions, Offers, RunOptions
     from .typed import AsyncJSONStream, JSONStream
+
+    ModelChoice = str | Fallback | Sequence[str | FallbackModel]
+    """A model as `"vendor/model"`, or several: where one fails, the next one answers."""
 
 T = TypeVar("T")
 
@@ -138,7 +143,7 @@ def _caller(
     transport: Transport,
     *,
     waits: bool,
-    model: str | None,
+    model: ModelChoice | None,
     api_key: Secret | None,
     base_url: str | None,
     credentials: TokenProvider | None,
@@ -148,12 +153,20 @@ def _caller(
     defaults: Mapping[str, Any] | None,
     settings: Mapping[str, Any],
 ) -> Caller:
-    targets = Targets(model, api_key=api_key, base_url=base_url, wire=wire, vendor=vendor, provider=credentials)
+    fallback = None
+    if model is None or isinstance(model, str):
+        targets = Targets(model, api_key=api_key, base_url=base_url, wire=wire, vendor=vendor, provider=credentials)
+    else:
+        from ..policy.fallback import chain_of
+
+        place = {"api_key": api_key, "base_url": base_url, "wire": wire, "vendor": vendor}
+        fallback = chain_of(model, place, credentials)
+        model, targets = fallback.entries[0].model, fallback.entries[0].targets
     first = {**{name: value for name, value in settings.items() if value is not None}, **(defaults or {})}
     if model is not None:
         first["model"] = model
     watchers = tuple(watcher_of(hook) for hook in hooks_of(on_event))
-    return Caller(transport, targets, waits=waits, defaults=first, watchers=watchers)
+    return Caller(transport, targets, waits=waits, defaults=first, watchers=watchers, fallback=fallback)
 
 
 def _refuse(kind: str, unknown: dict[str, Never]) -> Never:
@@ -165,7 +178,9 @@ def _refuse(kind: str, unknown: dict[str, Never]) -> Never:
 
 def keeping(client: AsyncClient) -> AsyncClient:
     """The client, whose answers keep in `leftovers` what describes their documents, for a gateway that writes them again."""
-    client._caller.targets.keep_documents()  # pyright: ignore[reportPrivateUsage]  (of this module)
+    caller = client._caller  # pyright: ignore[reportPrivateUsage]  (of this module)
+    for targets in [caller.targets, *(entry.targets for entry in (caller.fallback.entries if caller.fallback else ()))]:
+        targets.keep_documents()
     return client
 
 
@@ -185,18 +200,19 @@ def _check(http: object, max_connections: object, defaults: object, credentials:
 class Client(_Shared):
     """The client for the model `"vendor/model"`, for synchronous callers; may be used from many threads.
 
+    Of several models, a list or a `Fallback`, the next one answers where one fails.
     `api_key` and `base_url` are for that model's vendor only. Without a key the vendor's environment variables are read, or
     `credentials`, a function `(vendor, account) -> token`, is called for every request. `timeout` is seconds for the whole
     call or `Timeouts`, `retry` how many requests a call may make in all or a `RetryPolicy`. `http` is an `httpx.Client` to
     send through instead of connections of its own, `tls` their TLS configuration: a path of certificate authorities,
     `TLS(...)` or an `ssl.SSLContext`. `defaults` are options for every call. `on_event` is called for every request.
-    `rate_limit` makes requests wait for rate limits.
+    `rate_limit` makes requests wait for rate limits, `cache` keeps answers for the same requests later.
     Raises `ConfigError` for invalid arguments.
     """
 
     def __init__(
         self,
-        model: str | None = None,
+        model: ModelChoice | None = None,
         *,
         api_key: Token | None = None,
         base_url: str | None = None,
@@ -213,6 +229,7 @@ class Client(_Shared):
         vendor: Vendor | str | None = None,
         on_event: EventHook | Iterable[EventHook] | None = None,
         rate_limit: RateLimit | Literal["learn"] | None = None,
+        cache: AnswerCache | None = None,
         **unknown: Never,
     ) -> None:
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
@@ -238,6 +255,7 @@ class Client(_Shared):
                 "on_loss": on_loss,
                 "invalid_options": invalid_options,
                 "rate_limit": rate_limit,
+                "cache": cache,
             },
         )
 
@@ -404,7 +422,7 @@ class AsyncClient(_Shared):
 
     def __init__(
         self,
-        model: str | None = None,
+        model: ModelChoice | None = None,
         *,
         api_key: Token | None = None,
         base_url: str | None = None,
@@ -421,6 +439,7 @@ class AsyncClient(_Shared):
         vendor: Vendor | str | None = None,
         on_event: EventHook | Iterable[EventHook] | None = None,
         rate_limit: RateLimit | Literal["learn"] | None = None,
+        cache: AnswerCache | None = None,
         **unknown: Never,
     ) -> None:
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
@@ -446,6 +465,7 @@ class AsyncClient(_Shared):
                 "on_loss": on_loss,
                 "invalid_options": invalid_options,
                 "rate_limit": rate_limit,
+                "cache": cache,
             },
         )
 

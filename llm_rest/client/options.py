@@ -38,6 +38,7 @@ from .content import MCP
 
 if TYPE_CHECKING:
     from ..losses import Loss
+    from ..policy.cache import AnswerCache
     from ..policy.rate_limit import RateLimit
     from ..tools import ToolExecutor
     from ..transport import Timeouts
@@ -193,6 +194,8 @@ class RequestSettings(TypedDict, total=False):
     """An access token for this call, instead of the client's key."""
     strategy: Strategy | None
     """How typed output is requested: `"native"`, `"tool"` or `"instructions"`. `None`: the best one that the model supports."""
+    cache: AnswerCache | Literal[False] | None
+    """Where answers are kept and looked up; `False` for neither in this call."""
     max_repairs: int | None
     """How often the model is re-prompted where the answer does not match its type. Each time is a model call; default 1."""
     rate_limit: RateLimit | Literal["learn"] | None

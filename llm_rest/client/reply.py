@@ -51,6 +51,8 @@ class CallInfo(Struct, kw_only=True):
     """The value of typed output (`output=`); `None` without it."""
     interrupted: bool = False
     """Whether `client.cancel()` ended the call."""
+    cached: bool = False
+    """Whether the answer came from the `AnswerCache`: no request was made, and the usage is that of the first time."""
 
 
 class CallRecord(NamedTuple):
@@ -63,6 +65,7 @@ class CallRecord(NamedTuple):
     model: str
     interrupted: bool = False
     calls: int = 1
+    cached: bool = False
 
     def info(self, response: Response) -> CallInfo:
         """The same as the reply shows it."""
@@ -75,6 +78,7 @@ class CallRecord(NamedTuple):
             duration=seconds,
             metadata=named,
             interrupted=self.interrupted,
+            cached=self.cached,
         )
 
 
@@ -215,6 +219,15 @@ def reply(response: Response, info: CallInfo | CallRecord) -> Reply:
         made = with_extras(Reply(**asdict(base(response))), extras(response))
     vars(made)["info"] = info
     return made
+
+
+def with_earlier(found: Reply, attempts: tuple[Attempt, ...]) -> None:
+    """Count these attempts, which were made before at other vendors, as attempts of the reply."""
+    if attempts:
+        known, seconds = found.info, sum(attempt.took for attempt in attempts)
+        named = {**known.metadata, "latency_ms": str(round((known.duration + seconds) * 1000))}
+        told = replace(known, attempts=(*attempts, *known.attempts), duration=known.duration + seconds, metadata=named)
+        vars(found)["info"] = told
 
 
 def metadata(response: Response, *, vendor: str, model: str, seconds: float, api_calls: int = 1) -> dict[str, str]:

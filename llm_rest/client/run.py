@@ -266,6 +266,7 @@ class _ModelCalls:
             state = self._with_model(state, model)
         if state.limits.use_previous_response_id:
             self._check_chaining(state.request)
+            self._caller = self._caller.single({"model": state.request.model})
         make = partial(
             Engine,
             shell,
@@ -327,9 +328,7 @@ class _ModelCalls:
 
     async def send(self, request: Request) -> Reply:
         """The reply to one request."""
-        target, settings, asked, lost = self._caller.prepare(request, {**self._settings}, history=self._history)
-        recovered = partial(_failed_call_paths, settings, request)
-        return await self._caller.ask(target, settings, asked, lost, self._site, recovered)
+        return await self._caller.generate(request, {**self._settings}, self._site, _shape, self._history)
 
     async def count(self, request: Request) -> int:
         """How many tokens the vendor counts in a request."""

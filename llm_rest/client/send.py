@@ -44,10 +44,23 @@ class RunningAttempt:
     `losses` is what it leaves out because the vendor refused it in an earlier one.
     """
 
-    __slots__ = ("_began", "_clock", "_earlier", "_ended", "_started", "_watch", "losses", "passed", "secrets", "seen")
+    __slots__ = (
+        "_began",
+        "_clock",
+        "_earlier",
+        "_ended",
+        "_started",
+        "_target",
+        "_watch",
+        "losses",
+        "passed",
+        "secrets",
+        "seen",
+    )
 
     def __init__(
         self,
+        target: Target,
         watch: WatchedCall | None,
         *,
         method: str,
@@ -63,6 +76,7 @@ class RunningAttempt:
         """Gives the answer as far as it came, where it is a stream."""
         self.secrets = secrets
         self.losses = losses
+        self._target = target
         self._watch = watch
         self._earlier = earlier
         self._ended: Attempt | None = None
@@ -74,7 +88,7 @@ class RunningAttempt:
     @property
     def attempts(self) -> tuple[Attempt, ...]:
         """The attempts so far, this one with them."""
-        return (*self._earlier, self._ended or Attempt(self._started, self._took(), "under way"))
+        return (*self._earlier, self._ended or self._attempt("under way"))
 
     def began(self) -> None:
         """The first event of a stream is there."""
@@ -94,7 +108,7 @@ class RunningAttempt:
         if self._ended is not None and self._ended.outcome != CANCELLED and kind is not None:
             self._ended = replace(self._ended, outcome=kind)
         if self._ended is None:
-            self._ended = Attempt(self._started, self._took(), kind or str(status))
+            self._ended = self._attempt(kind or str(status))
             if self._watch is not None:
                 self._watch.request_ended(status, kind)
         return self.attempts
@@ -105,10 +119,13 @@ class RunningAttempt:
         if self.passed is not None:
             self.passed.close(self.seen and self.seen(), None)
         if self._ended is None:
-            self._ended = Attempt(self._started, took, CANCELLED)
+            self._ended = self._attempt(CANCELLED)
         if self._watch is not None:
             self._watch.request_cancelled(took)
         return self.attempts
+
+    def _attempt(self, outcome: str) -> Attempt:
+        return Attempt(self._started, self._took(), outcome, self._target.vendor, self._target.model)
 
     def _took(self) -> float:
         return time.perf_counter() - self._clock
@@ -161,7 +178,7 @@ async def send_with_retries(
         secrets = {**headers, **outgoing.secrets} if outgoing.secrets else headers
         method = outgoing.route.method
         call.trial = trial = RunningAttempt(
-            call.watch, method=method, url=url, secrets=secrets, earlier=attempts, losses=lost, passed=passed
+            target, call.watch, method=method, url=url, secrets=secrets, earlier=attempts, losses=lost, passed=passed
         )
         answer, found, error = None, None, None
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from msgspec.structs import replace
 
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
     from ..errors import Attempt
     from ..losses import Loss
+    from ..policy.fallback import Trials
+    from ..policy.midstream import Continuation, Trail
     from ..responses.events import AnyEvent
     from ..responses.request import Request
     from ..responses.response import Response
     from ..transport.exchange import Incoming
-    from .call import Caller, CallSite, Recovered, Settings
+    from .call import Caller, CallSite, Recovered, Settings, Shape
     from .history import History
     from .hooks import WatchedCall
     from .options import Input
     from .send import RunningAttempt
     from .target import Target
 
-    Shape = Callable[[Target, Settings, Request], tuple[Request, list[Loss], Recovered]]
-    """Makes another request of a plain one: with what is lost by it, and the paths where the caller gets losses back."""
 
 _ENDS = (*ev.TERMINAL, ev.ErrorEvent)
 _LEFT = "the stream was left before its last event"
@@ -55,6 +55,9 @@ class _Streaming:
 
     _whole = False  # the answer is retried until its end came, instead of until it began
     _watch: WatchedCall | None = None
+    _trials: Trials | None = None  # the models of a fallback
+    _trail: Trail | None = None  # what was handed out of a stream that another model may continue
+    _shaped: Callable[[Caller, dict[str, Any]], tuple[Target, Settings, Request, list[Loss], Recovered]]
 
     def __init__(
         self,
@@ -64,13 +67,21 @@ class _Streaming:
         site: CallSite,
         shape: Shape | None = None,
         history: History | None = None,
+        *,
+        plain: bool = True,
     ) -> None:
-        target, settings, request, lost = caller.prepare(input, options, stream=True, history=history)
-        recovered: Recovered = tuple
-        if shape is not None:
-            request, changed, recovered = shape(target, settings, request)
-            lost = lost + changed
-        self._prepare(caller, target, settings, request, lost, site, recovered)
+        self._start(site)
+        if caller.fallback is None:
+            self._aim(caller, *caller.shaped(input, options, shape, history, stream=True))
+            return
+        self._trials = caller.fallback.trials(caller, input, options, stream=True)
+
+        def shaped(one: Caller, how: dict[str, Any]) -> tuple[Target, Settings, Request, list[Loss], Recovered]:
+            return one.shaped(input, how, shape, history, stream=True)
+
+        self._shaped = shaped
+        self._trail = self._trials.trail() if plain else None
+        self._aim_at_next(self._trials)
 
     @classmethod
     def prepared(
@@ -87,43 +98,61 @@ class _Streaming:
         """The stream of a request that was validated already, which yields nothing before its end. For internal use."""
         made = cls.__new__(cls)
         made._whole, made._watch = True, watch
-        made._prepare(caller, target, settings, replace(request, stream=True), lost, site, recovered)
+        made._start(site)
+        made._aim(caller, target, settings, replace(request, stream=True), lost, recovered)
         return made
 
-    def _prepare(
+    def _aim_at_next(self, trials: Trials) -> None:
+        """Prepare the request for the next model that can take it. Raises the error that says most where none can."""
+        error: LLMError | None = None
+        while error is None:
+            caller, options = trials.next()
+            try:
+                self._aim(caller, *self._shaped(caller, options))
+                return
+            except LLMError as problem:
+                error = trials.failed(problem)
+        raise error
+
+    def _aim(
         self,
         caller: Caller,
         target: Target,
         settings: Settings,
         request: Request,
         lost: list[Loss],
-        site: CallSite,
         recovered: Recovered,
     ) -> None:
+        """Prepare the request for one model."""
         wire, route = target.wire, partial(target.wire.route, stream=True)
         outgoing, more = build_request(wire.encode_request, route, request, target.dialect, settings.prefix)
         lost = lost + settings.located(more)
         if lost:
-            report_losses(without_recovered(lost, recovered), settings.on_loss, site, who=target.vendor)
+            report_losses(without_recovered(lost, recovered), settings.on_loss, self._site, who=target.vendor)
         self._caller = caller
         self._target = target
         self._settings = settings
         self._request = request
         self._outgoing = outgoing
-        self._site = site
         self._lost = lost
+        self._call = caller.call()
+        self._hops = Hops(target, settings.stream_timeouts, outgoing)
+
+    def _start(self, site: CallSite) -> None:
+        self._site = site
         self._seen = Assembler()
         self._batch: Iterator[AnyEvent] = iter(())
         self._came: IncomingEvents | None = None
         self._failed: list[AnyEvent] = []  # the events that tell of a failure, which nobody is handed
         self._fault: LLMError | None = None
-        self._call = caller.call()
         self._cancelled = False  # by `client.cancel()`
         self._attempts: tuple[
             Attempt, ...
         ] = ()  # of earlier hops, and of a call that was cancelled before anything came
         self._refused: tuple[Attempt, ...] = ()  # of a hop that nothing came of
-        self._hops = Hops(target, settings.stream_timeouts, outgoing)
+        self._all: tuple[Attempt, ...] | None = None  # where other models failed to continue it
+        self._continuation: Continuation | None = None
+        self._key: bytes | None = None  # in the cache
         self._complete = False  # the last event came
         self._ended = False  # nothing more is read
         self._over = False  # nothing more is handed out
@@ -132,7 +161,7 @@ class _Streaming:
 
     def __repr__(self) -> str:
         """One line: from whom, how far the answer came, and how to read it."""
-        if "_reply" not in vars(self):
+        if "_target" not in vars(self):
             return f"<{type(self).__name__} of a request that was refused>"
         seen = self._seen.response
         text = seen.output_text
@@ -158,7 +187,11 @@ class _Streaming:
     @property
     def losses(self) -> list[Loss]:
         """What the vendor does not get of the request; at the end also what could not be converted of the answer."""
-        return [*self._lost, *(self._came.losses if self._came else ())]
+        return [*self._lost, *(self._came.losses if self._came else ()), *self._emulated]
+
+    @property
+    def _emulated(self) -> list[Loss]:
+        return [] if self._continuation is None else self._continuation.losses
 
     @property
     def response(self) -> Reply:
@@ -170,7 +203,9 @@ class _Streaming:
             found = replace(found, status=CANCELLED if self._cancelled else "incomplete")
         came, target = self._came, self._target
         attempts, raw = (self._made(came), came.raw) if came else (self._attempts, b"")
-        how = CallRecord(self.losses, attempts, raw, target.vendor, target.model, self._cancelled, self._hops.count)
+        cached = getattr(came and came.incoming, "cached", False)
+        calls = 0 if cached else self._hops.count
+        how = CallRecord(self.losses, attempts, raw, target.vendor, target.model, self._cancelled, calls, cached)
         # A copy, because it becomes the reply and an event holds it too.
         made = reply(copy(found), how)
         if self._over:
@@ -182,37 +217,83 @@ class _Streaming:
 
     def _made(self, came: IncomingEvents) -> tuple[Attempt, ...]:
         """All requests that were made."""
+        if self._all is not None:
+            return self._all
         return (*self._attempts, *came.trial.attempts, *self._refused)
 
     async def _open(self) -> IncomingEvents | None:
         """Send the request and see a good answer begin, or none where the call was cancelled. Raises an `LLMError` otherwise."""
-        if self._came is None and not self._cancelled:
+        while self._came is None and not self._cancelled:
             if self._over:
                 raise self._fault or StreamInterruptedError(_LEFT)
             if self._watch is None:
                 self._watch = watched(self._caller, self._target, "generate", self._request, stream=True)
             self._call.watch = self._watch
             try:
-                self._came = await self._caller.open(
+                self._came = await self._cached() or await self._caller.open(
                     self._call, self._target, self._settings, self._outgoing, self._begun
                 )
+                if self._trials is not None:
+                    self._trials.answered()
             except CallCancelledError as ended:
-                self._attempts = ended.attempts
+                self._attempts = (*self._attempts, *ended.attempts)
                 self._cancelled = self._ended = self._over = True
                 self._end_watch()
-            except BaseException as problem:
-                self._over = True
+            except LLMError as problem:
                 self._end_watch(problem)
-                self._fault = problem if isinstance(problem, LLMError) else StreamInterruptedError(_LEFT)
+                self._fault = self._other_model(problem)
+                self._over = self._fault is not None
+            except BaseException as problem:
+                self._over, self._fault = True, StreamInterruptedError(_LEFT)
+                self._end_watch(problem)
                 raise
+            if self._fault is not None:
+                raise self._fault
         return self._came
 
+    async def _cached(self) -> IncomingEvents | None:
+        """The same answer from the cache, if it is there."""
+        cache = self._settings.cache
+        if cache is None:
+            return None
+        self._key = cache.key(self._target, self._settings, self._request, self._outgoing)
+        if self._key is None:
+            return None
+        pieces = await self._caller.transport.waiter.in_thread(partial(cache.get, self._key))
+        answer: Any = None if pieces is None else cache.answer(pieces)
+        return None if answer is None else IncomingEvents(self._target, self._request, answer, answer)
+
+    async def _keep(self, came: IncomingEvents) -> None:
+        """Keep an answer that came whole, in one request."""
+        cache, key, pieces = self._settings.cache, self._key, getattr(came.incoming, "pieces", None)
+        whole = self._complete and self._seen.response.status == "completed" and self._hops.count == 1
+        if cache is not None and key is not None and pieces and whole and self._continuation is None:
+            await self._caller.transport.waiter.in_thread(partial(cache.put, key, pieces, came.trial.secrets))
+
+    def _other_model(self, problem: LLMError) -> LLMError | None:
+        """Turn to the next model, of which nothing was seen yet; the error to raise where there is none."""
+        error: LLMError | None = problem
+        if self._trials is not None and (error := self._trials.failed(problem)) is None:
+            try:
+                self._aim_at_next(self._trials)
+            except LLMError as last:
+                return last
+            self._attempts, self._watch = self._trials.attempts, None
+        return error
+
     async def _begun(self, incoming: Incoming, trial: RunningAttempt) -> tuple[IncomingEvents, LLMError | None]:
+        if self._key is not None and self._settings.cache is not None:
+            incoming = self._settings.cache.collecting(incoming)
         came = IncomingEvents(self._target, self._request, incoming, trial)
         if trial.passed is not None:
             trial.seen = self._so_far
         # Who never asks again need not wait for the first piece of the answer.
-        return came, await came.begin(whole=self._whole) if self._settings.retry.attempts > 1 else None
+        again = self._settings.retry.attempts > 1 or self._trials is not None
+        error = await came.begin(whole=self._whole) if again else None
+        if error is not None and self._trials is not None:
+            await incoming.close()
+            return cast("Any", None), error  # so that it is raised, and another model may answer
+        return came, error
 
     async def _resume(self, came: IncomingEvents, problem: LLMError | None) -> bool:
         """Ask for what follows the checkpoint of an answer whose body ended, or broke off. False where it has none.
@@ -240,7 +321,7 @@ class _Streaming:
     async def _more(self) -> bool:
         """Get the next events; whether there are any. Raises what ended the stream instead of its last event."""
         came = None if self._over else await self._open()
-        if came is not None:
+        while came is not None and not self._over:
             while not (self._ended or self._call.stopped):
                 events = await self._received(came)
                 came = self._came or came
@@ -249,6 +330,7 @@ class _Streaming:
                     return True
             if not self._over:
                 await (self._stop(came) if self._call.stopped else self._end(came))
+            came = self._came
         if self._fault is not None:
             raise self._fault.with_traceback(None)
         return False
@@ -272,7 +354,11 @@ class _Streaming:
             raise
         if events is None:
             return []  # the call was cancelled
+        if self._continuation is not None:
+            events = self._continuation.feed(events)
         self._ended = came.ended and not await self._continues_in_hop(came, None)
+        if self._trail is not None:
+            self._trail.feed([event for event in events if not isinstance(event, FAILURES)])
         if events and isinstance(events[-1], _ENDS):
             self._ended = self._complete = True
             shown: list[AnyEvent] = [event for event in events if not isinstance(event, FAILURES)]
@@ -299,14 +385,48 @@ class _Streaming:
             self._fault = generation_error(self._target, self._seen.response, came.trial.secrets)
         elif self._fault is None and not self._complete:
             self._fault = came.cut()
+        if self._fault is not None and self._trail is not None and await self._continues_elsewhere(came, self._trail):
+            return
         await self._leave(came)
         if self._fault is not None:
             with_context(self._fault, self._target, self._made(came))
             came.name(self._fault)
             self._fault.partial = partial_reply(self.response, self._fault, came.trial.secrets)
-        self._end_watch(self._fault)
-        if self._fault is None and came.losses:
-            report_losses(came.losses, self._settings.on_loss, self._site, who=self._target.vendor, reply=self.response)
+            self._end_watch(self._fault)
+            return
+        await self._keep(came)
+        self._end_watch()
+        if lost := [*came.losses, *self._emulated]:
+            report_losses(lost, self._settings.on_loss, self._site, who=self._target.vendor, reply=self.response)
+
+    async def _continues_elsewhere(self, came: IncomingEvents, trail: Trail) -> bool:
+        """Whether another model continues the text that broke off. Where none does, the fault tells of all of them."""
+        trials, fault, shaped = self._trials, self._fault, self._shaped
+        if trials is None or fault is None or not trail.continuable(self._request):
+            return False
+        await came.incoming.close()
+        came.trial.end(came.incoming.status, fault)
+        self._fault = trials.failed(with_context(fault, self._target, self._made(came)[len(trials.attempts) :]))
+        if self._fault is None:
+            self._end_watch(fault)
+            self._watch = None
+            self._seen.reopen()
+            seen, losses, target = self._seen.response, self.losses, self._target
+            said = seen.output_text
+            self._shaped = lambda one, how: trail.continued(shaped(one, how), said)
+            try:
+                self._came, self._ended = None, False
+                self._aim_at_next(trials)
+                self._attempts = trials.attempts
+                await self._open()
+                self._shaped = shaped
+                self._continuation = trail.continuation(seen, target, self._target)
+                self._lost = [*losses, *self._lost]
+                return True
+            except LLMError as problem:
+                self._came, self._fault, self._ended = came, problem, True
+        self._all = trials.attempts
+        return False
 
     async def _stop(self, came: IncomingEvents) -> None:
         """The call was cancelled: what was handed out is all there is."""

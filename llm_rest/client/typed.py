@@ -62,6 +62,10 @@ async def generate(
     """The reply whose answer is a value of the form. Raises an `OutputError` where there is none after all repairs."""
     if options.get("background"):
         raise ConfigError("typed output waits for the answer", hint="poll, and read the text of the reply")
+    if caller.fallback is not None:
+        return await caller.fallback.call(
+            caller, input, options, lambda one, how: generate(one, input, how, site, form)
+        )
     output: Output[Any] = Output(form)
     target, settings, request, lost = caller.prepare(input, options, history=history)
     way = choose_way(output, target, request, settings)
@@ -178,6 +182,8 @@ def read_value(output: Output[T], way: Way, found: Reply) -> Typed:
 def mismatch_error(problem: DoesNotFit, text: str, found: Reply) -> SchemaMismatchError:
     """The error for an answer that is not the value."""
     known = found.info
+    if (forget := vars(found).get("forget")) is not None:
+        forget()  # a cached answer that fails every time
     return SchemaMismatchError(
         f"the answer does not fit: {problem}",
         raw=text,
@@ -277,7 +283,7 @@ class JSONStream(_JSONStreaming[T_co]):
 
     def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> None:
         super().__init__(form)
-        self._inner: Stream = Stream(caller, input, options, site, self._shape)
+        self._inner: Stream = Stream(caller, input, options, site, self._shape, plain=False)
 
     def __enter__(self) -> Self:
         self._inner.__enter__()
@@ -327,7 +333,7 @@ class AsyncJSONStream(_JSONStreaming[T_co]):
 
     def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> None:
         super().__init__(form)
-        self._inner: AsyncStream = AsyncStream(caller, input, options, site, self._shape)
+        self._inner: AsyncStream = AsyncStream(caller, input, options, site, self._shape, plain=False)
 
     async def __aenter__(self) -> Self:
         await self._inner.__aenter__()

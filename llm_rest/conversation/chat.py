@@ -283,7 +283,7 @@ class _BaseChat:
         how = {name: value for name, value in self._options.items() if name in SETTINGS or name == "model"}
         if request.model:
             how.pop("model", None)
-        return await self._caller.ask(*self._caller.prepare(request, how), CallSite())
+        return await self._caller.generate(request, how, CallSite())
 
     async def _blocking(self, function: Callable[..., None], *arguments: Any, **named: Any) -> None:
         """Call what writes into the store, in a thread where an event loop runs."""

@@ -1,1 +1,1 @@
-"""Policies of calls: rate limits, budgets, prices. Each is loaded by the call that uses it."""
+"""Policies of calls: rate limits, budgets, prices, fallback, caching of answers. Each is loaded by the client that uses it."""

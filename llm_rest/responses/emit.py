@@ -80,10 +80,11 @@ class Emitter:
 
     __slots__ = ("_events", "_items", "_next")
 
-    def __init__(self) -> None:
+    def __init__(self, number: int = 0, items: int = 0) -> None:
+        """`number` and `items` are those of a stream that is continued."""
         self._events: list[ev.AnyEvent] = []
-        self._next = 0
-        self._items = 0
+        self._next = number
+        self._items = items
 
     def take(self) -> list[ev.AnyEvent]:
         """The events since the last call."""
@@ -142,12 +143,12 @@ class OpenItem:
 
     __slots__ = ("_annotations", "_kind", "_like", "_part", "_summary", "_to", "id", "index")
 
-    def __init__(self, to: Emitter, index: int, item_id: str) -> None:
+    def __init__(self, to: Emitter, index: int, item_id: str, part: int = -1, summary: int = -1) -> None:
         self._to = to
         self.index = index
         self.id = item_id
-        self._part = -1
-        self._summary = -1
+        self._part = part
+        self._summary = summary
         self._annotations = 0
         self._kind: type | None = None  # of the text that grows
         self._like: Any = None  # an event with a piece of it: copies are cheap
@@ -193,6 +194,10 @@ class OpenItem:
             if isinstance(whole, OutputText):
                 event.logprobs = whole.logprobs or []
             self._to.send(event)
+        self.end_part(whole)
+
+    def end_part(self, whole: AnyItem | ContentPart | SummaryText) -> None:
+        """The open part is complete; an item is none."""
         if isinstance(whole, SummaryText):
             self._to.send(ev.ReasoningSummaryPartDone(**self._place(SummaryText), part=whole))
         elif not isinstance(whole, ItemBase):

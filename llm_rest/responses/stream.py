@@ -303,6 +303,10 @@ class Assembler:
             case _:
                 pass
 
+    def reopen(self) -> None:
+        """Forget that the stream failed, because another one continues it."""
+        self._end = self._error = None
+
     @property
     def finished(self) -> bool:
         """Whether the stream told its end: a terminal event or an error came."""

@@ -36,6 +36,10 @@ class Upstream(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The environment variable with the API key; `None` for the vendor's own."""
 
 
+Upstreams = str | Upstream | tuple[str | Upstream, ...]
+"""A model, or several: where one fails, the next one answers (`llm_rest.Fallback`)."""
+
+
 class Keep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where conversations are stored: in memory, or in a SQLite file."""
 
@@ -52,10 +56,10 @@ class Keep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The configuration of a gateway. Callers may name the `models`, and `vendor/model` for their vendors and `vendors`."""
 
-    default: str | Upstream | None = None
+    default: Upstreams | None = None
     """The model for every name that is not in `models`; `None` answers such names with 404."""
-    models: Mapping[str, str | Upstream] = field(default_factory=dict[str, "str | Upstream"])
-    """Models by the names that callers use, as `"vendor/model"` or an `Upstream`."""
+    models: Mapping[str, Upstreams] = field(default_factory=dict[str, "Upstreams"])
+    """Models by the names that callers use, as `"vendor/model"` or an `Upstream`, or several to try in order."""
     vendors: tuple[str, ...] = ()
     """Vendors whose models callers may name as `vendor/model`, beside those of `models`; `"*"` is every vendor."""
     tokens: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -232,7 +232,9 @@ def facts_of(error: LLMError) -> ErrorFacts:
     unseen = next((what for kind, what in UNSEEN if isinstance(error, kind)), None)
     return ErrorFacts(
         status=error.status if known and error.status is not None else _status(error),
-        message=error.message if unseen is None else unseen.format(error.vendor or "The model"),
+        message=error.facts.get("said", error.message)
+        if unseen is None
+        else unseen.format(error.vendor or "The model"),
         code=error.vendor_code,
         retry_after=error.retry_after,
     )

@@ -27,7 +27,7 @@ from ..vendors.auth import Secret, credentials
 from ..vendors.models import Capabilities, capabilities
 from ..vendors.rows import MESSAGES, VENDORS, Endpoint, resolve
 from . import compaction
-from .config import Config, Upstream, door
+from .config import Config, Upstream, Upstreams, door
 from .handler import Refused
 from .history import strangers
 from .stored import item_not_found
@@ -35,7 +35,7 @@ from .stored import item_not_found
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Generator, Sequence
 
-    from ..client.reply import Reply
+    from ..client.reply import CallInfo, Reply
     from ..responses import Request
     from ..responses.response import CompactedResponse
     from ..unknown import Opt
@@ -121,6 +121,11 @@ class _Way(NamedTuple):
     endpoint: Endpoint
     model: str
     shown: str
+    several: bool = False
+
+    def request(self, asked: Request) -> Request:
+        """The request as the client takes it, which chooses among several models itself."""
+        return replace(asked, model=None) if self.several else asked
 
 
 class Gateway:
@@ -138,8 +143,8 @@ class Gateway:
         self._named = {name: self._way(named, name) for name, named in config.models.items()}
         self._default: _Way | None = None
         if config.default is not None:
-            default = config.default if isinstance(config.default, Upstream) else Upstream(model=config.default)
-            self._default = self._named[default.model] = self._way(default, default.model)
+            first = _upstreams(config.default)[0].model
+            self._default = self._named[first] = self._way(config.default, first)
         vendors = {way.endpoint.vendor.name for way in self._named.values()}
         self._found_before: dict[str, _Way] = {}
         self._vendors = set(VENDORS) if "*" in config.vendors else vendors | {*config.vendors}
@@ -157,19 +162,23 @@ class Gateway:
         )
         return keeping(client)
 
-    def _way(self, named: str | Upstream, shown: str) -> _Way:
-        upstream = named if isinstance(named, Upstream) else Upstream(model=named)
-        key = None
-        if upstream.key_env is not None:
-            key = Secret(os.environ.get(upstream.key_env, "").strip())
-            if not key:
-                raise ConfigError(f"no key for {shown}", hint=f"set {upstream.key_env}")
-        endpoint = resolve(upstream.model, wire=upstream.wire, base_url=upstream.base_url)
-        credentials(endpoint, api_key=key).headers()
+    def _way(self, named: Upstreams, shown: str) -> _Way:
+        places = [(upstream, _key(upstream, shown)) for upstream in _upstreams(named)]
+        endpoints = [resolve(upstream.model, wire=upstream.wire, base_url=upstream.base_url) for upstream, _ in places]
+        for endpoint, (_, key) in zip(endpoints, places, strict=True):
+            credentials(endpoint, api_key=key).headers()
+        if isinstance(named, tuple):
+            from ..policy.fallback import Fallback, FallbackModel
+
+            chain = Fallback(
+                [FallbackModel(one.model, api_key=key, wire=one.wire, base_url=one.base_url) for one, key in places]
+            )
+            return _Way(self._client(model=chain), endpoints[0], places[0][0].model, shown, several=True)
+        ((upstream, key),) = places
         if key is None and upstream.wire is None and upstream.base_url is None:
-            return _Way(self._shared, endpoint, upstream.model, shown)
+            return _Way(self._shared, endpoints[0], upstream.model, shown)
         own = self._client(model=upstream.model, api_key=key, wire=upstream.wire, base_url=upstream.base_url)
-        return _Way(own, endpoint, upstream.model, shown)
+        return _Way(own, endpoints[0], upstream.model, shown)
 
     # What a handler does.
 
@@ -177,7 +186,7 @@ class Gateway:
         """The model's response. Raises the vendor's `LLMError`, and `Refused` where the request cannot be served."""
         way, asked = await self._prepared(request, context)
         with _told(context):
-            reply = await way.client.generate(asked)
+            reply = await way.client.generate(way.request(asked))
         _note(context, reply)
         self._dress(reply, request, way, context)
         await self._history.after(request, asked, reply, context)
@@ -188,7 +197,7 @@ class Gateway:
         way, asked = await self._prepared(request, context)
         with _told(context):
             # Looked at before anything comes, or the header would depend on how much of the answer comes at once.
-            context.losses.extend(sent := (events := way.client.stream(asked)).losses)
+            context.losses.extend(sent := (events := way.client.stream(way.request(asked))).losses)
             try:
                 async with events:
                     while batch := await events.batch():
@@ -201,7 +210,7 @@ class Gateway:
             finally:
                 how = events.response.info
                 context.late.extend(how.losses[len(sent) :])
-                context.facts["attempts"] = len(how.attempts)
+                _name(context, how)
 
     async def count(self, request: Request, context: Context) -> int:
         """The number of input tokens by the vendor's count; an estimate where the vendor has no endpoint for that."""
@@ -340,6 +349,21 @@ class Gateway:
         return _Way(self._shared, endpoint, name, name)
 
 
+def _upstreams(named: Upstreams) -> list[Upstream]:
+    several = named if isinstance(named, tuple) else (named,)
+    return [one if isinstance(one, Upstream) else Upstream(model=one) for one in several]
+
+
+def _key(upstream: Upstream, shown: str) -> Secret | None:
+    """The key of its own variable. Raises `ConfigError` where that is empty."""
+    if upstream.key_env is None:
+        return None
+    key = Secret(os.environ.get(upstream.key_env, "").strip())
+    if not key:
+        raise ConfigError(f"no key for {shown}", hint=f"set {upstream.key_env}")
+    return key
+
+
 def _betas(context: Context) -> dict[str, dict[str, Any]] | None:
     """The betas that a client of Anthropic's wire names in a header, for a vendor on that wire."""
     named = context.headers.get("anthropic-beta") if context.wire == MESSAGES else None
@@ -365,7 +389,13 @@ def _note(context: Context, reply: Reply) -> None:
     """Note how an answer was obtained."""
     how = reply.info
     context.losses.extend(how.losses)
-    context.facts["attempts"] = len(how.attempts)
+    _name(context, how)
+
+
+def _name(context: Context, how: CallInfo) -> None:
+    """Note who answered, which several may have been asked to."""
+    named = {"vendor": how.metadata["provider"], "upstream_model": printable(how.metadata["model"], 200)}
+    context.facts.update(named, attempts=len(how.attempts))
 
 
 @contextmanager

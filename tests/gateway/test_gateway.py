@@ -7,6 +7,7 @@ import logging
 import socket
 import threading
 import time
+from itertools import product
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -106,6 +107,27 @@ def test_a_vendor_that_says_when_to_come_back_is_heard() -> None:
         for wire in wires.NAMES:
             answer = post(client, wire, "anthropic_messages", "hi")
             assert (answer.status_code, answer.headers["retry-after"]) == (429, "77")
+
+
+def test_a_name_may_stand_for_several_models(upstream: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        down = Upstream(model="compatible/secret-name", base_url=f"http://127.0.0.1:{taken.getsockname()[1]}")
+        up = Upstream(model="simulator/x", base_url=upstream, wire="openai_chat")
+        with gateway(Config(models={"m": (down, up), "none": (down,)}, default=(down, up))) as client:
+            for wire, stream, model in product(wires.NAMES, (False, True), ("m", "anything")):
+                answer = post(client, wire, model, "hi", stream=stream)
+                assert (answer.status_code, told(wire, answer).output_text) == (200, "hi")
+            answer = post(client, "openai_chat", "none", "hi")
+    assert answer.status_code == 502
+    assert "secret-name" not in answer.text
+
+
+def test_who_was_tried_is_not_for_callers(upstream: str) -> None:
+    several = tuple(Upstream(model=f"simulator/secret{i}", base_url=upstream) for i in range(2))
+    with gateway(Config(models={"m": several})) as client:
+        answer = post(client, "openai_chat", "m", "fail 402 insufficient_quota No credit.")
+    assert (answer.status_code, "No credit." in answer.text, "secret" in answer.text) == (402, True, False)
 
 
 def test_a_key_of_the_gateway_that_is_refused_is_no_fault_of_the_caller(

@@ -1,0 +1,227 @@
+"""`AnswerCache`: answers that are kept and given again to the very same request, whole or as a stream.
+
+Exact: the key is a digest of the vendor, the URL and the encoded request. A hit makes no request: no key, no rate limit, no
+attempt. Before changing this file, know that only complete answers are kept, that nothing is kept where an answer repeats a
+secret, and that what refers to state at a vendor, or offers tools, is not looked up.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import msgspec
+
+from ..errors import ConfigError, StoreError
+from ..responses.request import Request
+from ..sqlite import SQLiteFile
+from ..transport import is_duration
+from ..vendors.auth import Secret, bytes_without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ..errors import Attempt
+    from ..losses import Loss
+    from ..transport.exchange import Incoming
+
+_APPLICATION = 0x6C6C6D63  # "llmc"
+_TABLES = """
+CREATE TABLE answers (key BLOB PRIMARY KEY, made REAL NOT NULL, pieces BLOB NOT NULL);
+CREATE INDEX answers_made ON answers (made)
+"""
+LEAST = 65_536
+"""The fewest bytes of a cache: an empty file takes some."""
+_STATE = ("previous_response_id", "conversation", "background", "prompt", "store")
+
+_pieces = msgspec.msgpack.Decoder(list[bytes])
+
+
+class AnswerCache(SQLiteFile):
+    """A cache of answers, in memory or in a SQLite file that several processes may use.
+
+    At most `max_bytes` are kept, the oldest answers go first; with `max_age`, none longer than so many seconds. With
+    `tools`, requests that offer tools are looked up too: what an answer calls then happens again. `clock` gives seconds.
+    Raises `StoreError` for a file that cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] = ":memory:",
+        *,
+        max_bytes: int = 256 * 1024 * 1024,
+        max_age: float | None = None,
+        tools: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if isinstance(max_bytes, bool) or not isinstance(cast("object", max_bytes), int) or max_bytes < LEAST:
+            raise ConfigError(f"max_bytes is a number from {LEAST}, not {max_bytes!r}")
+        if max_age is not None and not is_duration(max_age):
+            raise ConfigError(f"max_age is a positive number of seconds, not {max_age!r}")
+        super().__init__(
+            path,
+            timeout=5.0,
+            what="the cache",
+            application=_APPLICATION,
+            schema=1,
+            tables=_TABLES,
+            synchronous="NORMAL",
+        )
+        self.max_bytes = max_bytes
+        """The most bytes that are kept."""
+        self.max_age = max_age
+        """How many seconds an answer is given again; `None` for no limit."""
+        self.tools = tools
+        """Whether requests that offer tools are looked up."""
+        self._clock = clock
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.path!r}: {len(self)} answers>"
+
+    def __len__(self) -> int:
+        with self._mended():
+            (count,) = self._db.execute("SELECT count(*) FROM answers").fetchone()
+        return int(count)
+
+    def clear(self) -> None:
+        """Delete all answers."""
+        with self._writing():
+            self._db.execute("DELETE FROM answers")
+
+    def key(self, target: Any, settings: Any, request: Request, outgoing: Any) -> bytes | None:
+        """The key of a request; `None` where it is not looked up."""
+        more: Any = request.extra or {}
+        tools = bool(request.tools) or any("tools" in fields for fields in more.values())
+        if settings.user_token is not None or outgoing.secrets or (tools and not self.tools):
+            return None
+        if any(getattr(request, name) for name in _STATE):
+            return None
+        headers = {**outgoing.route.headers, **settings.headers}
+        said = sorted((name, value.reveal() if isinstance(value, Secret) else value) for name, value in headers.items())
+        facts = (target.vendor, outgoing.url(target), outgoing.stream, settings.account, said, outgoing.body)
+        return sha256(msgspec.msgpack.encode(facts)).digest()
+
+    def get(self, key: bytes) -> list[bytes] | None:
+        """The answer in the pieces in which it came, if there is one. Raises `StoreError`."""
+        since = float("-inf") if self.max_age is None else self._clock() - self.max_age
+        with self._mended():
+            found = self._db.execute("SELECT pieces FROM answers WHERE key=? AND made>=?", (key, since)).fetchone()
+        try:
+            return None if found is None else _pieces.decode(found[0])
+        except (msgspec.MsgspecError, TypeError) as problem:
+            raise self._error(f"holds a damaged answer: {problem}", "damaged") from None
+
+    def put(self, key: bytes, pieces: list[bytes], secrets: Mapping[str, str | Secret]) -> None:
+        """Keep an answer. One that cannot be kept is logged: it was paid for, and is the caller's."""
+        whole = b"".join(pieces)
+        if len(whole) > self.max_bytes // 2 or bytes_without_secrets(whole, secrets) != whole:
+            return
+        try:
+            with self._writing():
+                if self.max_age is not None:
+                    self._db.execute("DELETE FROM answers WHERE made<?", (self._clock() - self.max_age,))
+                value = msgspec.msgpack.encode(pieces)
+                self._db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (key, self._clock(), value))
+                while self._size() > self.max_bytes and self._delete_oldest():
+                    pass
+        except StoreError as problem:
+            logging.getLogger("llm_rest").warning("an answer is not cached: %s", problem)
+
+    def delete(self, key: bytes) -> None:
+        """Delete an answer."""
+        with self._writing():
+            self._db.execute("DELETE FROM answers WHERE key=?", (key,))
+
+    def collecting(self, incoming: Any) -> Any:
+        """The body of a streamed answer, whose pieces are collected as they are read."""
+        return _Collecting(incoming)
+
+    def answer(self, pieces: list[bytes]) -> Any:
+        """The body of an answer that was kept."""
+        return _CachedAnswer(pieces)
+
+    def _size(self) -> int:
+        pages, free, size = (
+            self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+        )
+        return int((pages - free) * size)
+
+    def _delete_oldest(self) -> bool:
+        oldest = "DELETE FROM answers WHERE key IN (SELECT key FROM answers ORDER BY made LIMIT 1)"
+        return self._db.execute(oldest).rowcount > 0
+
+
+def cache_of(value: object) -> AnswerCache | None:
+    """What `cache=` means; `False` is none for this call."""
+    if value is False:
+        return None
+    if not isinstance(value, AnswerCache):
+        raise ConfigError(f"cache= takes an AnswerCache, or False, not {value!r}", hint="cache=AnswerCache()")
+    return value
+
+
+class _Collecting:
+    """The body of a streamed answer, whose pieces are collected as they are read."""
+
+    def __init__(self, incoming: Incoming) -> None:
+        self._incoming = incoming
+        self.pieces: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._incoming, name)
+
+    async def read(self) -> bytes | None:
+        piece = await self._incoming.read()
+        if piece:
+            self.pieces.append(piece)
+        return piece
+
+
+class _CachedAnswer:
+    """The body of an answer that was kept, in the place of one that comes, and of the attempt that brings it."""
+
+    cached = True
+    status = 200
+    headers: Mapping[str, str] = {}
+    peer = "the cache"
+    attempts: tuple[Attempt, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    secrets: Mapping[str, Any] = {}
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self._pieces = iter(pieces)
+
+    @property
+    def deadline(self) -> _CachedAnswer:
+        """No time limit holds here."""
+        return self
+
+    async def read(self) -> bytes | None:
+        return next(self._pieces, None)
+
+    async def finish(self) -> None:
+        """Nothing is left to end."""
+
+    close = finish
+
+    def progressed(self, *_: object) -> None:
+        """Nothing waits for it."""
+
+    linger = began = progressed
+
+    def end(self, *_: object) -> tuple[Attempt, ...]:
+        """No request was made."""
+        return ()
+
+    def cancel(self) -> tuple[Attempt, ...]:
+        """No request was made."""
+        return ()

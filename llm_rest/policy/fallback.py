@@ -1,0 +1,325 @@
+"""`Fallback`: several models for one client; where one fails, the call goes to the next.
+
+A call is made anew for each model: its options, its checks, its encoding, its retries. Before changing this file, know that no
+other model is tried for an error of the caller, that a stream goes elsewhere only before its first event was handed out (but
+with `midstream`), and that what refers to state at one vendor (`previous_response_id` and the like) stays with the first model.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Unpack, cast
+
+from msgspec.structs import replace
+
+from .. import errors
+from ..client.call import stream_timeouts_of, timeouts_of, wrap_secrets
+from ..client.options import CallOptions, check_names
+from ..client.reply import Reply, with_earlier
+from ..client.target import Targets
+from ..errors import ConfigError, LLMError, printable
+from ..responses.request import Request
+from ..transport import WHOLE, limit
+from ..unknown import given
+from ..vendors.auth import Secret
+
+if TYPE_CHECKING:
+    from ..client.call import Caller
+    from ..client.options import Input
+    from ..errors import Attempt
+    from ..vendors.auth import Token, TokenProvider
+    from ..vendors.rows import Vendor
+    from .midstream import Trail
+
+T = TypeVar("T")
+
+_ABOUT_REQUEST = (
+    errors.CapabilityError,
+    errors.ContextLengthError,
+    errors.RequestTooLargeError,
+    errors.ContentFilterError,
+    errors.SchemaMismatchError,
+)
+"""Errors about this request, after which the model is not paused: it may answer the next one."""
+
+_USUAL = (
+    errors.APIConnectionError,
+    errors.RateLimitError,
+    errors.InternalServerError,
+    errors.MalformedResponseError,
+    errors.ContextLengthError,
+    errors.CapabilityError,
+)
+DEFAULT = tuple(kind.kind for kind in _USUAL)
+"""The errors after which the next model is tried, unless `on=` says otherwise."""
+
+KINDS: dict[str, type[LLMError]] = {
+    kind.kind: kind
+    for kind in (
+        *_USUAL,
+        errors.ConnectError,
+        errors.APITimeoutError,
+        errors.ProtocolError,
+        errors.QuotaError,
+        errors.OverloadedError,
+        errors.ServerTimeoutError,
+        errors.AuthenticationError,
+        errors.PermissionDeniedError,
+        errors.NotFoundError,
+        errors.RequestTooLargeError,
+        errors.ContentFilterError,
+        errors.SchemaMismatchError,
+    )
+}
+"""The errors that `on=` may name, by their `kind`; the others are the caller's, and the same everywhere."""
+
+_STATE = ("previous_response_id", "conversation", "background", "prompt")
+"""Options that refer to what one vendor stores."""
+_OF_CALLS = (*_STATE, "tools", "tool_choice", "model")
+"""Options that are not those of one model."""
+
+
+class FallbackModel:
+    """A model of a `Fallback`, as `"vendor/model"`, with what is its own: key, base URL, wire, vendor, and options of its calls.
+
+    Options that a call gives itself win. Raises `ConfigError` for options that no call has.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        /,
+        *,
+        api_key: Token | None = None,
+        base_url: str | None = None,
+        wire: str | None = None,
+        vendor: Vendor | str | None = None,
+        **options: Unpack[CallOptions],
+    ) -> None:
+        api_key = Secret(api_key) if isinstance(api_key, str) else api_key
+        if not isinstance(cast("object", model), str) or not model:
+            raise ConfigError(f'a model of a Fallback is a text such as "openai/gpt-5", not {model!r}')
+        own: dict[str, Any] = {**options}
+        wrap_secrets(own)
+        check_names(own)
+        if misplaced := [name for name in _OF_CALLS if own.get(name) is not None]:
+            raise ConfigError(f"{misplaced[0]} is no option of one model of a Fallback", hint="give it with the call")
+        self.model = model
+        """The model as `"vendor/model"`."""
+        self._options = {name: value for name, value in own.items() if value is not None}
+        self._place = {"api_key": api_key, "base_url": base_url, "wire": wire, "vendor": vendor}
+
+    def __repr__(self) -> str:
+        return f"<FallbackModel {self.model!r}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FallbackModel) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Fallback:
+    """Models in the order in which they are tried; a list of models as `Client([...])` is short for `Client(Fallback([...]))`.
+
+    `on` are the errors after which the next one is tried, by `kind` or class, each with its subclasses. A model that failed is
+    not tried for `pause` seconds while another one answers. `midstream` lets the next model continue a text whose stream
+    broke off. `clock` gives seconds.
+    Raises `ConfigError` for an empty list, for a model that is there twice, and for errors that are the caller's.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[str | FallbackModel],
+        *,
+        on: Iterable[str | type[LLMError]] | str = DEFAULT,
+        pause: float = 60.0,
+        midstream: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        several: Any = models
+        if isinstance(several, str | Mapping) or not isinstance(several, Iterable) or not several:
+            raise ConfigError("a Fallback takes a list of models", hint='such as ["anthropic/...", "openai/..."]')
+        self.models = [one if isinstance(one, FallbackModel) else FallbackModel(one) for one in models]
+        """The models, in the order in which they are tried."""
+        for i, one in enumerate(self.models):
+            if one in self.models[:i]:
+                raise ConfigError(f"{one.model} is in the Fallback twice")
+        self.on = tuple(_kind(one) for one in ([on] if isinstance(on, str | type) else on))
+        """The classes of errors after which the next model is tried."""
+        if isinstance(pause, bool) or not isinstance(cast("object", pause), int | float) or not 0 <= pause < math.inf:
+            raise ConfigError(f"pause is a number of seconds, not {pause!r}")
+        self.pause = pause
+        """Seconds for which a model that failed is left alone."""
+        self.midstream = midstream
+        """Whether another model continues a text whose stream broke off."""
+        self.clock = clock
+        """What gives the time, in seconds."""
+
+    def __repr__(self) -> str:
+        return f"<Fallback {' -> '.join(one.model for one in self.models)}>"
+
+
+def _kind(named: object) -> type[LLMError]:
+    kind = KINDS.get(named) if isinstance(named, str) else named
+    if kind not in KINDS.values():
+        what = named if isinstance(named, str) else getattr(named, "__name__", named)
+        raise ConfigError(
+            f"on= has no error {what!r} that another model could help with", hint=f"there are {', '.join(KINDS)}"
+        )
+    return cast("type[LLMError]", kind)
+
+
+class Entry(NamedTuple):
+    """A model of a chain: where its calls go, and its own options."""
+
+    model: str
+    targets: Targets
+    options: dict[str, Any]
+
+
+class Chain:
+    """The models of one client, and which of them are paused."""
+
+    def __init__(self, fallback: Fallback, provider: TokenProvider | None) -> None:
+        self.fallback = fallback
+        self.entries = [
+            Entry(one.model, Targets(one.model, provider=provider, **cast("Any", one._place)), one._options)  # pyright: ignore[reportPrivateUsage]
+            for one in fallback.models
+        ]
+        for entry in self.entries:
+            entry.targets.find(entry.model)
+        self.until = [0.0] * len(self.entries)
+        """The times until which each model is paused."""
+
+    def single(self, caller: Caller, model: str | None) -> Caller:
+        """The caller for one model alone: the one that is named, or else the first."""
+        entry = self.entries[0]
+        if model is not None:
+            vendor = model.partition("/")[0]
+            near = [one for one in self.entries if one.model.partition("/")[0] == vendor]
+            found = next((one for one in self.entries if one.model == model), None)
+            entry = found or (near or self.entries)[0]._replace(options={}, model=model)
+        return caller.for_model(entry.model, entry.targets, entry.options)
+
+    def trials(self, caller: Caller, input: Input | None, options: dict[str, Any], *, stream: bool = False) -> Trials:
+        """The models to try one call with."""
+        wrap_secrets(options)
+        request = input if isinstance(input, Request) else Request()
+        named = options.get("model") or request.model or None
+        tied = any(options.get(name) or given(getattr(request, name)) or caller.defaults.get(name) for name in _STATE)
+        return Trials(self, caller, options, named, alone=named is not None or tied, stream=stream)
+
+    async def call(
+        self,
+        caller: Caller,
+        input: Input | None,
+        options: dict[str, Any],
+        work: Callable[[Caller, dict[str, Any]], Awaitable[T]],
+    ) -> T:
+        """What `work` gives with the first model that answers. Raises the error that says most where none does."""
+        trials = self.trials(caller, input, options)
+        while True:
+            try:
+                found = await work(*trials.next())
+            except LLMError as problem:
+                error = trials.failed(problem)
+                if error is None:
+                    continue
+            else:
+                trials.answered()
+                with_earlier(found if isinstance(found, Reply) else cast("Any", found).reply, trials.attempts)
+                return found
+            raise error
+
+
+class Trials:
+    """One call, tried with one model after the other; `attempts` are the requests to those that failed."""
+
+    def __init__(
+        self, chain: Chain, caller: Caller, options: dict[str, Any], named: str | None, *, alone: bool, stream: bool
+    ) -> None:
+        self.attempts: tuple[Attempt, ...] = ()
+        self._chain, self._caller, self._options, self._named = chain, caller, options, named
+        now, until = chain.fallback.clock(), chain.until
+        # Those that are paused come last, the one whose pause ends first before the others.
+        order = sorted(range(len(until)), key=lambda i: max(until[i] - now, 0.0))
+        self._left: list[int | None] = [None] if alone else [*order]
+        self._tried: list[tuple[str, LLMError]] = []
+        self._model: int | None = None
+        self._stream = stream
+        self._started = time.monotonic()
+        total = (stream_timeouts_of if stream else timeouts_of)(self._said("timeout")).total
+        self._total = limit(total, None if stream else WHOLE)
+
+    def trail(self) -> Trail | None:
+        """What follows the events of a stream, where another model may continue it."""
+        if not self._chain.fallback.midstream:
+            return None
+        from .midstream import Trail
+
+        return Trail()
+
+    def next(self) -> tuple[Caller, dict[str, Any]]:
+        """The caller for the next model, and the options of the call."""
+        self._model = i = self._left.pop(0)
+        if i is None:
+            return self._chain.single(self._caller, self._named), {**self._options}
+        entry, how = self._chain.entries[i], {**self._options}
+        if self._tried or "timeout" in entry.options:
+            own = entry.options.get("timeout")
+            limits = (stream_timeouts_of if self._stream else timeouts_of)(
+                self._said("timeout") if own is None else own
+            )
+            most = [limit(limits.total, None if self._stream else WHOLE), self._time_left()]
+            seconds = min((one for one in most if one is not None), default=None)
+            how["timeout"] = replace(limits, total="none" if seconds is None else max(seconds, 0.001))
+        return self._caller.for_model(entry.model, entry.targets, entry.options), how
+
+    def answered(self) -> None:
+        """The model answered: its pause is over."""
+        if self._model is not None:
+            self._chain.until[self._model] = 0.0
+
+    def failed(self, error: LLMError) -> LLMError | None:
+        """What to raise, or `None` where the next model is to be tried."""
+        i, fallback = self._model, self._chain.fallback
+        if i is None:
+            return error
+        self.attempts = (*self.attempts, *error.attempts)
+        self._tried.append((self._chain.entries[i].model, error))
+        fits = isinstance(error, fallback.on)
+        if fits and not isinstance(error, _ABOUT_REQUEST):
+            self._chain.until[i] = fallback.clock() + fallback.pause
+        left = self._time_left()
+        if fits and self._left and (left is None or left > 0):
+            return None
+        if fits:
+            # A vendor that is down may be back later, while a request that does not fit never will.
+            telling = [one for _, one in self._tried if not isinstance(one, _ABOUT_REQUEST)]
+            error = (telling or [error])[-1]
+        if len(self._tried) > 1:
+            tried = ", ".join(f"{model} ({one.kind})" for model, one in self._tried)
+            error.facts["said"] = error.message  # without the names of the models, for callers of a gateway
+            error.message = printable(f"tried {tried}: {error.message}")
+            error.args = (error.message,)
+        error.attempts = self.attempts
+        return error
+
+    def _said(self, name: str) -> Any:
+        """The option of the call, or else the client's."""
+        said = self._options.get(name)
+        return self._caller.defaults.get(name) if said is None else said
+
+    def _time_left(self) -> float | None:
+        return None if self._total is None else self._total - (time.monotonic() - self._started)
+
+
+def chain_of(models: object, misplaced: Mapping[str, Any], provider: TokenProvider | None) -> Chain:
+    """The chain of a client. Raises `ConfigError` where it was given what belongs to a single model."""
+    if given := [name for name, value in misplaced.items() if value is not None]:
+        raise ConfigError(
+            f"{given[0]}= belongs to one model", hint=f'Fallback([FallbackModel("vendor/model", {given[0]}=...), ...])'
+        )
+    return Chain(models if isinstance(models, Fallback) else Fallback(cast("Any", models)), provider)

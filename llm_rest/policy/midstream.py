@@ -1,0 +1,241 @@
+"""A streamed text that another model continues: what was handed out stays, and one sequence of events goes on.
+
+Pure: `client/stream.py` notices that a stream broke off, asks the next model, and hands out what comes from here. Before changing
+this file, know that only plain text is continued (never a call or a refusal), that of the continuing model's answer
+its reasoning is left out, and that a model often repeats the end of a text, or all of it, before it continues.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec.structs import replace
+
+from ..losses import Loss
+from ..responses import events as ev
+from ..responses.emit import Emitter, OpenItem
+from ..responses.items import AnyItem, Message, Reasoning
+from ..responses.parts import OutputText, ReasoningText, SummaryText
+from ..responses.request import Request, items_of
+
+if TYPE_CHECKING:
+    from ..client.call import Recovered, Settings
+    from ..client.target import Target
+    from ..responses.events import AnyEvent
+    from ..responses.response import Response
+
+    Asked = tuple[Target, Settings, Request, list[Loss], Recovered]
+
+CONTINUE = (
+    "Your last message was cut off. Continue it exactly where it ends: begin with the very next characters, repeat nothing, "
+    "and say nothing about the interruption."
+)
+"""What the continuing model is told, after the text so far."""
+
+SHORTEST = 12
+"""The fewest characters that count as a repetition of the end of a text; a repetition of the whole text may be shorter."""
+
+_TEXT_ENDS = (ev.OutputTextDone, ev.ReasoningTextDone, ev.ReasoningDone, ev.ReasoningSummaryTextDone)
+_PART_ENDS = (ev.ContentPartDone, ev.ReasoningSummaryPartDone)
+_TEXTS = (OutputText, ReasoningText, SummaryText)
+
+
+class OpenEnd:
+    """An item that was begun and not ended: its last part, of its content and of its summary, and how far that has come."""
+
+    def __init__(self) -> None:
+        self.content = self.summary = -1
+        self.part: Literal["", "open", "text"] = ""
+        """Whether the last part is under way: `open`, its text has ended (`text`), or neither."""
+
+
+class Trail:
+    """How far the events of a stream have come that were handed out."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        """The next sequence number."""
+        self.items = 0
+        """How many items were begun."""
+        self.begun = False
+        """Whether the response was announced."""
+        self.open: dict[int, OpenEnd] = {}
+        """The items that have no end yet, by index."""
+        self._plain = True
+
+    def feed(self, events: list[AnyEvent]) -> None:
+        """These were handed out."""
+        for event in events:
+            number = getattr(event, "sequence_number", None)
+            self.number = number + 1 if isinstance(number, int) else self.number + 1
+            self.begun = self.begun or isinstance(event, ev.ResponseCreated)
+            index = getattr(event, "output_index", None)
+            if not isinstance(index, int):
+                continue
+            if index >= self.items:
+                self._plain = self._plain and index == self.items
+                self.items, self.open[index] = index + 1, OpenEnd()
+            end = self.open.get(index)
+            if isinstance(event, ev.OutputItemAdded):
+                self._plain = self._plain and isinstance(event.item, Message | Reasoning)
+            elif isinstance(event, ev.OutputItemDone):
+                self.open.pop(index, None)
+            elif end is not None and isinstance(event, ev.OfSummary):
+                end.summary = event.summary_index
+            elif end is not None and isinstance(event, ev.OfPart):
+                end.content = event.content_index
+                part = getattr(event, "part", None)
+                self._plain = self._plain and (part is None or isinstance(part, _TEXTS))
+            if end is not None and isinstance(event, ev.OfPart | ev.OfSummary):
+                end.part = "" if isinstance(event, _PART_ENDS) else "text" if isinstance(event, _TEXT_ENDS) else "open"
+            self._plain = self._plain and not isinstance(event, ev.RefusalDelta)
+
+    def continuable(self, request: Request) -> bool:
+        """Whether all that was handed out is text and reasoning, so that another model can continue it."""
+        form = None if request.text is None else request.text.format
+        return self._plain and (form is None or form.type == "text")
+
+    def continued(self, asked: Asked, said: str) -> Asked:
+        """What is asked of the next model, for what comes after this text."""
+        target, settings, request, lost, recovered = asked
+        if said:
+            end = [Message(role="assistant", content=said), Message(role="user", content=CONTINUE)]
+            request = replace(request, input=[*items_of(request), *end])
+        return target, settings, request, lost, recovered
+
+    def continuation(self, seen: Response, before: Target, after: Target) -> Continuation:
+        """What makes of the next model's answer the events that follow what was `seen`."""
+        made, told = Continuation(self, seen), f"{before.vendor}/{before.model} broke off"
+        what = f"{told} after {len(seen.output_text)} characters, and {after.vendor}/{after.model} continued the text"
+        made.losses.append(Loss("output", what, "emulated"))
+        return made
+
+
+class Overlap:
+    """Removes from a continuation what it repeats of the text before it."""
+
+    def __init__(self, said: str) -> None:
+        self._said, self._held, self._settled = said, "", not said
+
+    def feed(self, piece: str) -> str:
+        """What of the continuation is new, as far as it is known; the rest is held back."""
+        if self._settled:
+            return piece
+        self._held += piece
+        # As long as the text goes on with the same words somewhere before its end, they may be a repetition.
+        place = self._said.find(self._held)
+        return "" if 0 <= place < len(self._said) - len(self._held) else self.close()
+
+    def close(self) -> str:
+        """The rest."""
+        held, self._held, self._settled = self._held, "", True
+        said = self._said
+        if held.startswith(said):
+            return held[len(said) :]
+        sizes = range(min(len(held), len(said)), SHORTEST - 1, -1)
+        return held[next((size for size in sizes if said.endswith(held[:size])), 0) :]
+
+
+class Continuation:
+    """Makes of the events of a continuing answer those that follow what was handed out."""
+
+    def __init__(self, trail: Trail, seen: Response) -> None:
+        self._seen, self._begun = seen, trail.begun
+        self._to = Emitter(trail.number, trail.items)
+        self._output: dict[int, AnyItem] = dict(enumerate(seen.output))
+        self._overlap = Overlap(seen.output_text)
+        self._joined: int | None = None  # which item of the other answer goes on with the text
+        self._item: OpenItem | None = None  # the message that is continued,
+        self._message = Message(role="assistant", content=[])  # as far as its parts have ended,
+        self._part: OutputText | None = None  # the part of it that is under way,
+        self._pieces: list[str] = []  # and what is new in that
+        self.losses: list[Loss] = []
+        for index, end in trail.open.items():
+            last: Any = self._output[index]
+            item = OpenItem(self._to, index, last.id or "", end.content, end.summary)
+            if isinstance(last, Message) and self._item is None:
+                self._continue(item, last, end)
+            else:
+                self._end(item, last, end)
+
+    def _continue(self, item: OpenItem, message: Any, end: OpenEnd) -> None:
+        if end.part == "open":
+            *parts, self._part = message.content
+            message = replace(message, content=parts)
+        elif end.part == "text":
+            item.end_part(message.content[-1])
+        self._item, self._message = item, message
+
+    def _end(self, item: OpenItem, last: Any, end: OpenEnd) -> None:
+        if end.part:
+            part = last.content[-1] if end.content >= 0 else last.summary[-1]
+            (item.end if end.part == "open" else item.end_part)(part)
+        item.done(last)
+
+    def feed(self, events: list[AnyEvent]) -> list[AnyEvent]:
+        """What is handed out for these events of the other answer."""
+        for event in events:
+            self._feed(event)
+        return self._to.take()
+
+    def _feed(self, event: AnyEvent) -> None:
+        match event:
+            case ev.OutputItemAdded(item=Message()) if self._joined is None:
+                self._joined = event.output_index
+            case ev.OutputTextDelta() if self._joined in (None, event.output_index):
+                self._joined = event.output_index
+                self._say(self._overlap.feed(event.delta))
+            case ev.OutputItemDone(item=Reasoning()):
+                pass
+            case ev.OutputItemDone(item=Message(content=list(parts)) as message) if event.output_index == self._joined:
+                self._end_message()
+                if any(isinstance(part, OutputText) and part.annotations for part in parts):
+                    self.losses.append(Loss("output", "the sources of the continued text", "dropped"))
+                if others := [part for part in parts if not isinstance(part, OutputText)]:
+                    self._whole(replace(message, content=others))
+            case ev.OutputItemDone(item=item) if item is not None:
+                self._end_message()
+                self._whole(item)
+            case ev.ResponseCompleted() | ev.ResponseIncomplete():
+                self._end_message()
+                seen = self._seen
+                output = [self._output[index] for index in sorted(self._output)]
+                ended = replace(event.response, output=output)
+                self._to.finish(replace(ended, id=seen.id, created_at=seen.created_at) if self._begun else ended)
+            case ev.ResponseCreated() | ev.ResponseInProgress() if not self._begun:
+                self._to.send(replace(event, sequence_number=self._to.number()))
+            case ev.ResponseFailed() | ev.ErrorEvent():
+                self._to.send(event)
+            case _:
+                pass
+
+    def _whole(self, item: AnyItem) -> None:
+        self._to.whole(item)
+        self._output[len(self._output)] = item
+
+    def _say(self, text: str) -> None:
+        if not text:
+            return
+        if self._item is None:
+            name = f"msg_{self._seen.id}_{len(self._output)}"
+            self._message = Message(role="assistant", status="in_progress", content=[], id=name)
+            self._item = self._to.add(self._message)
+        if self._part is None:
+            self._part = OutputText(text="", annotations=[])
+            self._item.part(self._part)
+        self._item.grow(OutputText, text)
+        self._pieces.append(text)
+
+    def _end_message(self) -> None:
+        """End the message that was continued."""
+        self._say(self._overlap.close())
+        if self._item is None:
+            return
+        parts: list[Any] = [*self._message.content]
+        if self._part is not None:
+            parts.append(replace(self._part, text=self._part.text + "".join(self._pieces)))
+            self._item.end(parts[-1])
+        whole = replace(self._message, status="completed", content=parts)
+        self._item.done(whole)
+        self._output[self._item.index] = whole
+        self._item, self._part, self._pieces = None, None, []

@@ -1,0 +1,313 @@
+"""`Fallback`: which model answers, for every method, wire and kind of client, and what the reply and the error tell of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from inspect import isawaitable
+from typing import Any
+
+import pytest
+
+from llm_rest import (
+    APITimeoutError,
+    AuthenticationError,
+    BadRequestError,
+    CapabilityError,
+    Client,
+    ConfigError,
+    ConnectError,
+    ContextLengthError,
+    Fallback,
+    FallbackModel,
+    LLMError,
+    LossError,
+    MalformedResponseError,
+    OverloadedError,
+    QuotaError,
+    RateLimitError,
+    Reply,
+    Timeouts,
+    UnprocessableEntityError,
+    wires,
+)
+from llm_rest.testing import Broken, FakeModel, Streamed, Thinking, ToolCall
+
+pytestmark = pytest.mark.anyio
+
+NewClient = Callable[..., Any]
+ANY: Callable[[Any], Any] = lambda value: value  # noqa: E731 - hides a type from the checkers
+
+
+class Pair:
+    """Two fake models behind one fallback, and its clock."""
+
+    def __init__(self, first: Sequence[Any], second: Sequence[Any], wire: str | None = None, **options: Any) -> None:
+        self.first, self.second, self.now = FakeModel(first), FakeModel(second), 1000.0
+        self.models = [
+            FallbackModel("a/one", vendor=self.first.vendor("a"), wire=wire),
+            FallbackModel("b/two", vendor=self.second.vendor("b"), max_output_tokens=50),
+        ]
+        self.fallback = Fallback(self.models, clock=lambda: self.now, **options)
+
+    @property
+    def requests(self) -> tuple[int, int]:
+        return len(self.first.requests), len(self.second.requests)
+
+
+async def resolved(found: Any) -> Any:
+    return await found if isawaitable(found) else found
+
+
+async def streamed(llm: Any) -> Reply:
+    async with llm.stream("hi") as stream:
+        async for _ in stream:
+            pass
+    return stream.response
+
+
+async def chatted(llm: Any) -> Reply:
+    return await resolved((await resolved(llm.chat())).ask("hi"))
+
+
+METHODS: dict[str, Callable[[Any], Any]] = {
+    "generate": lambda llm: llm.generate("hi"),
+    "generate_text": lambda llm: llm.generate_text("hi"),
+    "try_generate": lambda llm: llm.try_generate("hi"),
+    "generate_json": lambda llm: llm.generate_json("hi", int),
+    "output": lambda llm: llm.generate("hi", output=int),
+    "stream": streamed,
+    "run": lambda llm: llm.generate_with_tools("hi", []),
+    "chat": chatted,
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_another_model_answers(method: str, new_client: NewClient) -> None:
+    pair = Pair([OverloadedError("busy")], ["5"])
+    async with new_client(pair.fallback, api_key=None) as llm:
+        found = await METHODS[method](llm)
+    if method in ("generate_text", "generate_json"):
+        assert found == ("5" if method == "generate_text" else 5)
+    else:
+        assert found.output_text == "5"
+        assert [(one.vendor, one.model, one.outcome) for one in found.info.attempts] == [
+            ("a", "one", "overloaded"),
+            ("b", "two", "200"),
+        ]
+        assert found.info.metadata["provider"] == "b"
+    assert pair.requests == (1, 1)
+    assert pair.second.requests[0].max_output_tokens == 50
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+async def test_a_stream_goes_elsewhere_before_its_first_event(wire: str, new_client: NewClient) -> None:
+    pair = Pair([Streamed("", error=ConnectError("reset"))], ["Hello"], wire=wire)
+    async with new_client(pair.fallback, api_key=None) as llm:
+        assert (await streamed(llm)).output_text == "Hello"
+
+
+async def test_a_stream_that_was_handed_out_stays_with_its_model(new_client: NewClient) -> None:
+    pair = Pair([["Hello", Broken("connection")]], [])
+    async with new_client(pair.fallback, api_key=None) as llm:
+        with pytest.raises(LLMError) as caught:
+            await streamed(llm)
+    assert (caught.value.kind, caught.value.partial.output_text) == ("stream_interrupted", "Hello")
+
+
+ERRORS: list[tuple[LLMError, bool, bool]] = [
+    (ConnectError("refused"), True, True),
+    (APITimeoutError("slow", phase="read"), True, True),
+    (RateLimitError("slow down"), True, True),
+    (QuotaError("no credit"), True, True),
+    (MalformedResponseError("html"), True, True),
+    (ContextLengthError("too long"), True, False),
+    (AuthenticationError("key"), False, False),
+    (BadRequestError("no"), False, False),
+    (UnprocessableEntityError("no"), False, False),
+    (LossError("no"), False, False),
+    (ConfigError("no"), False, False),
+]
+
+
+@pytest.mark.parametrize(("error", "goes_on", "pauses"), ERRORS, ids=lambda value: getattr(value, "kind", ""))
+def test_which_errors_lead_to_the_next_model(error: LLMError, goes_on: bool, pauses: bool) -> None:
+    pair = Pair([copy(error), "first"], ["second", "second"])
+    llm = Client(pair.fallback, retry=1)
+    if goes_on:
+        assert llm.generate_text("hi") == "second"
+    else:
+        with pytest.raises(type(error)):
+            llm.generate_text("hi")
+    assert llm.generate_text("hi") == ("second" if pauses else "first")
+
+
+def test_errors_are_chosen_by_kind_or_class() -> None:
+    pair = Pair(
+        [AuthenticationError("key"), RateLimitError("slow")], ["second"], on=[AuthenticationError, "quota"], pause=0
+    )
+    llm = Client(pair.fallback, retry=1)
+    assert llm.generate_text("hi") == "second"
+    with pytest.raises(RateLimitError):
+        llm.generate_text("hi")
+
+
+def test_a_model_that_cannot_take_the_request_is_passed_over() -> None:
+    with FakeModel("4") as model:
+        vendor = model.vendor("openai")
+        models = [
+            FallbackModel("openai/gpt-3.5-turbo", vendor=vendor),
+            FallbackModel("openai/gpt-5.2", vendor=vendor),
+        ]
+        llm = Client(models)
+        assert llm.generate("hi", reasoning={"effort": "low"}).info.metadata["model"] == "gpt-5.2"
+        with llm.stream("hi", reasoning={"effort": "low"}) as stream:
+            assert "".join(stream.text) == "4"
+        assert llm.generate("hi").info.metadata["model"] == "gpt-3.5-turbo"
+        with pytest.raises(CapabilityError):
+            Client(Fallback(models, on="rate_limit")).generate("hi", reasoning={"effort": "low"})
+
+
+def test_a_model_that_failed_is_left_alone_for_the_pause() -> None:
+    pair = Pair([OverloadedError("busy"), "back", "still"], ["2", "3"])
+    llm = Client(pair.fallback, retry=1)
+    assert [llm.generate_text("hi") for _ in range(2)] == ["2", "3"]
+    pair.now += 59.0
+    assert pair.requests == (1, 2)
+    pair.now += 1.0
+    assert [llm.generate_text("hi") for _ in range(2)] == ["back", "still"]
+
+
+def test_a_paused_model_is_the_last_resort() -> None:
+    pair = Pair([OverloadedError("busy"), "first"], ["2", RateLimitError("slow")])
+    llm = Client(pair.fallback, retry=1)
+    assert [llm.generate_text("hi") for _ in range(2)] == ["2", "first"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kind"),
+    [
+        (OverloadedError, RateLimitError, "rate_limit"),
+        (OverloadedError, ContextLengthError, "overloaded"),
+        (ContextLengthError, ContextLengthError, "context_length"),
+        (OverloadedError, BadRequestError, "bad_request"),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_error_where_all_fail_says_who_was_tried(
+    first: type[LLMError], second: type[LLMError], kind: str, stream: bool
+) -> None:
+    llm = Client(Pair([first("no")], [second("no")]).fallback, retry=1)
+    with pytest.raises(LLMError) as caught:
+        llm.stream("hi").__enter__() if stream else llm.generate("hi")
+    error = caught.value
+    assert error.kind == kind
+    assert [one.vendor for one in error.attempts] == ["a", "b"]
+    assert error.message == f"tried a/one ({first.kind}), b/two ({second.kind}): no"
+
+
+def test_a_run_continues_with_another_model_and_withholds_opaque_state() -> None:
+    def weather(city: str) -> str:
+        """The weather in a city."""
+        return f"rain in {city}"
+
+    one = FakeModel([[Thinking("hm"), ToolCall("weather", {"city": "Oslo"})], OverloadedError("busy")])
+    two = FakeModel(["It rains."])
+    models = [
+        FallbackModel("google/gemini-3-pro-preview", vendor=one.vendor("google")),
+        FallbackModel("openai/gpt-5.2", vendor=two.vendor("openai")),
+    ]
+    reply = Client(models, retry=1, on_loss="ignore").generate_with_tools("hi", [weather])
+    assert reply.output_text == "It rains."
+    sent: Any = two.requests[0].input
+    assert [item.type for item in sent] == ["message", "function_call", "function_call_output"]
+    assert [one.vendor for one in reply.info.attempts] == ["google", "google", "openai"]
+    assert any(loss.kind == "withheld" for loss in reply.losses)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"model": "a/one"}, {"previous_response_id": "resp_1"}, {"conversation": "conv_1"}, {"background": True}],
+    ids=lambda options: next(iter(options)),
+)
+def test_a_call_that_is_tied_to_a_model_stays_there(options: Any) -> None:
+    pair = Pair([OverloadedError("busy")], ["second"])
+    with pytest.raises(OverloadedError, match=r"^busy"):
+        Client(pair.fallback, retry=1).generate("hi", **options)
+    assert pair.requests == (1, 0)
+
+
+def test_a_model_may_be_named_and_keeps_its_place_and_options() -> None:
+    pair = Pair([], ["x", "y", "z"])
+    llm = Client(pair.fallback)
+    assert llm.generate_text("hi", model="b/two") == "x"
+    assert llm.with_options(model="b/two").generate_text("hi") == "y"
+    assert llm.generate_text("hi", model="b/other") == "z"
+    assert [(one.model, one.max_output_tokens) for one in pair.second.requests] == [
+        ("two", 50),
+        ("two", 50),
+        ("other", None),
+    ]
+    assert (llm.model, llm.vendor, llm.with_options(model="b/two").model) == ("one", "a", "two")
+
+
+def test_what_is_not_a_call_concerns_the_first_model() -> None:
+    pair = Pair(["one"], ["two"])
+    llm = Client(pair.fallback)
+    assert llm.estimate_tokens("hello") == Client("a/one", vendor=pair.first.vendor("a")).estimate_tokens("hello")
+    assert "a/one" in repr(llm)
+    assert repr(pair.fallback) == "<Fallback a/one -> b/two>"
+
+
+def test_options_of_the_client_hold_for_every_model() -> None:
+    pair = Pair([OverloadedError("busy")], ["two"])
+    llm = Client(pair.fallback, retry=1, defaults={"instructions": "Be brief."}).with_options(temperature=0.5)
+    assert llm.generate_text("hi", metadata={"a": "b"}) == "two"
+    for sent in (pair.first.requests[0], pair.second.requests[0]):
+        assert (sent.instructions, sent.temperature) == ("Be brief.", 0.5)
+
+
+def test_the_time_of_the_call_covers_all_models() -> None:
+    waits: list[Any] = []
+
+    def slow(request: Any) -> LLMError:
+        import time
+
+        waits.append(time.sleep(0.06))
+        return OverloadedError("busy")
+
+    pair = Pair([slow], ["too late"])
+    with pytest.raises(OverloadedError):
+        Client(pair.fallback, retry=1).generate("hi", timeout=Timeouts(total=0.05))
+    assert pair.requests == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Client([]), "list of models"),
+        (lambda: Client(ANY(5)), "list of models"),
+        (lambda: Fallback("openai/gpt-5"), "list of models"),
+        (lambda: Fallback(["openai/gpt-5", "openai/gpt-5"]), "openai/gpt-5 is in the Fallback twice"),
+        (lambda: Fallback(ANY(["openai/gpt-5", 3])), "a model of a Fallback is a text"),
+        (lambda: Client(["openai/gpt-5", "nowhere/x"]), "nowhere"),
+        (lambda: Fallback(["openai/gpt-5"], on="rate-limit"), "on= has no error 'rate-limit'"),
+        (lambda: Fallback(["openai/gpt-5"], on=[BadRequestError]), "on= has no error 'BadRequestError'"),
+        (lambda: Fallback(["openai/gpt-5"], on=["config"]), "on= has no error 'config'"),
+        (lambda: Fallback(["openai/gpt-5"], pause=-1), "pause is a number of seconds"),
+        (lambda: Client(["openai/gpt-5"], api_key="sk-secret-1234567"), "api_key= belongs to one model"),
+        (lambda: Client(["openai/gpt-5"], base_url="https://x.example"), "base_url= belongs to one model"),
+        (lambda: FallbackModel("openai/gpt-5", **ANY({"max_tokens": 5})), "there is no option max_tokens"),
+        (lambda: FallbackModel("openai/gpt-5", tools=[]), "tools is no option of one model"),
+    ],
+)
+def test_what_is_no_fallback_is_refused(make: Callable[[], Any], says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert says in caught.value.message
+    assert "sk-secret" not in str(caught.value)
+
+
+def test_the_same_model_may_be_there_with_two_keys() -> None:
+    models = [FallbackModel("openai/gpt-5", api_key=key) for key in ("sk-one-1234567890", "sk-two-1234567890")]
+    assert "sk-" not in repr(Fallback(models)) + repr(models) + repr(Client(models))

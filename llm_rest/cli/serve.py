@@ -86,7 +86,7 @@ def _log() -> None:
     lines = logging.StreamHandler()
     lines.setFormatter(JSONLines())
     logging.basicConfig(handlers=[lines], level=logging.WARNING)
-    logging.getLogger("llm_rest").setLevel(logging.INFO)
+    logging.getLogger("llm_rest.server").setLevel(logging.INFO)
 
 
 def _told(url: str, what: str, model: str, tokens: list[str]) -> None:

@@ -20,6 +20,7 @@ from ..vendors.auth import Secret, Token, TokenProvider
 from . import endpoints
 from .call import Caller, CallSite
 from .hooks import EventHook, hooks_of, watcher_of
+from .logs import log_by_environment
 from .options import (
     FIELDS,
     SETTINGS,
@@ -165,6 +166,7 @@ def _caller(
     first = {**{name: value for name, value in settings.items() if value is not None}, **(defaults or {})}
     if model is not None:
         first["model"] = model
+    log_by_environment()
     watchers = tuple(watcher_of(hook) for hook in hooks_of(on_event))
     return Caller(transport, targets, waits=waits, defaults=first, watchers=watchers, fallback=fallback)
 

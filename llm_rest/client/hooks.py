@@ -1,7 +1,7 @@
 """Event hooks: callbacks that a client calls for every call and request, with typed events that hold no prompt, answer or key.
 
 A call is what a method of a client does for its caller: all its requests, retries included. `WatchedCall` is a call that is
-watched: callbacks of the program (`EventHooks`), the log (`logs.py`) and telemetry get what happens to it in one way. Before
+watched: callbacks of the program, the log (`logs.py`) and telemetry get what happens to it in one way. Before
 changing this file, know that a call without watchers has no `WatchedCall`, and that a watched one ends exactly once: with its
 result, with an error, or as `closed` when its stream is closed or garbage-collected before its last event.
 """
@@ -20,6 +20,7 @@ from msgspec import Struct
 from ..errors import CallCancelledError, ConfigError, LLMError
 from ..unknown import ModelMeta, given
 from ..wires.errors import header_facts
+from .logs import is_logging, log_event
 
 if TYPE_CHECKING:
     from ..responses.request import Request
@@ -359,10 +360,11 @@ def watched(
     caller: Caller, target: Target, operation: Operation, request: Request | None = None, *, stream: bool = False
 ) -> WatchedCall | None:
     """A call that starts now, if anything watches the calls of this caller."""
-    if not caller.watchers:
+    watchers = (*caller.watchers, log_event) if is_logging() else caller.watchers
+    if not watchers:
         return None
     return WatchedCall(
-        caller.watchers,
+        watchers,
         target,
         operation,
         request,

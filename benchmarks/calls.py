@@ -42,6 +42,8 @@ def cases() -> Iterator[list[Case]]:
         server() as url,
         httpx.Client() as plain,
         Client("compatible/some-model", base_url=f"{url}/v1", api_key="sk-bench") as llm,
+        Client("compatible/some-model", base_url=f"{url}/v1", api_key="sk-bench", telemetry=True) as traced,
+        Client("compatible/some-model", base_url=f"{url}/v1", api_key="sk-bench", on_event=lambda event: None) as heard,
         asyncio.Runner() as runner,
     ):
         later, llm_later = (
@@ -88,6 +90,17 @@ def cases() -> Iterator[list[Case]]:
                 lambda: floor(long),
                 lambda: llm.generate(request, model="compatible/some-model").output_text,
                 target=0.85,
+            ),
+            Case(
+                "One call with telemetry, the API of OpenTelemetry without its SDK, against one without telemetry",
+                lambda: llm.generate(question).output_text,
+                lambda: traced.generate(question).output_text,
+                target=1.01,
+            ),
+            Case(
+                "One call with an event hook, against one without",
+                lambda: llm.generate(question).output_text,
+                lambda: heard.generate(question).output_text,
             ),
         ]
         runner.run(later.aclose())

@@ -1,4 +1,4 @@
-"""What may be deleted from an installation: server, command line, simulator and testing kit, of which the rest knows nothing."""
+"""What may be deleted from an installation: server, command line, simulator, testing kit and telemetry. The rest works then."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import llm_rest
 
-OPTIONAL = ("server", "cli", "simulator", "testing", "policy")
+OPTIONAL = ("server", "cli", "simulator", "testing", "policy", "telemetry")
 
 PROGRAM = """
 import asyncio, importlib, json, pkgutil, sys
@@ -76,7 +76,8 @@ def installation(tmp_path: Path) -> Path:
     package = Path(llm_rest.__file__).parent
     shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in OPTIONAL:
-        shutil.rmtree(tmp_path / package.name / name)
+        path = tmp_path / package.name / name
+        shutil.rmtree(path) if path.is_dir() else path.with_suffix(".py").unlink()
     return tmp_path
 
 
@@ -94,6 +95,12 @@ def test_each_of_them_is_missed_where_it_is_asked_for(installation: Path, name: 
     code = f"import llm_rest.{name}"
     ran = subprocess.run([sys.executable, "-c", code], cwd=installation, capture_output=True, text=True)
     assert f"No module named 'llm_rest.{name}'" in ran.stderr
+
+
+def test_telemetry_that_is_not_installed_is_named_in_the_error(installation: Path) -> None:
+    code = "from llm_rest import Client; Client('simulator/x', telemetry=True)"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=installation, capture_output=True, text=True)
+    assert "ConfigError: telemetry needs OpenTelemetry: No module named 'llm_rest.telemetry'" in ran.stderr
 
 
 def test_the_simulator_that_is_not_installed_is_named_in_the_error(installation: Path) -> None:

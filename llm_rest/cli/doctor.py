@@ -29,7 +29,7 @@ from .vendors import set_keys
 if TYPE_CHECKING:
     from argparse import Namespace
 
-EXTRAS = {"server": "starlette", "cli": "rich"}
+EXTRAS = {"server": "starlette", "cli": "rich", "otel": "opentelemetry"}
 """A module of each extra."""
 
 _FAILED = "FAILED"

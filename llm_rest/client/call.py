@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ..policy.fallback import Chain
     from ..policy.gate import Gates
     from ..policy.rate_limit import RateLimit
+    from ..telemetry import Telemetry
     from ..transport import Call, HTTPRequest
     from ..transport.exchange import Incoming, Transport
     from ..wires import Route
@@ -235,8 +236,9 @@ class Caller:
         *,
         waits: bool,
         defaults: Mapping[str, Any],
-        watchers: tuple[Watcher, ...],
+        watchers: tuple[Watcher, ...] = (),
         fallback: Chain | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self.transport = transport
         self.targets = targets
@@ -244,7 +246,8 @@ class Caller:
         """The models that calls are tried with; `None` where there is one."""
         self._own: Mapping[str, Any] = {}  # the options of this model, in a fallback
         self.watchers = watchers
-        """What gets the events of every call: event hooks, and telemetry."""
+        """What gets the events of every call: event hooks."""
+        self.telemetry = telemetry
         self.budget = Budget()
         self._in_flight: WeakValueDictionary[int, Stoppable] = WeakValueDictionary()
         self.indexing: Callable[[Request], Callable[[str], str]] | None = None

@@ -19,7 +19,7 @@ from ..transport.retry import RetryPolicy
 from ..vendors.auth import Secret, Token, TokenProvider
 from . import endpoints
 from .call import Caller, CallSite
-from .hooks import EventHook, hooks_of, watcher_of
+from .hooks import EventHook, hooks_of, telemetry_of, watcher_of
 from .logs import log_by_environment
 from .options import (
     FIELDS,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from ..policy.cache import AnswerCache
     from ..policy.fallback import Fallback, FallbackModel
     from ..policy.rate_limit import RateLimit
+    from ..telemetry import Telemetry
     from ..transport.exchange import Transport
     from ..transport.tls import TLSOption
     from ..vendors.models import Capabilities
@@ -151,6 +152,7 @@ def _caller(
     wire: str | None,
     vendor: Vendor | str | None,
     on_event: EventHook | Iterable[EventHook] | None,
+    telemetry: bool | Telemetry | None,
     defaults: Mapping[str, Any] | None,
     settings: Mapping[str, Any],
 ) -> Caller:
@@ -168,7 +170,8 @@ def _caller(
         first["model"] = model
     log_by_environment()
     watchers = tuple(watcher_of(hook) for hook in hooks_of(on_event))
-    return Caller(transport, targets, waits=waits, defaults=first, watchers=watchers, fallback=fallback)
+    made: Any = {"watchers": watchers, "fallback": fallback, "telemetry": telemetry_of(telemetry)}
+    return Caller(transport, targets, waits=waits, defaults=first, **made)
 
 
 def _refuse(kind: str, unknown: dict[str, Never]) -> Never:
@@ -207,9 +210,9 @@ class Client(_Shared):
     `credentials`, a function `(vendor, account) -> token`, is called for every request. `timeout` is seconds for the whole
     call or `Timeouts`, `retry` how many requests a call may make in all or a `RetryPolicy`. `http` is an `httpx.Client` to
     send through instead of connections of its own, `tls` their TLS configuration: a path of certificate authorities,
-    `TLS(...)` or an `ssl.SSLContext`. `defaults` are options for every call. `on_event` is called for every request.
-    `rate_limit` makes requests wait for rate limits, `cache` keeps answers for the same requests later.
-    Raises `ConfigError` for invalid arguments.
+    `TLS(...)` or an `ssl.SSLContext`. `defaults` are options for every call. `on_event` is called for every call and request,
+    `telemetry` records them with OpenTelemetry, `rate_limit` makes requests wait for rate limits, `cache` keeps answers for the
+    same requests later. Raises `ConfigError` for invalid arguments.
     """
 
     def __init__(
@@ -232,6 +235,7 @@ class Client(_Shared):
         on_event: EventHook | Iterable[EventHook] | None = None,
         rate_limit: RateLimit | Literal["learn"] | None = None,
         cache: AnswerCache | None = None,
+        telemetry: bool | Telemetry | None = None,
         **unknown: Never,
     ) -> None:
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
@@ -250,6 +254,7 @@ class Client(_Shared):
             wire=wire,
             vendor=vendor,
             on_event=on_event,
+            telemetry=telemetry,
             defaults=defaults,
             settings={
                 "timeout": timeout,
@@ -442,6 +447,7 @@ class AsyncClient(_Shared):
         on_event: EventHook | Iterable[EventHook] | None = None,
         rate_limit: RateLimit | Literal["learn"] | None = None,
         cache: AnswerCache | None = None,
+        telemetry: bool | Telemetry | None = None,
         **unknown: Never,
     ) -> None:
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
@@ -460,6 +466,7 @@ class AsyncClient(_Shared):
             wire=wire,
             vendor=vendor,
             on_event=on_event,
+            telemetry=telemetry,
             defaults=defaults,
             settings={
                 "timeout": timeout,

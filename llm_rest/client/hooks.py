@@ -8,10 +8,10 @@ result, with an error, or as `closed` when its stream is closed or garbage-colle
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from os import urandom
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
@@ -24,6 +24,7 @@ from .logs import is_logging, log_event
 
 if TYPE_CHECKING:
     from ..responses.request import Request
+    from ..telemetry import Telemetry
     from .call import Caller
     from .target import Target
 
@@ -187,6 +188,7 @@ class WatchedCall:
         "error",
         "first_event",
         "headers",
+        "on_chunk",
         "operation",
         "outcome",
         "reply",
@@ -229,14 +231,16 @@ class WatchedCall:
         """What telemetry keeps about the call."""
         self.activate: Callable[[], AbstractContextManager[object]] | None = None
         """Makes the call the current one for what is instrumented below it; telemetry sets it."""
-        self._clock = perf_counter()
+        self.on_chunk: Callable[[], object] | None = None
+        """Called whenever more of a streamed answer came; telemetry sets it."""
         self.notify(CallStart, operation=operation, stream=stream, run=run, conversation=conversation)
+        self._clock = perf_counter()  # after the start of its span, which is no shorter than anything measured here
 
     @property
     def id(self) -> str:
         """The id of the call in its events."""
         if self._id is None:
-            self._id = urandom(8).hex()
+            self._id = os.urandom(8).hex()
         return self._id
 
     @property
@@ -308,8 +312,12 @@ class WatchedCall:
         self.notify(RequestStart, attempt=self.attempts, method=method, url=url)
         self._in_flight = perf_counter(), None
 
-    def first_event_came(self) -> None:
-        """The first event of a streamed answer is there."""
+    def events_came(self) -> None:
+        """More events of a streamed answer are there."""
+        if self.on_chunk is not None:
+            self.on_chunk()
+        if self._in_flight is not None and self._in_flight[1] is not None:
+            return
         now = perf_counter()
         if self._in_flight is not None:
             self._in_flight = self._in_flight[0], now - self._in_flight[0]
@@ -349,7 +357,7 @@ class WatchedCall:
             outcome = "cancelled" if stopped else "failed"
         self.outcome = outcome or getattr(reply, "status", None) or "completed"
         self.notify(CallEnd)
-        self.request = self.activate = None
+        self.request = self.activate = self.on_chunk = None
 
     def __del__(self) -> None:
         if not sys.is_finalizing() and getattr(self, "outcome", "") is None:
@@ -360,7 +368,11 @@ def watched(
     caller: Caller, target: Target, operation: Operation, request: Request | None = None, *, stream: bool = False
 ) -> WatchedCall | None:
     """A call that starts now, if anything watches the calls of this caller."""
-    watchers = (*caller.watchers, log_event) if is_logging() else caller.watchers
+    watchers, telemetry = caller.watchers, caller.telemetry
+    if telemetry is not None and telemetry.is_active():
+        watchers = (*watchers, telemetry)
+    if is_logging():
+        watchers = (*watchers, log_event)
     if not watchers:
         return None
     return WatchedCall(
@@ -412,3 +424,25 @@ def hooks_of(on_event: EventHook | Iterable[EventHook] | None) -> tuple[EventHoo
 def watcher_of(hook: EventHook) -> Watcher:
     """A watcher that calls an event hook."""
     return lambda call, event, fields: hook(call.event(event, fields))
+
+
+def telemetry_of(wanted: Any) -> Telemetry | None:
+    """What `telemetry=` means. For `None`, `LLM_REST_TELEMETRY` decides, or else whether the program has set up tracing.
+
+    Raises `ConfigError` for other values, and where OpenTelemetry is wanted and not installed.
+    """
+    said = os.environ.get("LLM_REST_TELEMETRY", "").lower() if wanted is None else ""
+    if said not in ("", "true", "1", "false", "0"):
+        raise ConfigError(f"LLM_REST_TELEMETRY={said!r} is unknown", hint="use true or false")
+    if said:
+        wanted = said in ("true", "1")
+    found = vars(sys.modules.get("opentelemetry.trace", sys)).get("_TRACER_PROVIDER") is not None
+    if wanted is False or (wanted is None and not found):
+        return None
+    try:
+        from ..telemetry import telemetry_of
+    except ImportError as problem:
+        if wanted is None:
+            return None
+        raise ConfigError(f"telemetry needs OpenTelemetry: {problem}", hint="pip install 'llm_rest[otel]'") from None
+    return telemetry_of(True if wanted is None else wanted)

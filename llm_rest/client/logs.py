@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import asdict
 
@@ -32,12 +32,11 @@ _found: Logger | None = None
 def is_logging() -> bool:
     """Whether calls are logged."""
     global _found
-    if _found is None:
-        logging = sys.modules.get("logging")
-        if logging is None:
-            return False
-        _found = logging.getLogger(__name__.rpartition(".")[0])
-    return _found.isEnabledFor(20)
+    if _found is None and "logging" in sys.modules:
+        from logging import getLogger
+
+        _found = getLogger(__name__.rpartition(".")[0])
+    return _found is not None and _found.isEnabledFor(20)
 
 
 def log_event(call: WatchedCall, event: type[ClientCallEvent], fields: Mapping[str, Any]) -> None:
@@ -55,7 +54,7 @@ def log_event(call: WatchedCall, event: type[ClientCallEvent], fields: Mapping[s
 def _word(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3f}"
-    text = ",".join(value) if isinstance(value, tuple) else str(value)
+    text = ",".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)
     return printable(text, 300).replace(" ", "_")
 
 

@@ -267,6 +267,10 @@ class _ModelCalls:
         if state.limits.use_previous_response_id:
             self._check_chaining(state.request)
             self._caller = self._caller.single({"model": state.request.model})
+        telemetry, hooks = self._caller.telemetry, hooks_of(how.get("on_event"))
+        tracing = None
+        if telemetry is not None and telemetry.is_active():
+            tracing = telemetry.trace_run(self._caller, state, toolbox)
         make = partial(
             Engine,
             shell,
@@ -274,7 +278,7 @@ class _ModelCalls:
             toolbox,
             answer,
             partial(self.stream, stream) if self._form is None else None,
-            hooks_of(how.get("on_event")),
+            hooks if tracing is None else (tracing.on_event, *hooks),
             how.get("approve"),
             self._caller.cancel,
             deps=UNSET if how.get("deps") is None else how["deps"],
@@ -282,7 +286,7 @@ class _ModelCalls:
 
         def made(run: Any) -> Engine:
             engine = make(run)
-            engine.turn.settled = known
+            engine.turn.settled, engine.scope = known, None if tracing is None else tracing.scope
             self._client.ends_with_cancel(engine)
             self._caller.indexing, self._caller.run_id = partial(indexing, engine), state.id
             return engine

@@ -45,7 +45,6 @@ class RunningAttempt:
     """
 
     __slots__ = (
-        "_began",
         "_clock",
         "_earlier",
         "_ended",
@@ -80,7 +79,6 @@ class RunningAttempt:
         self._watch = watch
         self._earlier = earlier
         self._ended: Attempt | None = None
-        self._began = False
         if watch is not None:
             watch.request_started(method, url)
         self._started, self._clock = time.time(), time.perf_counter()
@@ -91,11 +89,9 @@ class RunningAttempt:
         return (*self._earlier, self._ended or self._attempt("under way"))
 
     def began(self) -> None:
-        """The first event of a stream is there."""
-        if not self._began:
-            self._began = True
-            if self._watch is not None:
-                self._watch.first_event_came()
+        """More events of a stream are there."""
+        if self._watch is not None:
+            self._watch.events_came()
 
     def end(self, status: int | None, error: LLMError | None = None) -> tuple[Attempt, ...]:
         """The request has ended with an answer, or with an error; the attempts with it.

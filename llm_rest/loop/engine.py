@@ -52,6 +52,7 @@ EventHook = Callable[[Any], object]
 Approver = Callable[[ToolCall], "bool | None | Awaitable[bool | None]"]
 """Says whether a call may run; `None` leaves it open, and the run stops with it in `pending_calls`."""
 
+Job = Callable[[], Coroutine[Any, Any, None]]
 MODEL = "model"
 """The name of the job that asks the model."""
 
@@ -112,6 +113,8 @@ class Engine:
         self.hang_up = hang_up
         self.run = run
         self.deps = deps
+        self.scope: Callable[[str, Job], Job] | None = None
+        """Gives a job, by the name that it is started under, what it runs in, such as the span of its tool."""
         self.out: deque[AnyLoopEvent | AnyEvent] = deque()
         self.answers: list[Response] = []
         self.fault: Exception | None = None
@@ -249,13 +252,13 @@ class Engine:
             case h.Ask(request=request):
                 offered = self.tools.definitions
                 asked = replace(request, tools=offered) if offered else request
-                workers.start(MODEL, partial(self._model, asked, workers))
+                self._start(workers, MODEL, partial(self._model, asked, workers))
             case h.CancelAsk():
                 workers.cancel(MODEL)
                 if self.hang_up is not None:
                     self.hang_up()
             case h.StartTool(call=call):
-                workers.start(call.execution_id, partial(self._tool, call, action.prepared, workers))
+                self._start(workers, call.execution_id, partial(self._tool, call, action.prepared, workers))
             case h.CancelTool(execution_id=name):
                 workers.cancel(name)
             case h.AskApproval(call=call):
@@ -267,6 +270,9 @@ class Engine:
                 pass
             case _:
                 assert_never(action)
+
+    def _start(self, workers: Workers, name: str, job: Job) -> None:
+        workers.start(name, job if self.scope is None else self.scope(name, job))
 
     def _ask_next(self, workers: Workers) -> None:
         """Ask about the next calls that need approval, at most as many at a time as there may be threads."""

@@ -41,6 +41,7 @@ async def test_a_call_is_a_line_and_each_of_its_requests_one_at_debug(
     requests = ends if level == logging.DEBUG else []
     expected = [] if level == logging.WARNING else [*requests, "call:end"]
     assert [record.getMessage().split()[0] for record in records] == expected
+    line = ""
     for record in records:
         line = record.getMessage()
         assert line.split()[1] == "openai/gpt-4o"

@@ -1,0 +1,600 @@
+"""Spans, metrics and events of OpenTelemetry, as the exporters of its SDK get them."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import anyio
+import pytest
+from opentelemetry import context
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
+from opentelemetry.trace import SpanKind, StatusCode
+
+from llm_rest import (
+    BadRequestError,
+    Client,
+    ConfigError,
+    FunctionCall,
+    FunctionCallOutput,
+    LLMError,
+    Message,
+    RateLimitError,
+    Reasoning,
+    Tool,
+    image,
+    tool,
+    user,
+)
+from llm_rest.responses import Compaction, SummaryText
+from llm_rest.telemetry import MAX_BLOB, SUPPRESSED, Telemetry
+from llm_rest.testing import Broken, FakeModel, Streamed, Thinking, ToolCall
+from llm_rest.wires import NAMES as WIRES
+
+pytestmark = pytest.mark.anyio
+
+SECRETS = ("secret prompt", "secret answer", "secret argument", "secret result", "secret system", "sk-test-0123456789")
+
+
+class Exported:
+    """Providers of the SDK, and what they exported."""
+
+    def __init__(self, sampler: Sampler = ALWAYS_ON) -> None:
+        self._spans, self._logs, self._metrics = (
+            InMemorySpanExporter(),
+            InMemoryLogRecordExporter(),
+            InMemoryMetricReader(),
+        )
+        tracers, loggers = TracerProvider(sampler=sampler), LoggerProvider()
+        tracers.add_span_processor(SimpleSpanProcessor(self._spans))
+        loggers.add_log_record_processor(SimpleLogRecordProcessor(self._logs))
+        meters = MeterProvider([self._metrics])
+        self.providers: dict[str, Any] = {
+            "tracer_provider": tracers,
+            "meter_provider": meters,
+            "logger_provider": loggers,
+        }
+
+    def telemetry(self, **options: Any) -> Telemetry:
+        return Telemetry(**self.providers, **options)
+
+    @property
+    def spans(self) -> list[ReadableSpan]:
+        return [*self._spans.get_finished_spans()]
+
+    def events(self) -> list[Any]:
+        return [one.log_record for one in self._logs.get_finished_logs()]
+
+    def metrics(self) -> dict[str, list[Any]]:
+        data: Any = self._metrics.get_metrics_data()
+        found = [one for resource in data.resource_metrics for scope in resource.scope_metrics for one in scope.metrics]
+        return {metric.name: [*metric.data.data_points] for metric in found}
+
+    def shown(self) -> str:
+        """All that was exported, as text."""
+        events = [f"{one.attributes} {one.body}" for one in self.events()]
+        return "".join([*(span.to_json() for span in self.spans), *events, str(self.metrics())])
+
+    def tree(self) -> list[str]:
+        """The names of the spans, below their parents, in the order of their starts."""
+        spans = sorted(self.spans, key=lambda span: span.start_time or 0)
+
+        def below(parent: int | None, depth: int) -> Iterator[str]:
+            for span in spans:
+                if (span.parent.span_id if span.parent else None) == parent:
+                    failed = " !" if span.status.status_code is StatusCode.ERROR else ""
+                    yield f"{'  ' * depth}{span.name}{failed}"
+                    assert span.context is not None
+                    yield from below(span.context.span_id, depth + 1)
+
+        return [*below(None, 0)]
+
+
+def attributes(span: ReadableSpan) -> dict[str, Any]:
+    return {**(span.attributes or {})}
+
+
+async def ask(llm: Any, way: str, prompt: Any = "secret prompt", *, streams: bool = False, **options: Any) -> None:
+    """One call, whatever becomes of it."""
+    try:
+        if not streams:
+            found = llm.generate(prompt, **options)
+            await found if way != "sync" else None
+        elif way == "sync":
+            with llm.stream(prompt, **options) as events:
+                for _ in events:
+                    pass
+        else:
+            async with llm.stream(prompt, **options) as events:
+                async for _ in events:
+                    pass
+    except LLMError:
+        pass
+
+
+def client(model: FakeModel, way: str, telemetry: Any, name: str = "fake/model", **options: Any) -> Any:
+    make = model.client if way == "sync" else model.async_client
+    return make(name, telemetry=telemetry, **options)
+
+
+@pytest.fixture(params=[False, True], ids=["whole", "streamed"])
+def streams(request: pytest.FixtureRequest) -> bool:
+    return request.param
+
+
+OPTIONS: dict[str, Any] = {"temperature": 0.5, "top_p": 0.9, "max_output_tokens": 99}
+SAMPLING = {"gen_ai.request.temperature": 0.5, "gen_ai.request.top_p": 0.9}
+MODELS = {
+    "openai_responses": ("openai/gpt-4o", "chat", "openai"),
+    "openai_chat": ("xai/grok-4", "chat", "x_ai"),
+    "anthropic_messages": ("anthropic/claude-opus-4-5", "chat", "anthropic"),
+    "ollama_chat": ("ollama/llama3", "chat", "ollama"),
+    "gemini_generate_content": ("google/gemini-2.5-flash", "generate_content", "gcp.gemini"),
+}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_the_attributes_of_a_call_on_every_wire(way: str, streams: bool, wire: str) -> None:
+    name, operation, provider = MODELS[wire]
+    model, exported = FakeModel("secret answer"), Exported()
+    llm = client(model, way, exported.telemetry(), name, invalid_options="drop", on_loss="ignore")
+    await ask(llm, way, streams=streams, **OPTIONS)
+    (span,) = exported.spans
+    found = attributes(span)
+    named = name.partition("/")[2]
+    assert span.name == f"{operation} {named}"
+    assert span.kind is SpanKind.CLIENT
+    assert span.status.status_code is StatusCode.UNSET
+    wanted = {
+        **({} if provider == "anthropic" else SAMPLING),
+        "gen_ai.request.max_tokens": 99,
+        "gen_ai.operation.name": operation,
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": named,
+        "gen_ai.response.finish_reasons": ("stop",),
+        "llm_rest.attempts": 1,
+        **({"gen_ai.request.stream": True} if streams else {}),
+    }
+    assert {key: found.get(key) for key in wanted} == wanted
+    assert found["gen_ai.usage.input_tokens"] > 0
+    assert found["gen_ai.usage.output_tokens"] > 0
+    assert found["gen_ai.response.id"]
+    assert found["gen_ai.response.model"]
+    assert ("openai.api.type" in found) is (provider == "openai")
+    assert ("gen_ai.response.time_to_first_chunk" in found) is streams
+    if streams:
+        assert span.end_time is not None
+        assert span.start_time is not None
+        assert 0 < found["gen_ai.response.time_to_first_chunk"] <= (span.end_time - span.start_time) / 1e9
+
+
+ENDS = {
+    "good": ("answer", {"gen_ai.response.finish_reasons": ("stop",)}, False),
+    "tool call": (ToolCall("weather"), {"gen_ai.response.finish_reasons": ("tool_call",)}, False),
+    "cut": (["The", Broken()], {"gen_ai.response.finish_reasons": ("length",)}, False),
+    "refused by the vendor": (BadRequestError("no such thing"), {"error.type": "bad_request"}, True),
+}
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+async def test_how_a_call_ended(way: str, streams: bool, end: tuple[Any, dict[str, Any], bool]) -> None:
+    entry, wanted, failed = end
+    exported = Exported()
+    await ask(client(FakeModel([entry]), way, exported.telemetry(), retry=1), way, streams=streams)
+    (span,) = exported.spans
+    assert {name: attributes(span).get(name) for name in wanted} == wanted
+    assert (span.status.status_code is StatusCode.ERROR) is failed
+    assert span.status.description == ("no such thing" if failed else None)
+    assert not [event for event in span.events if event.name == "exception"]
+
+
+async def test_retries_are_events_of_one_span(way: str, streams: bool) -> None:
+    exported = Exported()
+    script = [RateLimitError("slow down", retry_after=0.01), "answer"]
+    await ask(client(FakeModel(script), way, exported.telemetry()), way, streams=streams)
+    (span,) = exported.spans
+    (event,) = span.events
+    assert event.name == "llm_rest.retry"
+    facts = {**(event.attributes or {})}
+    assert 0.01 <= facts.pop("delay") < 1  # type: ignore[operator]  # pyright: ignore[reportOperatorIssue]
+    assert facts == {"attempt": 1, "error.type": "rate_limit"}
+    assert attributes(span)["llm_rest.attempts"] == 2
+
+
+@pytest.mark.parametrize("how", ["closed", "collected", "cancelled by the client", "cancelled natively"])
+async def test_a_stream_that_is_left_ends_its_span(way: str, how: str) -> None:
+    exported = Exported()
+    model = FakeModel([Streamed("one two three four", delay=0.05)])
+    llm = client(model, way, exported.telemetry())
+    stream = llm.stream("Hi")
+    if way == "sync":
+        if how == "cancelled natively":
+            pytest.skip("is not cancelled")
+        stream.__enter__()
+        next(stream)
+        llm.cancel() if how.startswith("cancelled") else stream.close() if how == "closed" else None
+        [*stream] if how.startswith("cancelled") else None
+    elif how == "cancelled natively":
+        with anyio.move_on_after(0.1):
+            async with stream:
+                async for _ in stream:
+                    pass
+    else:
+        await stream.__aenter__()
+        await anext(stream)
+        await llm.cancel() if how.startswith("cancelled") else await stream.aclose() if how == "closed" else None
+        [_ async for _ in stream] if how.startswith("cancelled") else None
+    assert how != "collected" or not exported.spans
+    del stream
+    gc.collect()
+    (span,) = exported.spans
+    assert span.status.status_code is StatusCode.UNSET
+    assert attributes(span).get("error.type") == ("cancelled" if how.startswith("cancelled") else None)
+
+
+# --- runs
+
+
+@tool
+def lookup(argument: str) -> str:
+    """Looks something up."""
+    return "secret result"
+
+
+@tool
+def fails(argument: str) -> str:
+    """Does not work."""
+    raise ValueError("secret argument is wrong")
+
+
+SCRIPT: list[Any] = [
+    [ToolCall("lookup", {"argument": "secret argument"}), ToolCall("fails", {"argument": "secret argument"})],
+    RateLimitError("slow down", retry_after=0.01),
+    "secret answer",
+]
+
+
+async def run(
+    exported: Exported, way: str, script: list[Any], *tools: Tool, streams: bool = False, **options: Any
+) -> Any:
+    llm = client(FakeModel(script), way, exported.telemetry(**options))
+    made = llm.run("secret prompt", tools=[*tools], instructions="secret system")
+    if way == "sync":
+        if streams:
+            with made.stream() as events:
+                for _ in events:
+                    pass
+        return made, made.result()
+    if streams:
+        async with made.stream() as events:
+            async for _ in events:
+                pass
+    return made, await made.result()
+
+
+async def test_the_tree_of_a_run_with_two_tools_and_a_retry(way: str, streams: bool) -> None:
+    exported = Exported()
+    await run(exported, way, SCRIPT, lookup, fails, streams=streams, agent_name="helper")
+    tree = exported.tree()
+    assert sorted(tree) == sorted(
+        [
+            "invoke_agent helper",
+            "  chat model",
+            "  execute_tool lookup",
+            "  execute_tool fails !",
+            "  chat model",
+        ]
+    )
+    assert tree[:2] == ["invoke_agent helper", "  chat model"]
+    found = {span.name: attributes(span) for span in exported.spans}
+    assert found["execute_tool fails"]["error.type"] == "failed"
+    assert found["execute_tool lookup"] == {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.agent.name": "helper",
+        "gen_ai.tool.name": "lookup",
+        "gen_ai.tool.type": "function",
+        "gen_ai.tool.call.id": found["execute_tool lookup"]["gen_ai.tool.call.id"],
+        "gen_ai.tool.description": "Looks something up.",
+    }
+    agent = next(span for span in exported.spans if span.name.startswith("invoke_agent"))
+    assert agent.kind is SpanKind.INTERNAL
+    assert not [name for name in attributes(agent) if name.startswith("gen_ai.usage")]
+    retried = [span for span in exported.spans if span.events]
+    assert [event.name for span in retried for event in span.events] == ["llm_rest.retry"]
+    points = exported.metrics()
+    assert points["gen_ai.invoke_agent.inference_calls"][0].sum == 2
+    assert points["gen_ai.invoke_agent.tool_calls"][0].sum == 2
+    assert {point.attributes["gen_ai.tool.name"] for point in points["gen_ai.execute_tool.duration"]} == {
+        "lookup",
+        "fails",
+    }
+
+
+async def test_a_call_inside_a_tool_is_below_the_span_of_the_tool(way: str) -> None:
+    exported = Exported()
+    inner = FakeModel("inside").client(telemetry=exported.telemetry())
+
+    @tool
+    def ask_another(question: str) -> str:
+        return inner.generate_text(question)
+
+    await run(exported, way, [ToolCall("ask_another", {"question": "?"}), "done"], ask_another)
+    wanted = ["invoke_agent", "  chat model", "  execute_tool ask_another", "    chat model", "  chat model"]
+    assert exported.tree() == wanted
+
+
+async def test_the_call_with_a_nonblocking_result_links_to_the_tool(way: str) -> None:
+    exported = Exported()
+
+    @tool(blocking=False)
+    def later(argument: str) -> str:
+        return "secret result"
+
+    await run(exported, way, [ToolCall("later", {"argument": "a"}), "waiting", "done"], later)
+    (span,) = [span for span in exported.spans if span.name == "execute_tool later"]
+    linked = [link.context for one in exported.spans if one.name == "chat model" for link in one.links]
+    assert linked == [span.context]
+
+
+async def test_a_call_of_a_chat_has_the_id_of_the_conversation(way: str) -> None:
+    exported = Exported()
+    model = FakeModel("answer")
+    chat = client(model, way, exported.telemetry()).chat()
+    asked = chat.ask("Hi")
+    await asked if way != "sync" else None
+    assert [attributes(span)["gen_ai.conversation.id"] for span in exported.spans] == [chat.conversation.id] * 2
+
+
+# --- content
+
+
+MODES = {
+    None: (False, False),
+    "NO_CONTENT": (False, False),
+    "SPAN_ONLY": (True, False),
+    "EVENT_ONLY": (False, True),
+    "SPAN_AND_EVENT": (True, True),
+    "true": (True, True),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_content_is_recorded_only_where_it_is_switched_on(
+    way: str, streams: bool, mode: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if mode is not None:
+        monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", mode)
+    on_spans, in_events = MODES[mode]
+    exported = Exported()
+    await run(exported, way, SCRIPT, lookup, fails, streams=streams)
+    in_spans = "".join(span.to_json() for span in exported.spans)
+    seen = {secret for secret in SECRETS if secret in in_spans}
+    assert seen == ({*SECRETS[:5]} if on_spans else set())
+    events = exported.events()
+    assert len(events) == (2 if in_events else 0)
+    assert all(event.event_name == "gen_ai.client.inference.operation.details" for event in events)
+    assert all("gen_ai.input.messages" in event.attributes for event in events)
+    if mode in (None, "NO_CONTENT"):
+        assert not [secret for secret in SECRETS if secret in exported.shown()]
+
+
+async def test_events_can_be_emitted_without_content(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_EMIT_EVENT", "true")
+    exported = Exported()
+    await ask(client(FakeModel("secret answer"), way, exported.telemetry()), way)
+    (event,) = exported.events()
+    assert event.attributes["gen_ai.usage.output_tokens"] > 0
+    assert f"0x{event.trace_id:032x}" in exported.spans[0].to_json()
+    assert "secret" not in exported.shown()
+
+
+def test_messages_have_the_parts_of_the_conventions() -> None:
+    exported = Exported()
+    png = "iVBORw0KGgo="
+    items = [
+        Message(role="developer", content="rules"),
+        user("look", image(f"data:image/png;base64,{png}"), image("https://e.example/a.png")),
+        Reasoning(id="rs_1", summary=[SummaryText(text="hm")], encrypted_content="opaque"),
+        FunctionCall(call_id="call_1", name="lookup", arguments='{"city":"Oslo"}'),
+        FunctionCallOutput(call_id="call_1", output="rain"),
+        Compaction(id="cmp_1", encrypted_content="opaque"),
+        user(image(f"data:image/png;base64,{'A' * (MAX_BLOB * 2)}")),
+    ]
+    model = FakeModel([[Thinking("so"), "secret answer"]])
+    llm = model.client(telemetry=exported.telemetry(capture_content="SPAN_ONLY"), on_loss="ignore")
+    llm.generate(items)
+    found = attributes(exported.spans[0])
+    uri = {"type": "uri", "modality": "image", "uri": "https://e.example/a.png"}
+    blob = {"type": "blob", "content": png, "modality": "image", "mime_type": "image/png"}
+    omitted = {"type": "llm_rest.omitted", "size": MAX_BLOB * 3 // 2, "modality": "image", "mime_type": "image/png"}
+    called = {"type": "tool_call", "id": "call_1", "name": "lookup", "arguments": {"city": "Oslo"}}
+    assert json.loads(found["gen_ai.input.messages"]) == [
+        {"role": "system", "parts": [{"type": "text", "content": "rules"}]},
+        {"role": "user", "parts": [{"type": "text", "content": "look"}, blob, uri]},
+        {"role": "assistant", "parts": [{"type": "reasoning", "content": "hm"}, called]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_1", "response": "rain"}]},
+        {"role": "assistant", "parts": [{"type": "compaction", "id": "cmp_1"}]},
+        {"role": "user", "parts": [omitted]},
+    ]
+    (said,) = json.loads(found["gen_ai.output.messages"])
+    assert said["finish_reason"] == "stop"
+    assert {"type": "text", "content": "secret answer"} in said["parts"]
+    assert found["gen_ai.conversation.compacted"] is True
+    assert "opaque" not in exported.shown()
+
+
+# --- metrics
+
+
+CALL_METRICS = {
+    False: {"gen_ai.client.operation.duration", "gen_ai.client.token.usage"},
+    True: {
+        "gen_ai.client.inference.duration",
+        "gen_ai.client.inference.operation.input_tokens",
+        "gen_ai.client.inference.operation.output_tokens",
+        "gen_ai.client.inference.usage.input_tokens",
+        "gen_ai.client.inference.usage.output_tokens",
+    },
+}
+FIRST = {False: "gen_ai.client.operation.time_to_first_chunk", True: "gen_ai.client.inference.time_to_first_chunk"}
+BOUNDED = {
+    "gen_ai.operation.name",
+    "gen_ai.provider.name",
+    "gen_ai.request.model",
+    "gen_ai.response.model",
+    "error.type",
+}
+BOUNDED |= {"server.address", "server.port", "gen_ai.token.type"}
+
+
+@pytest.mark.parametrize("latest", [False, True], ids=["old names", "new names"])
+async def test_metrics_have_one_generation_of_names(
+    way: str, streams: bool, latest: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if latest:
+        monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "http,gen_ai_latest_experimental")
+    exported = Exported()
+    llm = client(FakeModel(["answer", BadRequestError("no")]), way, exported.telemetry(), retry=1)
+    for _ in range(2):
+        await ask(llm, way, streams=streams)
+    points = exported.metrics()
+    optional = {name for name in points if "cache" in name or "reasoning" in name}
+    assert {*points} - optional == CALL_METRICS[latest] | ({FIRST[latest]} if streams else set())
+    assert {name for of in points.values() for point in of for name in point.attributes} <= BOUNDED
+    duration = points["gen_ai.client.inference.duration" if latest else "gen_ai.client.operation.duration"]
+    assert {point.attributes.get("error.type"): point.count for point in duration} == {None: 1, "bad_request": 1}
+    assert duration[0].explicit_bounds[:3] == (0.01, 0.02, 0.04)
+    if not latest:
+        kinds = {point.attributes["gen_ai.token.type"]: point.count for point in points["gen_ai.client.token.usage"]}
+        assert kinds == {"input": 1, "output": 1}
+
+
+async def test_the_time_between_chunks_is_measured_on_demand(way: str) -> None:
+    exported = Exported()
+    await ask(client(FakeModel("one two three four"), way, exported.telemetry(chunk_times=True)), way, streams=True)
+    (point,) = exported.metrics()["gen_ai.client.operation.time_per_output_chunk"]
+    assert point.count > 0
+
+
+# --- when there is telemetry
+
+
+class Seeing(Sampler):
+    """Keeps what it is asked about."""
+
+    seen: dict[str, Any]
+
+    def should_sample(
+        self, parent_context: Any, trace_id: Any, name: Any, kind: Any = None, attributes: Any = None, *a: Any, **b: Any
+    ) -> Any:
+        self.seen = {**attributes}
+        return ALWAYS_ON.should_sample(parent_context, trace_id, name, kind, attributes)
+
+    def get_description(self) -> str:
+        return "sees"
+
+
+def test_a_sampler_sees_what_is_known_at_the_start() -> None:
+    sampler = Seeing()
+    telemetry = Exported(sampler).telemetry()
+    with Client("openai/gpt-4o", api_key="sk-test", base_url="http://127.0.0.1:9", telemetry=telemetry, retry=1) as llm:
+        llm.try_generate("Hi")
+    assert sampler.seen == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "gpt-4o",
+        "server.address": "127.0.0.1",
+        "server.port": 9,
+    }
+
+
+@pytest.mark.parametrize("key", SUPPRESSED)
+async def test_a_call_that_others_record_has_no_span(way: str, key: str) -> None:
+    exported = Exported()
+    token = context.attach(context.set_value(key, True))
+    try:
+        await ask(client(FakeModel("answer"), way, exported.telemetry()), way)
+    finally:
+        context.detach(token)
+    assert exported.spans == []
+
+
+SETUP = """
+import os, sys
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+exporter = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+"""
+CALL = """
+from llm_rest import Client
+with Client("simulator/demo", **OPTIONS) as llm:
+    llm.generate("Hi")
+"""
+COUNT = "print(len(exporter.get_finished_spans()))"
+LOADED = "import sys; print('opentelemetry' in sys.modules)"
+
+PROGRAMS: dict[str, tuple[str, dict[str, str], str]] = {
+    "set up by the program": (f"{SETUP}OPTIONS = {{}}{CALL}{COUNT}", {}, "1"),
+    "refused by the argument": (f"{SETUP}OPTIONS = {{'telemetry': False}}{CALL}{COUNT}", {}, "0"),
+    "refused by the environment": (f"{SETUP}OPTIONS = {{}}{CALL}{COUNT}", {"LLM_REST_TELEMETRY": "false"}, "0"),
+    "disabled": (f"{SETUP}OPTIONS = {{'telemetry': True}}{CALL}{COUNT}", {"OTEL_SDK_DISABLED": "true"}, "0"),
+    "set up after the client": (
+        f"from llm_rest import Client\nearly = Client('simulator/demo', telemetry=True)\n{SETUP}early.generate('Hi')\n{COUNT}",
+        {},
+        "1",
+    ),
+    "without": (f"OPTIONS = {{}}{CALL}{LOADED}", {}, "False"),
+    "by the environment": (f"OPTIONS = {{}}{CALL}{LOADED}", {"LLM_REST_TELEMETRY": "true"}, "True"),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_when_there_is_telemetry(program: tuple[str, dict[str, str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, environment, printed = program
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == (printed, "")
+
+
+WRONG: dict[str, Callable[[pytest.MonkeyPatch], object]] = {
+    "telemetry= takes True, False or a Telemetry, not a str": lambda _: Client(
+        "simulator/demo", telemetry=cast("Any", "yes")
+    ),
+    "capture_content='all' is unknown": lambda _: Telemetry(capture_content=cast("Any", "all")),
+    "LLM_REST_TELEMETRY='maybe' is unknown": lambda patch: (
+        patch.setenv("LLM_REST_TELEMETRY", "maybe"),
+        Client("simulator/demo"),
+    ),
+    "CAPTURE_MESSAGE_CONTENT='some' is unknown": lambda patch: (
+        patch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "some"),
+        Telemetry(),
+    ),
+    "telemetry needs OpenTelemetry": lambda patch: (
+        patch.setitem(sys.modules, "opentelemetry", None),
+        patch.delitem(sys.modules, "llm_rest.telemetry"),
+        Client("simulator/demo", telemetry=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_wrong_settings_are_refused(message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match=message):
+        WRONG[message](monkeypatch)

@@ -34,6 +34,7 @@ RUNS: dict[str, tuple[list[str], str, list[str]]] = {
     "questions_over_files": (["docs", SEARCH, "simulator/demo"], "", ["attempts\nsources:\nretries.md"]),
     "switch_vendors": ([], "", ["simulator/demo: Hello.", "simulator/demo: Bye.\n  items[3]: reasoning"]),
     "terminal_chat": ([], "say Hello.\nfail 401\nsay Bye.\n", ["> Hello.\n> error: ", "> Bye.\n> "]),
+    "tracing": ([], "", ["invoke_agent traveller\n  chat demo (8 output", "\n  execute_tool book_flight failed\n"]),
     "typed_records": ([], "", ["Ada Lovelace, 1815, London\nGrace Hopper, 1906, New York"]),
     "weather_agent": (
         ["--wire", "anthropic_messages"],

@@ -416,7 +416,8 @@ class Caller:
         async def accept(answer: HTTPAnswer, trial: RunningAttempt) -> tuple[T, None]:
             found = read(ReceivedAnswer(answer, trial.secrets, trial.end(answer.status), trial.losses))
             if trial.passed is not None:
-                trial.passed.close(found[0] if isinstance(found, tuple) else found, None)
+                result: Any = found
+                trial.passed.close(result[0] if isinstance(result, tuple) else result, None)
             return found, None
 
         total = limit(settings.timeouts.total, WHOLE)

@@ -1,6 +1,6 @@
 """Requests and responses as people and models write them, for the laws.
 
-`plain` ones keep to what nearly every wire can say, so that most of them lose nothing; `rich` ones use all of the format:
+`plain` ones are those of `llm_rest.testing.strategies`, so that most of them lose nothing; `rich` ones use all of the format:
 foreign kinds, hosted tools, odd ids, empty texts, and options that few wires know.
 """
 
@@ -71,26 +71,19 @@ from llm_rest.responses import (
     WebSearchTool,
 )
 from llm_rest.responses.parts import AudioData
+from llm_rest.testing.strategies import ARGUMENTS, SCHEMA, TEXTS, TOOLS, user_messages
+from llm_rest.testing.strategies import NAMES as FUNCTIONS
+from llm_rest.testing.strategies import PARTS as PLAIN_PARTS
+from llm_rest.testing.strategies import SPEECH as PLAIN_SPEECH
 from llm_rest.unknown import Unknown, with_extras
 from tests.support.documents import NAMES, VALUES
 
 T = TypeVar("T")
 S = st.SearchStrategy
 
-TEXTS = st.sampled_from(
-    ["Hi", "4 °C in Oslo\nand rain", '{"c": 4}', "雪 \U0001f328", "a  b", '\u2028 and \\ "']
-) | st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20).filter(
-    lambda text: text.strip() == text != ""
-)
 BLANK = st.sampled_from(["", " ", "\n"])
 PNG = "data:image/png;base64,iVBORw0KGgo="
 PDF = "data:application/pdf;base64,JVBERi0xLjQK"
-SCHEMA = {
-    "type": "object",
-    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
-    "required": ["city", "days"],
-    "additionalProperties": False,
-}
 WIDE_SCHEMA = {
     "type": "object",
     "properties": {
@@ -101,9 +94,7 @@ WIDE_SCHEMA = {
     "required": ["a"],
     "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, "title": "Node"}},
 }
-FUNCTIONS = ("get_weather", "search", "f-1")
 CUSTOM = "shell_text"
-ARGUMENTS = st.sampled_from(['{"city":"Oslo","days":2}', '{"days": 1.0, "city": "Bodø"}', "{}"])
 ODD_ARGUMENTS = st.sampled_from(
     ["", "null", "[1]", '{"city":', "not json", '{"n": 1e400, "n": 12345678901234567890}', '"x"']
 )
@@ -121,12 +112,6 @@ LEFTOVERS = maybe(st.just({"another_wire": {"thing": {"a": [1]}}}))
 
 BREAKPOINTS = st.sampled_from([CacheBreakpoint(), CacheBreakpoint(ttl="30m"), CacheBreakpoint(ttl="12h")])
 
-PLAIN_PARTS: S[ContentPart] = st.one_of(
-    st.builds(InputText, text=TEXTS),
-    st.builds(InputText, text=TEXTS),
-    st.just(InputImage(image_url=PNG)),
-    st.just(InputImage(image_url="https://example.com/cat.png")),
-)
 NO_PATH = str.maketrans("", "", ".[]")  # a loss could not tell such a name from a path
 EXTENDED_TEXT = st.builds(
     lambda text, fields: with_extras(InputText(text=text), fields),
@@ -161,11 +146,6 @@ RARE_PARTS: S[ContentPart] = st.sampled_from(
 EIGHTH = st.sampled_from([False] * 7 + [True])
 
 
-def user_messages(parts: S[ContentPart]) -> S[Message]:
-    content = TEXTS | st.lists(parts, min_size=1, max_size=3)
-    return st.builds(Message, role=st.just("user"), content=content)
-
-
 SYSTEM_MESSAGES = st.builds(
     Message,
     role=st.sampled_from(["system", "developer"]),
@@ -182,9 +162,6 @@ CITATIONS = st.one_of(
 )
 LOGPROBS = st.just([Logprob(token="H", logprob=-0.25, bytes=[72], top_logprobs=[])])
 
-PLAIN_SPEECH: S[Message] = st.builds(
-    Message, role=st.just("assistant"), content=st.builds(OutputText, text=TEXTS).map(lambda part: [part])
-)
 RICH_SPEECH: S[Message] = st.one_of(
     PLAIN_SPEECH,
     st.builds(Message, role=st.just("assistant"), content=TEXTS | BLANK),
@@ -313,9 +290,7 @@ def conversations(
 
 # --- what callers ask for -------------------------------------------------------------------------------------------
 
-PLAIN_TOOLS: S[list[AnyTool]] = st.just(
-    [FunctionTool(name=name, description=f"Does {name}.", parameters=SCHEMA, strict=False) for name in FUNCTIONS]
-)
+PLAIN_TOOLS: S[list[AnyTool]] = st.just([*TOOLS])
 OWN_TOOLS: S[FunctionTool | CustomTool | NamespaceTool] = st.one_of(
     st.builds(
         FunctionTool,

@@ -43,6 +43,7 @@ def print_tree(spans: list[ReadableSpan], parent: int | None = None, depth: int 
 
 
 def main() -> None:
+    """Run the agent and print its trace."""
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     telemetry = Telemetry(tracer_provider=provider, agent_name="traveller")

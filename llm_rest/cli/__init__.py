@@ -7,7 +7,7 @@ standard output, everything said about them to the standard error.
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | the call failed: the vendor's answer, the network, a part of `demo` or `doctor`; or the output cannot be written |
+| 1 | the call failed: the vendor's answer, the network, a part of `demo`, `doctor`, `conform`; or the output cannot be written |
 | 2 | nothing was done: wrong arguments, a missing key, bad JSON |
 | 3 | `convert --strict`: something could not be carried |
 | 4 | `convert --kind stream`: the stream on stdin was cut before its end |

@@ -18,6 +18,7 @@ examples:
   llm-rest chat -m openai/gpt-5.2
   llm-rest explain "hi" -m groq/openai/gpt-oss-120b
   llm-rest convert --from anthropic_messages --to openai_chat --kind request < body.json
+  llm-rest conform http://127.0.0.1:8000/v1 --wire openai_chat
   llm-rest serve --simulate
   llm-rest serve -m anthropic/claude-haiku-4-5 --alias fast=groq/openai/gpt-oss-20b
 
@@ -64,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
     _listing(vendors)
     doctor = _add(commands, "doctor", "check the installation, settings, keys, proxies and certificates")
     doctor.add_argument("-m", "--model", metavar="VENDOR/MODEL", help="make one small call to this model as well")
+    _conform(_add(commands, "conform", "check a server of any wire against the laws of this library"))
     models = _add(commands, "models", "list what is known about models")
     models.add_argument("prefix", nargs="?", default="", help="only models whose names begin so")
     _listing(models)
@@ -165,6 +167,17 @@ def _serve(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     command.add_argument("--port", type=int, default=8000, help="the port to listen on (default: %(default)s)")
+
+
+def _conform(command: argparse.ArgumentParser) -> None:
+    command.add_argument("url", metavar="URL", help="the server's base URL, as base_url= takes it")
+    command.add_argument("--wire", choices=NAMES, required=True, help="the wire it speaks")
+    command.add_argument("-m", "--model", default="any", help="the name of the model there (default: %(default)s)")
+    command.add_argument(
+        "--key-env", metavar="NAME", help="the variable that holds the API key; none is sent without it"
+    )
+    command.add_argument("--law", metavar="NAME", action="append", default=[], help="only this law; may be repeated")
+    _listing(command)
 
 
 def _convert(command: argparse.ArgumentParser) -> None:

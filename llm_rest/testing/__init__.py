@@ -1,7 +1,7 @@
-"""The testing kit: a fake model with a script, recording and replaying of HTTP exchanges, strategies for Hypothesis.
+"""The testing kit: a fake model with a script, recording and replaying of HTTP exchanges, conformance of servers.
 
-`fake.py` is the model, `cassette.py` records and replays, `strategies.py` makes documents for property tests, and `plugin.py` is
-what pytest loads. Names are loaded on first use.
+`fake.py` is the model, `cassette.py` records and replays, `conformance.py` checks servers, and `plugin.py` is what pytest loads.
+Names are loaded on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prints a table of ratios: `python -m benchmarks [imports] [conversions] [calls] [streams] [gateway] [--rounds N]`.
+"""Prints a table of ratios: `python -m benchmarks [imports] [conversions] [calls] [streams] [bulk] [gateway] [--rounds N]`.
 
 A new case goes into the module of its group; its floor does the same work by hand and is checked against ours by
 `tests/test_benchmarks.py`.
@@ -12,8 +12,8 @@ import platform
 
 from .measure import Result, compare, table
 
-GROUPS = ("imports", "conversions", "calls", "streams", "gateway")
-MINUTES = ("gateway",)
+GROUPS = ("imports", "conversions", "calls", "streams", "bulk", "gateway")
+MINUTES = ("bulk", "gateway")
 """The groups that take minutes: they are measured when they are named."""
 
 
@@ -22,7 +22,7 @@ def main() -> None:
         prog="python -m benchmarks", description="CPU time as ratios to a floor of this run."
     )
     parser.add_argument(
-        "group", nargs="*", help=f"what to measure, of {', '.join(GROUPS)}; all but the last when left out"
+        "group", nargs="*", help=f"what to measure, of {', '.join(GROUPS)}; all but the last two when left out"
     )
     parser.add_argument("--rounds", type=int, default=25, help="batches per side (default 25)")
     options = parser.parse_args()
@@ -49,6 +49,12 @@ def main() -> None:
         results += [compare(case, options.rounds) for case in (*streams.pure(), *streams.unknown_fields())]
         with streams.cases() as cases:
             results += [compare(case, options.rounds) for case in cases]
+    if "bulk" in wanted:
+        from . import bulk
+
+        with bulk.cases() as cases:
+            results += [compare(case, max(3, options.rounds // 5)) for case in cases]
+        print(f"a journal of {bulk.JOURNAL_ROWS:,} rows opens in {bulk.opening():.3f} s\n")
     if "gateway" in wanted:
         from . import gateway
 

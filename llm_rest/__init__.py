@@ -10,6 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .bulk.engine import BulkStatus
+    from .bulk.output import BulkRow
+    from .bulk.run import AsyncBulk, Bulk, BulkEstimate
     from .client.client import AsyncClient, Client
     from .client.content import MCP, afetch_image, fetch_image, file, image, user
     from .client.endpoints import Access, ModelInfo
@@ -128,6 +131,9 @@ _HOME = {
     name: module
     for module, names in {
         ".vendors.auth": "APIKey",
+        ".bulk.engine": "BulkStatus",
+        ".bulk.output": "BulkRow",
+        ".bulk.run": "AsyncBulk Bulk BulkEstimate",
         ".client.client": "AsyncClient Client",
         ".client.content": "MCP afetch_image fetch_image file image user",
         ".vendors.dialects": "ChatDialect MessagesDialect ResponsesDialect",
@@ -193,6 +199,7 @@ __all__ = [
     "AgentMessage",
     "AnswerCache",
     "AnyLoopEvent",
+    "AsyncBulk",
     "AsyncChat",
     "AsyncChatStream",
     "AsyncClient",
@@ -203,6 +210,10 @@ __all__ = [
     "AuthenticationError",
     "BadRequestError",
     "Bearer",
+    "Bulk",
+    "BulkEstimate",
+    "BulkRow",
+    "BulkStatus",
     "CachePrefix",
     "CallCancelledError",
     "CallCompleted",

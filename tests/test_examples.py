@@ -53,6 +53,15 @@ def test_an_example_prints_what_it_is_for(name: str) -> None:
     assert [text for text in expected if text not in done.stdout + done.stderr] == []
 
 
+def test_reviews_are_classified_once(tmp_path: Path) -> None:
+    reviews = tmp_path / "reviews.jsonl"
+    reviews.write_text('{"id": "r1", "text": "lovely"}\n{"id": "r2"}\n')
+    command = [sys.executable, "examples/bulk_reviews.py", str(reviews), "simulator/demo"]
+    for printed in ("r1 good", ""):
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=100)
+        assert (done.returncode, printed in done.stdout, "1 done, 1 failed" in done.stderr) == (3, True, True)
+
+
 def test_the_streaming_endpoint_streams_and_reports_errors() -> None:
     from examples.streaming_endpoint import app
 
@@ -114,7 +123,7 @@ def test_the_rpc_server_has_each_method() -> None:
 
 def test_there_are_ten_small_examples_and_each_is_run() -> None:
     lines = {path.stem: len(path.read_text().splitlines()) for path in PROGRAMS}
-    assert set(lines) == {*RUNS, "approval_over_http", "rpc", "streaming_endpoint"}
+    assert set(lines) == {*RUNS, "approval_over_http", "bulk_reviews", "rpc", "streaming_endpoint"}
     assert len(lines) >= 10
     assert {name: n for name, n in lines.items() if n > 60} == {}
 

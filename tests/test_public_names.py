@@ -35,6 +35,7 @@ PROMISED = set(
     RetryPolicy RateLimit LimitStatus
     AsyncContentGenerator AsyncJSONStream PromptContext ContentGenerator JSONStream
     AsyncChat AsyncChatStream Chat ChatStream Conversation ConversationState HistoryLimits PendingContext
+    AsyncBulk Bulk BulkEstimate BulkRow BulkStatus
     AgentMessage end_conversation_tool get_conversation_tool send_message_tool
     ConversationStore MemoryConversationStore SQLiteConversationStore StoredConversation StoreError
     afetch_image fetch_image file image user from_messages to_messages MCP

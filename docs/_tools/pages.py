@@ -45,6 +45,7 @@ GROUPS = {
     ),
     "tools": ("Tools and the tool loop", ("tools", "responses.tools", "loop")),
     "conversations": ("Conversations", ("conversation", "client.generator")),
+    "bulk": ("Bulk runs", ("bulk",)),
     "settings": (
         "Timeouts, retries, proxies, vendors, event hooks, policies",
         ("transport", "vendors", "client.hooks", "policy"),

@@ -9,9 +9,10 @@ standard output, everything said about them to the standard error.
 | 0 | done |
 | 1 | the call failed: the vendor's answer, the network, a part of `demo`, `doctor`, `conform`; or the output cannot be written |
 | 2 | nothing was done: wrong arguments, a missing key, bad JSON |
-| 3 | `convert --strict`: something could not be carried |
-| 4 | `convert --kind stream`: the stream on stdin was cut before its end |
+| 3 | `convert --strict`: something could not be carried; `batch`: some rows failed |
+| 4 | `convert --kind stream`: the stream on stdin was cut before its end; `batch`: stopped before the end of the input |
 | 130 | interrupted |
+| 143 | `batch`: ended by SIGTERM |
 | 141 | the reader of the output went away |
 """
 

@@ -16,6 +16,7 @@ examples:
   git diff | llm-rest ask "Review this change" -o temperature=0
   llm-rest ask "Invent a dog" --schema "name, age int, tricks str[]"
   llm-rest chat -m openai/gpt-5.2
+  llm-rest batch in.jsonl -o out.jsonl -m anthropic/claude-haiku-4-5 --template '{"input": "Classify: {{text}}"}'
   llm-rest explain "hi" -m groq/openai/gpt-oss-120b
   llm-rest convert --from anthropic_messages --to openai_chat --kind request < body.json
   llm-rest conform http://127.0.0.1:8000/v1 --wire openai_chat
@@ -24,8 +25,8 @@ examples:
 
 A model is written vendor/model; `llm-rest vendors` lists the vendors and the variables that hold their keys.
 The default model is LLM_REST_MODEL, or model = "vendor/model" in ~/.config/llm-rest/config.toml.
-exit codes: 0 done, 1 the call failed, 2 wrong usage or input, 3 losses under --strict, 4 the stream on stdin was cut,
-130 interrupted, 141 output closed
+exit codes: 0 done, 1 the call failed, 2 wrong usage or input, 3 losses under --strict or failed rows, 4 the stream on stdin was
+cut or `batch` stopped early, 130 interrupted, 141 output closed
 """
 
 
@@ -54,6 +55,11 @@ def parser() -> argparse.ArgumentParser:
     _store(ask)
     _chat(_add(commands, "chat", "talk to a model, turn by turn; /help lists the commands"))
     _explain(_add(commands, "explain", "show the HTTP request that `ask` would send, as a curl command; sends nothing"))
+    _batch(
+        _add(
+            commands, "batch", "answer every line of a file, each exactly once; the same command again resumes the run"
+        )
+    )
     _add(commands, "demo", "run a conversation with a tool through every wire, against a simulated vendor")
     _serve(_add(commands, "serve", "serve every wire over HTTP"))
     _convert(
@@ -77,10 +83,54 @@ def _add(commands: Any, name: str, what: str) -> argparse.ArgumentParser:  # arg
     return added
 
 
+def _batch(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "input", help="a file of JSON lines, - for stdin; or `status` or `export`, followed by a journal"
+    )
+    command.add_argument("journal_file", nargs="?", metavar="JOURNAL", help="the journal for `status` and `export`")
+    command.add_argument("-o", "--output", metavar="FILE", help="the file for the output; its journal is FILE.journal")
+    _model(command)
+    command.add_argument(
+        "--template", metavar="JSON", help="a request with {{field}} where the fields of a line go; or its file"
+    )
+    _request(command, "--option")
+    command.add_argument(
+        "--concurrency", metavar="N", type=int, default=64, help="requests at a time (default: %(default)s)"
+    )
+    command.add_argument(
+        "--rpm", metavar="N", type=float, help="requests per minute (default: learned from the answers)"
+    )
+    command.add_argument("--tpm", metavar="N", type=float, help="tokens per minute (default: learned from the answers)")
+    command.add_argument("--timeout", metavar="S", type=float, help="seconds for a row with all its attempts")
+    command.add_argument("--attempts", metavar="N", type=int, help="the most requests for a row (default: 5)")
+    command.add_argument(
+        "--limit", metavar="N", type=int, help="only the first N lines; without it the run goes on from there"
+    )
+    command.add_argument(
+        "--order", choices=("input", "arrival"), default="input", help="the order of the output (default: %(default)s)"
+    )
+    for name, what in (
+        ("dry-run", "count rows, duplicates, tokens and losses; send nothing"),
+        ("dedupe", "send equal rows once"),
+        ("group-by-prefix", "send rows that begin alike one after the other, for the vendor's prompt cache"),
+        ("full", "write the whole response of each row"),
+        ("openai-lines", "write lines in the format of OpenAI's batch output"),
+        ("keep-outputs", "keep in the journal what is in the output, for `export`"),
+        ("at-most-once", "rows that were in flight when a run was killed fail instead of being sent again"),
+        ("retry-failed", "send the rows again that failed"),
+        ("fresh", "start over: replace the journal and the output"),
+        ("json", "print the state as JSON on stderr, every 5 seconds"),
+    ):
+        command.add_argument(f"--{name}", action="store_true", help=what)
+    command.add_argument(
+        "--max-failures", metavar="N", help="stop after so many failed rows, or at a part of all, such as 5%%"
+    )
+    command.add_argument("--max-cost", metavar="USD", type=float, help="stop when the replies have cost so much")
+
+
 def _ask(command: argparse.ArgumentParser) -> None:
     command.add_argument("text", nargs="?", help="the prompt; text that is piped in stands before it")
     _model(command)
-    command.add_argument("--system", metavar="TEXT", help="the system prompt")
     command.add_argument(
         "--file",
         "--image",
@@ -89,14 +139,18 @@ def _ask(command: argparse.ArgumentParser) -> None:
         default=[],
         help="an image, PDF, document or text file to attach; may be repeated",
     )
+    _request(command, "-o", "--option")
+
+
+def _request(command: argparse.ArgumentParser, *option: str) -> None:
+    command.add_argument("--system", metavar="TEXT", help="the system prompt")
     command.add_argument(
         "--schema",
         metavar="SCHEMA",
         help="a JSON Schema for the answer: a file, JSON, or fields such as 'name, age int, tags str[]'",
     )
     command.add_argument(
-        "-o",
-        "--option",
+        *option,
         metavar="NAME=VALUE",
         action="append",
         default=[],

@@ -8,7 +8,7 @@ warning about a loss points there.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, Unpack, cast, overload
 
@@ -300,6 +300,23 @@ class Client(_Shared):
         """The reply, or the error as a value: a `Failure`, which is false, with `description`, `suggestions` and `error`."""
         return drive(_or_failure(self._caller.generate(input, _plain(options), CallSite())))
 
+    def map(
+        self,
+        prompts: Iterable[Input],
+        *,
+        concurrency: int = 16,
+        progress: Callable[[int, int | None], object] | None = None,
+        **options: Unpack[OutputOptions],
+    ) -> list[Reply | Failure]:
+        """The replies to many prompts, in their order, `concurrency` at a time; a `Failure`, which is false, where one failed.
+
+        With `output` each reply's `parsed` is a value of it. `progress` is called with how many are answered, and of how many.
+        `Bulk` is for runs that survive a crash. Raises `ConfigError` for wrong options, `CallCancelledError` after `cancel()`.
+        """
+        from ..bulk.run import map_in_threads
+
+        return map_in_threads(self._caller, prompts, _plain(options), concurrency, progress, CallSite())
+
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> Stream:
         """Streaming: iterate over the events of the reply, or over its `.text`, in a `with`. Takes what `generate` takes.
 
@@ -521,6 +538,23 @@ class AsyncClient(_Shared):
     ) -> Coroutine[Any, Any, Reply | Failure]:
         """The reply, or the error as a value: a `Failure`, which is false, with `description`, `suggestions` and `error`."""
         return _or_failure(self._caller.generate(input, _plain(options), CallSite()))
+
+    def map(
+        self,
+        prompts: Iterable[Input],
+        *,
+        concurrency: int = 16,
+        progress: Callable[[int, int | None], object] | None = None,
+        **options: Unpack[OutputOptions],
+    ) -> Coroutine[Any, Any, list[Reply | Failure]]:
+        """The replies to many prompts, in their order, `concurrency` at a time; a `Failure`, which is false, where one failed.
+
+        With `output` each reply's `parsed` is a value of it. `progress` is called with how many are answered, and of how many.
+        `Bulk` is for runs that survive a crash. Raises `ConfigError` for wrong options, `CallCancelledError` after `cancel()`.
+        """
+        from ..bulk.run import map_in_tasks
+
+        return map_in_tasks(self._caller, prompts, _plain(options), concurrency, progress, CallSite())
 
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> AsyncStream:
         """Streaming: iterate over the events of the reply, or over its `.text`, in an `async with`. Takes what `generate` takes.

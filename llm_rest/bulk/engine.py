@@ -1,0 +1,417 @@
+"""The engine of a bulk run: which row is sent next, what an answer means for the run, and when to stop.
+
+Everything here is written once. Its coroutines await nothing but what the workers give them, which are those of the tool loop:
+threads for sync callers, tasks for async ones. Before changing this file, know the order of a step: answers are stored and new
+rows marked as sent, both are committed at once, and only then are these rows sent and those answers handed out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from ..client.call import CallSite, report_losses
+from ..client.target import build_request
+from ..errors import CallCancelledError, ConfigError, LLMError
+from .journal import Journal
+from .output import BulkRow, Lines
+from .rows import Entry, Reader, Row, Source
+from .state import DUPLICATE, NEW, SENT, Totals
+
+if TYPE_CHECKING:
+    from ..client.call import Caller
+    from ..client.reply import Reply
+    from ..loop.engine import Workers
+    from ..losses import Loss
+    from ..responses.request import Request
+
+Call = Callable[[Row], Awaitable["Reply"]]
+"""Answers a row, or raises an `LLMError`: a call of its own in the mode `live`."""
+
+ALIKE = 20
+"""So many rows that fail alike in succession stop a run: at its beginning, and later where a key or an account is refused."""
+_LASTING = {"authentication", "permission_denied", "quota"}
+_PREFIX_BYTES = 4096
+"""How long the common beginning of rows is that are sent one after the other (`group_by_prefix`): about 1,000 tokens."""
+_GROUPS = 1000
+_DRAIN_SECONDS = 5.0
+_GATHER_SECONDS = 0.01
+_WRITE_SECONDS = 0.5
+_HEARTBEAT_SECONDS = 5.0
+_MOST = 500
+_NOWHERE = CallSite(0)
+
+
+class BulkStatus(Totals):
+    """Where a bulk run stands."""
+
+    in_flight: int = 0
+    """Rows that are being answered."""
+    total: int | None = None
+    """How many rows there are, estimated from the size of a file; `None` where that is not known."""
+    seconds: float = 0.0
+    """How long this process has worked on the run."""
+    finished: int = 0
+    """How many rows this process has finished."""
+
+    @property
+    def remaining_seconds(self) -> float | None:
+        """About how long the rest takes, at the rate so far."""
+        if not self.total or not self.finished:
+            return None
+        return max(self.total - self.done - self.failed, 0) * self.seconds / self.finished
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """What a run may do."""
+
+    concurrency: int
+    max_failures: int | float | None = None
+    max_cost_nano: int | None = None
+    limit: int | None = None
+    dedupe: bool = False
+    at_most_once: bool = False
+    group_by_prefix: bool = False
+    circuit: bool = True
+
+
+class Engine:
+    """A run at work. Without a journal nothing is remembered and rows only come back."""
+
+    def __init__(
+        self,
+        caller: Caller,
+        call: Call,
+        source: Source,
+        reader: Reader,
+        lines: Lines,
+        rules: Rules,
+        journal: Journal | None,
+    ) -> None:
+        self._caller = caller
+        self._call = call
+        self._source = source
+        self._reader = reader
+        self._lines = lines
+        self._rules = rules
+        self._journal = journal
+        self._entries: Iterator[Entry] = source.entries(journal)
+        self._totals = Totals() if journal is None else journal.totals
+        self._read = (0, 0) if journal is None else (journal.read_rows, journal.read_to)
+        self._exhausted = False
+        self._stopping = False
+        self.stopped: LLMError | None = None
+        """Why the run stopped before its end; `None` where it did not."""
+        self._free = [f"row {i}" for i in range(rules.concurrency)]
+        self._running: dict[int, tuple[Row, str]] = {}
+        self._marked: set[int] = set()
+        self._copies: dict[int, list[Row]] = {}
+        self._window: list[tuple[Row, bytes]] = []
+        self._warm: dict[bytes, bool] = {}  # groups by the digest of their prefix, and whether a row of it came back
+        self._groups: dict[int, bytes] = {}
+        self._alike: tuple[str, int] = "", 0
+        self._finished = 0
+        self._began = self._wrote = time.monotonic()
+
+    def status(self) -> BulkStatus:
+        """Where the run stands."""
+        return BulkStatus(
+            **asdict(self._totals),
+            in_flight=len(self._running),
+            total=self._source.total(*self._read),
+            seconds=time.monotonic() - self._began,
+            finished=self._finished,
+        )
+
+    def stop(self) -> None:
+        """Send no more rows; the run ends when those in flight are answered."""
+        self._stopping = True
+
+    async def advance(self, workers: Workers) -> list[BulkRow] | None:
+        """A step: wait for answers, send the next rows, and give what is finished; `None` at the end."""
+        results: list[BulkRow] = []
+        if self._running:
+            for _, row, answer, error in await self._reports(workers):
+                self._settle(row, answer, error, results)
+        starting: list[Row] = []
+        try:
+            while len(starting) < len(self._free) and not self._stopping and (row := self._next(results)) is not None:
+                starting.append(row)
+        except BaseException:  # what came back is safe even where the input raises
+            if self._journal is not None:
+                for row in starting:
+                    self._journal.mark(row.n, NEW)
+            self._commit(last=True)
+            raise
+        for row in starting:
+            self._running[row.n] = row, self._free.pop()
+            if self._journal is not None and row.n not in self._marked:
+                self._journal.mark(row.n, SENT)
+        self._marked.clear()
+        self._commit(last=not self._running)
+        for row in starting:
+            workers.start(self._running[row.n][1], partial(self._ask, row, workers))
+        return results if results or self._running or self._more() else None
+
+    def _more(self) -> bool:
+        return not (self._exhausted or self._stopping)
+
+    async def _ask(self, row: Row, workers: Workers) -> None:
+        try:
+            workers.put((self, row, await self._call(row), None))
+        except Exception as problem:  # one that is not ours ends the run
+            workers.put((self, row, None, problem))
+
+    async def _reports(self, workers: Workers) -> list[Any]:
+        """What came back: all that is there, and a little later what follows, so that it is committed together."""
+        reports = [await workers.receive(_HEARTBEAT_SECONDS)]
+        until, enough = workers.now() + _GATHER_SECONDS, min(max(1, self._rules.concurrency // 4), len(self._running))
+        while reports[-1] is not None and len(reports) < len(self._running):
+            left = until - workers.now() if len(reports) < enough else 0.0
+            reports.append(await workers.receive(max(left, 0.0)))
+        return [report for report in reports if report is not None and report[0] is self]
+
+    # --- answers
+
+    def _settle(self, row: Row, answer: Reply | None, error: Exception | None, results: list[BulkRow]) -> None:
+        self._free.append(self._running.pop(row.n)[1])
+        if error is not None and not isinstance(error, LLMError):
+            raise error
+        if (group := self._groups.pop(row.n, None)) is not None:
+            self._warm[group] = True
+        if answer is not None and answer.interrupted:
+            return self._give_up(CallCancelledError("the run was cancelled"))  # the row was sent, and may be billed
+        if error is not None and self._journal is not None and self._is_left_open(error):
+            return self._journal.mark(row.n, NEW)
+        self._end(row, answer, error, results)
+        self._look(error)
+        return None
+
+    def _is_left_open(self, error: LLMError) -> bool:
+        """Whether the row was not sent, or is of those that follow the ones for which the run stopped."""
+        if error.kind == "budget":
+            self._give_up(error)
+            return True
+        return self.stopped is not None and self.stopped.kind == error.kind in _LASTING
+
+    def _end(self, row: Row, answer: Reply | None, error: LLMError | None, results: list[BulkRow]) -> None:
+        if isinstance(error, ConfigError) and not error.message.startswith(self._source.word):
+            error.message = f"{self._source.word} {row.n}: {error.message}"
+            error.args = (error.message,)
+        end, done = self._lines.finished(row, answer, error)
+        results.append(done)
+        self._finished += 1
+        if self._journal is None:
+            self._totals.done += error is None
+            self._totals.failed += error is not None
+            return
+        self._journal.finish(row.n, end)
+        for copy in self._copies.pop(row.n, ()):
+            self._copy(copy, end.line, results)
+        if self._rules.max_cost_nano is not None and answer is not None:
+            if end.cost_nano is None:
+                hint = "name a file of prices, or leave max_cost out"
+                self._give_up(ConfigError(f"max_cost: the cost of a reply of {answer.model} is not known", hint=hint))
+            elif self._totals.cost_nano >= self._rules.max_cost_nano:
+                spent = f"${self._totals.cost_nano / 1e9:.2f}"
+                self._give_up(ConfigError(f"max_cost: the run has cost {spent}", hint="the same run with more goes on"))
+
+    def _copy(self, row: Row, line: bytes, results: list[BulkRow]) -> None:
+        assert self._journal is not None
+        end, done = self._lines.copied(line, row)
+        self._journal.finish(row.n, end, duplicate=True)
+        self._finished += 1
+        results.append(done)
+
+    def _look(self, error: LLMError | None) -> None:
+        """Stop the run where rows fail alike, or too many."""
+        if not self._rules.circuit:
+            return
+        kind, count = self._alike
+        self._alike = ("", 0) if error is None else (error.kind, count + 1 if error.kind == kind else 1)
+        if error is None:
+            return
+        most, failed = self._rules.max_failures, self._totals.failed
+        if self._alike[1] >= ALIKE and (self._finished == self._alike[1] or error.kind in _LASTING):
+            self._give_up(
+                error,
+                f"{ALIKE} rows in succession failed so; mend it, then run again with retry_failed (--retry-failed)",
+            )
+        elif most is not None and (
+            failed > most if isinstance(most, int) else failed >= ALIKE and failed > most * (failed + self._totals.done)
+        ):
+            self._give_up(error, f"{failed} rows failed, and max_failures is {most:g}")
+
+    def _give_up(self, error: LLMError, why: str | None = None) -> None:
+        if self.stopped is None:
+            self.stopped = error
+            if why is not None:
+                error.hint = why
+            self.stop()
+
+    # --- rows
+
+    def _next(self, results: list[BulkRow]) -> Row | None:
+        """The next row to send; `None` where there is none now."""
+        if not self._rules.group_by_prefix:
+            return self._take(results)
+        while len(self._window) < 4 * self._rules.concurrency and (row := self._take(results)) is not None:
+            self._window.append((row, self._prefix(row)))
+        # Rows of a group follow each other, once its first row came back: that one writes the vendor's cache.
+        ready = [one for one in self._window if not one[1] or self._warm.get(one[1], True)]
+        if not ready:
+            return None
+        row, group = chosen = min(ready, key=lambda one: (one[1] not in self._warm, one[1], one[0].n))
+        self._window.remove(chosen)
+        if group:
+            self._warm[group] = self._warm.pop(group, False)
+            if len(self._warm) > _GROUPS:
+                self._warm.pop(next(iter(self._warm)))
+        return row
+
+    def _take(self, results: list[BulkRow]) -> Row | None:
+        """The next row of the input that is to be sent; what needs no sending goes to the results."""
+        while not (self._exhausted or self._stopping) and len(results) < _MOST:
+            entry = next(self._entries, None)
+            if entry is None or (self._rules.limit is not None and entry.n > self._rules.limit):
+                self._exhausted = True
+                break
+            if entry.known is None:
+                self._read = entry.n, entry.end
+            if isinstance(entry.raw, bytes) and not entry.raw.strip():
+                continue
+            row, problem = self._parsed(entry)
+            if self._journal is not None:
+                try:
+                    is_open = self._is_open(self._journal, entry, row, problem, results)
+                except _RowError as found:
+                    is_open, problem = True, problem or found.args[0]
+                self._journal.read_rows, self._journal.read_to = self._read
+                if not is_open:
+                    continue
+            if problem is None:
+                return row
+            self._end(row, None, problem, results)
+            self._look(problem)
+        return None
+
+    def _parsed(self, entry: Entry) -> tuple[Row, LLMError | None]:
+        try:
+            return self._reader.read(entry), None
+        except LLMError as problem:
+            custom_id, problem.partial = problem.partial, None
+            return Row(entry.n, custom_id), problem
+
+    def _is_open(
+        self, journal: Journal, entry: Entry, row: Row, problem: LLMError | None, results: list[BulkRow]
+    ) -> bool:
+        """Whether the row is to be answered; it is in the journal then. Raises `_RowError` for what is wrong with it alone."""
+        known, n = entry.known, entry.n
+        if known is None:
+            key = encoded(self._caller, row)[0] if self._rules.dedupe and problem is None else None
+            original = None if key is None else journal.find(key)
+            state = DUPLICATE if original is not None else NEW if self._rules.group_by_prefix else SENT
+            if state == SENT:
+                self._marked.add(n)
+            digest = entry.digest
+            if not journal.add(
+                n,
+                custom_id=row.custom_id,
+                offset=entry.offset,
+                digest=digest,
+                key=key if original is None else None,
+                state=state,
+                original=original,
+            ):
+                journal.mark(n, NEW)
+                self._check_id(journal, row)
+            return original is None or self._follow(journal, row, original, results)
+        if known.digest != entry.digest:
+            what = f"{self._source.word} {n} of the input is not what it was when the run began"
+            raise ConfigError(what, hint="put the input back, or start over with --fresh")
+        if known.original is not None and known.state == DUPLICATE and journal.line(n) is None:
+            return self._follow(journal, row, known.original, results)
+        if known.state not in (NEW, SENT):
+            if journal.output is None and (line := journal.line(n)) is not None:
+                results.append(self._lines.restored(n, line))
+            return False
+        if known.state == SENT:
+            if self._rules.at_most_once:
+                what = "in flight when an earlier process ended, and not sent again (at_most_once)"
+                raise _RowError(CallCancelledError(what))
+            self._totals.repeated += 1
+        self._check_id(journal, row)
+        return True
+
+    def _check_id(self, journal: Journal, row: Row) -> None:
+        owner = None if row.custom_id is None else journal.owner(row.custom_id)
+        if owner not in (None, row.n):
+            what = f"custom_id: {row.custom_id!r} is the id of {self._source.word} {owner} already"
+            raise _RowError(ConfigError(what))
+
+    def _follow(self, journal: Journal, row: Row, original: int, results: list[BulkRow]) -> bool:
+        """Let a row have the output of another one, now or when there is one."""
+        if (line := journal.line(original)) is not None:
+            self._copy(row, line, results)
+        else:
+            self._copies.setdefault(original, []).append(row)
+        return False
+
+    def _prefix(self, row: Row) -> bytes:
+        """The digest of the beginning of a row's request; empty where it is too short for a prompt cache, or wrong."""
+        try:
+            url, body, _, _ = _built(self._caller, row)
+        except LLMError:
+            return b""
+        if len(body) < _PREFIX_BYTES:
+            return b""
+        self._groups[row.n] = blake2b(url.encode() + body[:_PREFIX_BYTES], digest_size=16).digest()
+        return self._groups[row.n]
+
+    # --- ends
+
+    def _commit(self, *, last: bool) -> None:
+        if self._journal is not None:
+            self._journal.commit()
+            if last or time.monotonic() - self._wrote > _WRITE_SECONDS:
+                self._journal.write_output()
+                self._wrote = time.monotonic()
+
+    def leave(self) -> None:
+        """Hang up the calls that are under way."""
+        self._caller.cancel()
+
+    async def drain(self, workers: Workers) -> None:
+        """Wait a little until nothing is under way."""
+        until = workers.now() + _DRAIN_SECONDS
+        while self._running and (report := await workers.receive(max(until - workers.now(), 0.0))) is not None:
+            self._running.pop(report[1].n, None)
+
+
+def _built(caller: Caller, row: Row) -> tuple[str, bytes, Request, list[Loss]]:
+    """Where a row is sent, the body of its request, the request, and what the vendor does not get of it."""
+    target, settings, request, lost = caller.prepare(row.input, {**row.options})
+    wire = target.wire
+    outgoing, more = build_request(wire.encode_request, wire.route, request, target.dialect, settings.prefix)
+    lost = lost + settings.located(more)
+    report_losses(lost, "ignore", _NOWHERE, who=target.vendor)
+    return f"{target.vendor} {outgoing.url(target)}", outgoing.body, request, lost
+
+
+def encoded(caller: Caller, row: Row) -> tuple[bytes, Request, list[Loss]]:
+    """The key of a row, which equal requests to the same vendor have; its request, and what the vendor does not get of it.
+
+    Raises `ConfigError` for a row that cannot be sent.
+    """
+    url, body, request, lost = _built(caller, row)
+    return blake2b(body, digest_size=16, key=blake2b(url.encode(), digest_size=32).digest()).digest(), request, lost
+
+
+class _RowError(Exception):
+    """Holds the error of a row, which ends that row and not the run."""

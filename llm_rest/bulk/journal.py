@@ -1,0 +1,438 @@
+"""The journal of a bulk run: a SQLite file beside the output that knows of every row whether it was sent and answered.
+
+Before changing this file, know what it promises. A row is `SENT` and committed before its request leaves; its output is committed
+before it is written to the output file; the file is extended in the transaction that records its new length. So a process may be
+killed at any moment: the file is cut to the recorded length, rows that were `SENT` are sent again, and nothing else is repeated.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from sqlite3 import Error
+from typing import Any
+
+import msgspec
+
+from ..errors import ConfigError, StoreError
+from ..sqlite import SQLiteFile
+from .state import DONE, DUPLICATE, NEW, SENT, SUMS, Finished, JournalRow, Totals
+
+_APPLICATION = 0x6C6C6D62  # "llmb"
+_TABLES = """
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY CHECK (id = 1), created REAL NOT NULL, options TEXT NOT NULL, input TEXT NOT NULL, output TEXT,
+    spooled INTEGER NOT NULL, read_to INTEGER NOT NULL, read_rows INTEGER NOT NULL, written INTEGER NOT NULL,
+    written_rows INTEGER NOT NULL, next_row INTEGER NOT NULL, totals TEXT NOT NULL, lease TEXT, lease_time REAL
+);
+CREATE TABLE row (
+    n INTEGER PRIMARY KEY, custom_id TEXT, key BLOB, offset INTEGER NOT NULL, digest BLOB NOT NULL, state INTEGER NOT NULL,
+    original INTEGER, attempts INTEGER, batch_id TEXT, started REAL, finished REAL, status INTEGER, input_tokens INTEGER,
+    cached_tokens INTEGER, output_tokens INTEGER, cost_nano INTEGER, error TEXT, place INTEGER
+);
+CREATE INDEX row_open ON row (state) WHERE finished IS NULL;
+CREATE UNIQUE INDEX row_custom_id ON row (custom_id) WHERE custom_id IS NOT NULL;
+CREATE INDEX row_key ON row (key) WHERE key IS NOT NULL;
+CREATE TABLE output (n INTEGER PRIMARY KEY, line BLOB NOT NULL);
+CREATE TABLE spool (n INTEGER PRIMARY KEY, line BLOB NOT NULL);
+CREATE TABLE batch (
+    id TEXT PRIMARY KEY, vendor TEXT NOT NULL, state TEXT NOT NULL, input_file TEXT, output_file TEXT, created REAL NOT NULL,
+    digest BLOB
+)
+"""
+
+LEASE_SECONDS = 60.0
+"""A process that has not renewed its lease for so long has lost the journal."""
+_RENEW_SECONDS = 10.0
+_PROCESS = os.urandom(8).hex()
+_LINES = 500
+"""How many rows are read from the journal, or appended to the output, at a time."""
+
+
+class Journal(SQLiteFile):
+    """The journal at `path` of a run with these `options` over an input, both as plain data; its lines go to `output`.
+
+    `input` gives what identifies the input (as it was at a size, where one is known); `options["order"]` is `input` or `arrival`.
+    A new file becomes the journal of a new run. Another run's options or input raise `ConfigError` with the difference; a run of
+    another process, and an `output` that is shorter than the journal has recorded, `StoreError`. With `readonly` it is only
+    looked at.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        options: dict[str, Any] | None = None,
+        input: Callable[[int | None], dict[str, Any]] = lambda size: {},
+        output: Path | None = None,
+        keep_outputs: bool = False,
+        fresh: bool = False,
+        readonly: bool = False,
+        timeout: float = 5.0,
+    ) -> None:
+        self._file: Any = None
+        self._pending: list[int] = []
+        self._lease = ""
+        self._renewed = 0.0
+        if readonly and not Path(path).exists():
+            raise StoreError(f"the journal {path} does not exist", reason="not_found")
+        if fresh:
+            remove(path, timeout=timeout)
+        super().__init__(
+            path,
+            timeout=timeout,
+            what="the journal",
+            application=_APPLICATION,
+            schema=1,
+            tables=_TABLES,
+            synchronous="NORMAL",
+        )
+        try:
+            if not readonly:
+                with self._writing():
+                    self._claim(options or {}, input, None if output is None else str(output))
+            found = self._one(
+                "SELECT options, input, output, spooled, read_to, read_rows, written, written_rows, next_row, totals FROM run"
+            )
+            if found is None:
+                raise self._error("is empty", "not_found")
+            self.options: dict[str, Any] = msgspec.json.decode(found[0])
+            self.input: dict[str, Any] = msgspec.json.decode(found[1])
+            self.output = None if found[2] is None else Path(found[2])
+            self.keep_outputs = keep_outputs or output is None
+            self.spooled: int
+            self._next: int
+            self.spooled, self.read_to, self.read_rows, self._written, self._written_rows, self._next = map(
+                int, found[3:9]
+            )
+            self.totals = msgspec.json.decode(found[9], type=Totals)
+            self.last: int = self._one("SELECT coalesce(max(n), 0) FROM row")[0]
+            """The last row that the journal knows."""
+            self._by_arrival = self.options.get("order") == "arrival"
+            if self._by_arrival and output is not None:
+                unwritten = "SELECT n FROM output JOIN row USING (n) WHERE place IS NULL"
+                self._pending = [n for (n,) in self._db.execute(unwritten)]
+            if output is not None and not readonly:
+                with self._mended():
+                    self._open_output(output, fresh=fresh)
+        except BaseException:
+            self.close()
+            raise
+
+    # --- one process at a time, and the same run
+
+    def in_use(self) -> str | None:
+        """The process that works on the run, in words; `None` where there is none, or it died."""
+        lease, renewed = self._one("SELECT lease, lease_time FROM run") or (None, 0.0)
+        if lease is None:
+            return None
+        other = msgspec.json.decode(lease)
+        here = other["host"] == socket.gethostname()
+        reused = (
+            other["pid"] == os.getpid() and other["process"] != _PROCESS
+        )  # the number of a container's only process
+        if (here and (reused or not _is_alive(other["pid"]))) or time.time() - renewed > LEASE_SECONDS:
+            return None
+        return f"process {other['pid']} on {other['host']}"
+
+    def _claim(
+        self, options: dict[str, Any], input: Callable[[int | None], dict[str, Any]], output: str | None
+    ) -> None:
+        if user := self.in_use():
+            raise self._error(
+                f"is in use by {user}; let it end, or wait {LEASE_SECONDS:.0f} s after its death", "locked"
+            )
+        lease = {"pid": os.getpid(), "host": socket.gethostname(), "process": _PROCESS, "run": os.urandom(8).hex()}
+        self._lease, self._renewed = _json(lease), time.time()
+        known = self._one("SELECT options, input, output FROM run")
+        if known is None:
+            known = _json(options), _json(input(None)), output
+            self._db.execute(
+                "INSERT INTO run VALUES (1, ?, ?, ?, ?, 0, 0, 0, 0, 0, 1, '{}', NULL, NULL)", (self._renewed, *known)
+            )
+        first: dict[str, Any] = msgspec.json.decode(known[1])
+        was = {**msgspec.json.decode(known[0]), **first, "output": known[2]}
+        now = {**msgspec.json.decode(_json(options)), **input(first.get("size")), "output": output}
+        if found := [name for name in {**was, **now} if was.get(name) != now.get(name)]:
+            said = "; ".join(f"{name} is {_short(now.get(name))}, and was {_short(was.get(name))}" for name in found)
+            hint = "run the same command again to go on, name another journal, or start over with --fresh"
+            raise ConfigError(f"the journal {self.path} belongs to another run: {said}", hint=hint)
+        self._db.execute("UPDATE run SET lease=?, lease_time=?", (self._lease, self._renewed))
+
+    # --- rows
+
+    def add(
+        self,
+        n: int,
+        *,
+        custom_id: str | None,
+        offset: int,
+        digest: bytes,
+        key: bytes | None = None,
+        state: int = NEW,
+        original: int | None = None,
+    ) -> bool:
+        """Add a row; false, and added without its id, where an earlier row has the same `custom_id`."""
+        insert = (
+            "INSERT INTO row (n, custom_id, key, offset, digest, state, original, started) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (custom_id) WHERE custom_id IS NOT NULL DO NOTHING"
+        )
+        rest = (offset, digest, state, original, time.time())
+        if self._do(insert, (n, custom_id, key, *rest)):
+            return True
+        self._do(insert, (n, None, None, *rest))
+        return False
+
+    def owner(self, custom_id: str) -> int | None:
+        """The row that has this `custom_id`."""
+        return self._number("SELECT n FROM row WHERE custom_id=?", custom_id)
+
+    def find(self, key: bytes) -> int | None:
+        """The first row with this key."""
+        return self._number("SELECT n FROM row WHERE key=? ORDER BY n LIMIT 1", key)
+
+    def _number(self, query: str, value: str | bytes) -> int | None:
+        found = self._one(query, (value,))
+        return None if found is None else int(found[0])
+
+    def mark(self, n: int, state: int) -> None:
+        """Set the state of a row that is not finished: `SENT` before it is sent, `NEW` where it was not after all."""
+        self._do("UPDATE row SET state=?, started=? WHERE n=?", (state, time.time(), n))
+
+    def finish(self, n: int, end: Finished, *, duplicate: bool = False) -> None:
+        """Store how a row ended and its line; that of a duplicate keeps its state."""
+        self._do(
+            "UPDATE row SET state=?, attempts=?, input_tokens=?, cached_tokens=?, output_tokens=?, cost_nano=?, status=?,"
+            " error=?, finished=? WHERE n=?",
+            (DUPLICATE if duplicate else end.state, *end[2:], time.time(), n),
+        )
+        self._do("INSERT OR REPLACE INTO output VALUES (?, ?)", (n, end.line))
+        self._pending.append(n)
+        totals = self.totals
+        totals.done += end.state == DONE
+        totals.failed += end.state != DONE
+        totals.duplicates += duplicate
+        totals.unpriced += end.state == DONE and end.cost_nano is None
+        for name in SUMS:
+            setattr(totals, name, getattr(totals, name) + (getattr(end, name) or 0))
+
+    def rows(self, after: int, *, unfinished: bool) -> Iterator[JournalRow]:
+        """The rows after one in order: all of them, or those without an output."""
+        where = "finished IS NULL AND" if unfinished else ""
+        query = f"SELECT n, offset, digest, state, original FROM row WHERE {where} n > ? ORDER BY n LIMIT ?"
+        return (JournalRow(*found) for found in self._pages(query, after))
+
+    def line(self, n: int) -> bytes | None:
+        """The line of output of a finished row, as long as the journal has it."""
+        found = self._one("SELECT line FROM output WHERE n=?", (n,))
+        return found and bytes(found[0])
+
+    def lines(self) -> Iterator[bytes]:
+        """All lines of output that the journal has, in the order of the input."""
+        return (bytes(line) for _, line in self._pages("SELECT n, line FROM output WHERE n > ? ORDER BY n LIMIT ?", 0))
+
+    def in_flight(self) -> int:
+        """How many rows are marked as sent and have no answer."""
+        return int(self._one("SELECT count(*) FROM row WHERE finished IS NULL AND state=?", (SENT,))[0])
+
+    # --- an input that cannot be read again
+
+    def spool(self, lines: Iterable[bytes]) -> None:
+        """Store all lines of the input, in one transaction."""
+        with self._writing():
+            self._db.executemany("INSERT INTO spool VALUES (?, ?)", enumerate(lines, 1))
+            self._db.execute("UPDATE run SET spooled=1")
+            self.spooled = 1
+
+    def spooled_lines(self, after: int) -> Iterator[tuple[int, bytes]]:
+        """The stored lines after one, with their numbers."""
+        return self._pages("SELECT n, line FROM spool WHERE n > ? ORDER BY n LIMIT ?", after)
+
+    def spooled_line(self, n: int) -> bytes:
+        """One stored line."""
+        return bytes(self._one("SELECT line FROM spool WHERE n=?", (n,))[0])
+
+    # --- transactions
+
+    def _one(self, query: str, values: tuple[Any, ...] = ()) -> Any:
+        with self._mended():
+            return self._db.execute(query, values).fetchone()
+
+    def _pages(self, query: str, after: int) -> Iterator[Any]:
+        """The rows of a query by their number, some at a time, so that others may be written in between."""
+        while True:
+            with self._mended():
+                page = self._db.execute(query, (after, _LINES)).fetchall()
+            yield from page
+            if len(page) < _LINES:
+                return
+            after = page[-1][0]
+
+    def _do(self, statement: str, values: tuple[Any, ...]) -> int:
+        """Execute a statement in the transaction that `commit` ends; how many rows it changed."""
+        try:
+            if not self._db.in_transaction:
+                self._db.execute("BEGIN IMMEDIATE")
+            return self._db.execute(statement, values).rowcount
+        except Error:
+            with self._mended():
+                raise
+
+    def commit(self) -> None:
+        """What was added, marked and finished is safe now. Raises `StoreError` where another process has taken the journal."""
+        if self._db.in_transaction or time.time() - self._renewed > _RENEW_SECONDS:
+            try:
+                with self._mended():
+                    self._record()
+                    self._db.execute("COMMIT")
+            except BaseException:
+                self._rollback()
+                raise
+
+    def _rollback(self) -> None:
+        with suppress(Exception):  # what was the matter is raised already
+            self._db.execute("ROLLBACK")
+
+    def _record(self) -> None:
+        self._renewed = time.time()
+        where = (self.read_to, self.read_rows, self._written, self._written_rows, self._next, _json(self.totals))
+        done = self._db.execute(
+            "UPDATE run SET lease_time=?, read_to=?, read_rows=?, written=?, written_rows=?, next_row=?, totals=? WHERE lease=?",
+            (self._renewed, *where, self._lease),
+        )
+        if not done.rowcount:
+            raise self._error("was taken over by another process", "conflict")
+
+    # --- the output file
+
+    def _open_output(self, path: Path, *, fresh: bool) -> None:
+        """Open the output and cut it to the length that was recorded."""
+        self._file = path.open("r+b" if path.exists() else "x+b", buffering=0)
+        size = os.fstat(self._file.fileno()).st_size
+        if size < self._written:
+            raise StoreError(
+                f"the output {path} has {size:,} bytes, and the journal wrote {self._written:,} ({self._written_rows:,} rows)",
+                reason="damaged",
+                hint="put the file back or start over with --fresh; after --keep-outputs, `llm-rest batch export` rebuilds it",
+            )
+        if size and not self.last and not fresh:
+            hint = "name another file, or replace it with --fresh"
+            raise ConfigError(f"the output {path} is not empty and belongs to no run of this journal", hint=hint)
+        os.ftruncate(self._file.fileno(), self._written)
+
+    def write_output(self) -> None:
+        """Append the lines of finished rows to the output, and record its new length in the same transaction."""
+        while self._file is not None and (lines := self._unwritten()):
+            before = self._written, self._written_rows, self._next
+            try:
+                with self._mended():
+                    self._db.execute("BEGIN IMMEDIATE")
+                    self._append(b"".join([line + b"\n" for _, line in lines]))
+                    if self._by_arrival:
+                        places = [(place, n) for place, (n, _) in enumerate(lines, self._written_rows)]
+                        self._db.executemany("UPDATE row SET place=? WHERE n=?", places)
+                    if not self.keep_outputs:
+                        self._db.executemany("DELETE FROM output WHERE n=?", [(n,) for n, _ in lines])
+                    self._written_rows += len(lines)
+                    self._next = lines[-1][0] + 1
+                    self._record()
+                    self._db.execute("COMMIT")
+            except BaseException:
+                self._rollback()
+                self._written, self._written_rows, self._next = before
+                raise
+            del self._pending[: len(lines)]
+
+    def _unwritten(self) -> list[tuple[int, bytes]]:
+        """The next lines for the output; in the order of the input those before the first row that is not finished."""
+        if self._by_arrival:
+            return [(n, line) for n in self._pending[:_LINES] if (line := self.line(n)) is not None]
+        lines: list[tuple[int, bytes]] = []
+        query = "SELECT n, line FROM row LEFT JOIN output USING (n) WHERE n >= ? ORDER BY n LIMIT ?"
+        with self._mended():
+            for n, line in self._db.execute(query, (self._next, _LINES)):
+                if line is None:
+                    break
+                lines.append((n, line))
+        return lines
+
+    def _append(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            done = os.pwrite(self._file.fileno(), rest, self._written)
+            self._written += done
+            rest = rest[done:]
+        os.fsync(self._file.fileno())
+
+    def retry_failed(self) -> int:
+        """Open the failed rows again; how many. Lines that are in the output return to the journal, and are written anew."""
+        failed = "SELECT n FROM row WHERE state=4"
+        with self._writing():
+            count = self._one(f"SELECT count(*) FROM ({failed})")[0]
+            if not count:
+                return 0
+            if self._file is not None and not self.keep_outputs:
+                self._file.seek(0)
+                with open(self._file.fileno(), "rb", closefd=False) as lines:
+                    written = "place IS NOT NULL ORDER BY place" if self._by_arrival else f"n < {self._next} ORDER BY n"
+                    order = self._db.execute(f"SELECT n FROM row WHERE {written}").fetchall()
+                    back = ((n, line.rstrip(b"\n")) for (n,), line in zip(order, lines, strict=True))
+                    self._db.executemany("INSERT OR REPLACE INTO output VALUES (?, ?)", back)
+            copies = self._one(f"SELECT count(*) FROM row WHERE finished IS NOT NULL AND original IN ({failed})")[0]
+            self.totals.failed -= count + copies
+            self.totals.duplicates -= copies
+            self._db.execute(
+                f"DELETE FROM output WHERE n IN (SELECT n FROM row WHERE state=4 OR original IN ({failed}))"
+            )
+            self._db.execute(f"UPDATE row SET finished=NULL WHERE state=4 OR original IN ({failed})")
+            self._db.execute("UPDATE row SET state=0 WHERE state=4")
+            self._db.execute("UPDATE row SET place=NULL WHERE place IS NOT NULL")
+            self._pending = [n for (n,) in self._db.execute("SELECT n FROM output")]
+            self._written, self._written_rows, self._next = 0, 0, 1
+            self._record()
+        if self._file is not None:
+            os.ftruncate(self._file.fileno(), 0)
+        return int(count)
+
+    def close(self) -> None:
+        """Give the lease back and close the files; what was not committed is forgotten."""
+        with self._lock, suppress(Exception):
+            self._rollback()
+            self._db.execute("UPDATE run SET lease=NULL, lease_time=NULL WHERE lease=?", (self._lease,))
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        super().close()
+
+
+def remove(path: str | os.PathLike[str], *, timeout: float = 5.0) -> None:
+    """Delete a journal. Raises `StoreError` while a process uses it."""
+    if Path(path).exists():
+        journal = Journal(path, readonly=True, timeout=timeout)
+        user = journal.in_use()
+        journal.close()
+        if user:
+            raise StoreError(f"the journal {path} is in use by {user}; let it end", reason="locked")
+    for end in ("", "-wal", "-shm"):
+        Path(f"{os.fspath(path)}{end}").unlink(missing_ok=True)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value, order="sorted").decode()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError as problem:
+        return isinstance(problem, PermissionError)  # it is another user's
+    return True
+
+
+def _short(value: Any) -> str:
+    text = "not given" if value is None else _json(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"

@@ -1,0 +1,540 @@
+"""`Bulk` and `AsyncBulk`: every row ends once, whatever it holds and whatever happens."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_rest import AsyncBulk, AuthenticationError, Bulk, BulkRow, CallCancelledError, Client, ConfigError, StoreError
+from llm_rest.bulk import journal as journals
+from llm_rest.bulk.journal import Journal
+from llm_rest.bulk.state import NEW, SENT
+from tests.bulk.conftest import Vendor, vendor_process
+
+MODEL = "simulator/demo"
+
+
+@pytest.fixture(scope="module")
+def vendor() -> Iterator[Vendor]:
+    with vendor_process() as found:
+        yield found
+
+
+def write(path: Path, *lines: Any) -> Path:
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return path
+
+
+def answered(source: Any, model: Any = MODEL, **options: Any) -> list[BulkRow]:
+    with Bulk(model, **options) as bulk:
+        return sorted(bulk.run(source), key=lambda row: row.n)
+
+
+def lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+# --- what a line may hold
+
+CHAT = {"messages": [{"role": "user", "content": "hi"}]}
+ROWS: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "a batch line of Chat": (
+        {"custom_id": "a", "url": "/v1/chat/completions", "body": {"model": "g", **CHAT}},
+        {},
+        "hi",
+    ),
+    "a batch line of Responses": (
+        {"custom_id": "a", "url": "/v1/responses", "body": {"model": "g", "input": "hi"}},
+        {},
+        "hi",
+    ),
+    "a batch line of Anthropic": (
+        {"custom_id": "a", "method": "POST", "url": "/v1/messages", "body": {"model": "c", "max_tokens": 99, **CHAT}},
+        {},
+        "hi",
+    ),
+    "Anthropic's own batch line": ({"custom_id": "a", "params": {"model": "c", "max_tokens": 99, **CHAT}}, {}, "hi"),
+    "a batch line of Ollama": ({"custom_id": "a", "url": "/api/chat", "body": {"model": "q", **CHAT}}, {}, "hi"),
+    "a batch line of Gemini": (
+        {
+            "custom_id": "a",
+            "url": "/v1beta/models/g:generateContent",
+            "body": {"contents": [{"parts": [{"text": "hi"}]}]},
+        },
+        {},
+        "hi",
+    ),
+    "Gemini's own batch line": ({"key": "a", "request": {"contents": [{"parts": [{"text": "hi"}]}]}}, {}, "hi"),
+    "a batch line without a url": ({"custom_id": "a", "body": CHAT}, {}, "hi"),
+    "a batch line that asks for a stream": ({"custom_id": "a", "body": {**CHAT, "stream": True}}, {}, "hi"),
+    "a request": ({"custom_id": "a", "input": "hi", "temperature": 0}, {}, "hi"),
+    "a request with items and a model": (
+        {"id": "a", "model": "simulator/x", "input": [{"role": "user", "content": "hi"}]},
+        {},
+        "hi",
+    ),
+    "an object and a template": (
+        {"id": "a", "text": "hi", "more": [1]},
+        {"template": {"input": "tell {{text}} {{ more }}"}},
+        "tell hi [1]",
+    ),
+    "a template whose field is an input": (
+        {"id": "a", "ask": [{"role": "user", "content": "hi"}]},
+        {"template": {"input": "{{ask}}"}},
+        "hi",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_a_line_is_recognized_by_its_fields(kind: str, tmp_path: Path) -> None:
+    line, options, text = ROWS[kind]
+    (row,) = answered(write(tmp_path / "in", line), **options)
+    assert (row.id, row.output_text, row.error) == ("a", text, None)
+
+
+BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "no JSON": ('{"input": "x"', {}, "line 2: is not JSON"),
+    "no object": ([1], {}, "line 2: expected an OpenAI batch line"),
+    "an unknown object": ({"text": "x"}, {}, "line 2: expected an OpenAI batch line (custom_id, method, url, body) or"),
+    "an id that is taken": (
+        {"custom_id": "first", "input": "x"},
+        {},
+        "line 2: custom_id: 'first' is the id of line 1 already",
+    ),
+    "an option that is none": (
+        {"input": "x", "temprature": 0},
+        {},
+        "line 2: there is no option temprature (did you mean",
+    ),
+    "a setting of the call": ({"input": "x", "extra_headers": {"a": "b"}}, {}, "extra_headers"),
+    "an option of the wrong type": ({"input": "x", "temperature": "hot"}, {}, "temperature"),
+    "an empty input": ({"input": " "}, {}, "line 2: input is empty"),
+    "an endpoint for something else": (
+        {"url": "/v1/embeddings", "body": {"input": "x"}},
+        {},
+        "line 2: url: '/v1/embeddings'",
+    ),
+    "a body that is not of its wire": ({"body": {"messages": 5}}, {}, "line 2: body.messages: "),
+    "a body of no wire": ({"body": {"x": 1}}, {}, "line 2: body: expected one of contents, input, messages, got x"),
+    "half of a surrogate pair": ('{"input": "\\ud800"}', {}, "line 2:"),
+    "a template without its field": (
+        {"custom_id": "b", "other": "x"},
+        {"template": {"input": "{{custom_id}} {{metadata}}"}},
+        "line 2: the template needs the field 'metadata', and the row has custom_id, other",
+    ),
+    "no model": ({"input": "x"}, {"llm": None}, "line 2: model: no model is given"),
+    "a model of no vendor": ({"input": "x", "model": "gpt"}, {"llm": None}, "line 2: model: 'gpt' names no vendor"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+@pytest.mark.parametrize("openai", [False, True])
+def test_a_bad_line_fails_with_its_line_and_field_and_the_others_are_answered(
+    kind: str, openai: bool, tmp_path: Path
+) -> None:
+    bad, options, said = BAD[kind]
+    good = {"custom_id": "first", "input": "good", "metadata": {}, "model": MODEL}
+    source = write(tmp_path / "in", good, bad, "", {**good, "custom_id": "last"})
+    model, options = (options.get("llm", MODEL), {k: v for k, v in options.items() if k != "llm"})
+    out = tmp_path / "out"
+    first, failed, last = answered(source, model, output_file=out, openai_lines=openai, **options)
+    assert first
+    assert last
+    assert said in str(failed.error)
+    assert failed.n == 2
+    assert len(lines(out)) == 3
+
+
+def test_a_row_that_the_vendor_cannot_take_is_refused_before_it_is_sent(tmp_path: Path) -> None:
+    line = {"input": "x", "tools": [{"type": "file_search", "vector_store_ids": ["v"]}], "previous_response_id": "r"}
+    with Client("anthropic/claude-haiku-4-5", api_key="k") as llm:
+        (row,) = answered(write(tmp_path / "in", line), llm)
+    assert isinstance(row.error, ConfigError)
+    assert row.attempts == 0
+
+
+# --- output
+
+
+def test_the_output_has_one_line_per_row_in_the_order_of_the_input(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", *({"custom_id": f"c{n}", "input": f"q{n}"} for n in range(300)))
+    for order in ("input", "arrival"):
+        out = tmp_path / order
+        answered(source, output_file=out, order=order)
+        found = [line["custom_id"] for line in lines(out)]
+        assert sorted(found, key=lambda name: int(name[1:])) == [f"c{n}" for n in range(300)]
+        assert order == "arrival" or found == [f"c{n}" for n in range(300)]
+    assert lines(out)[0].keys() == {"custom_id", "status", "output_text", "usage", "attempts"}
+
+
+def test_lines_in_openais_format_hold_the_answer_in_the_format_of_the_row(tmp_path: Path) -> None:
+    source = write(
+        tmp_path / "in",
+        {"custom_id": "a", "url": "/v1/chat/completions", "body": CHAT},
+        {"custom_id": "b", "input": "hi"},
+        {"custom_id": "c", "input": "fail 400 no"},
+    )
+    out = tmp_path / "out"
+    answered(source, output_file=out, openai_lines=True)
+    chat, responses, failed = lines(out)
+    assert chat["response"]["body"]["choices"][0]["message"]["content"] == "hi"
+    assert responses["response"]["body"]["output"][0]["content"][0]["text"] == "hi"
+    assert (failed["response"]["status_code"], failed["error"]) == (400, None)
+    assert [line["custom_id"] for line in (chat, responses, failed)] == ["a", "b", "c"]
+
+
+def test_typed_output_is_in_the_line_and_in_the_row_also_after_a_resume(tmp_path: Path) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
+    for _ in range(2):
+        (row,) = answered(['{"a": 7}'], output=schema, journal=tmp_path / "j")
+        assert row.parsed == {"a": 1}, "as the simulator makes it"
+        assert row.usage is not None
+    answered(write(tmp_path / "in", {"input": '{"a": 8}'}), output=schema, output_file=tmp_path / "out", full=True)
+    (line,) = lines(tmp_path / "out")
+    assert (line["parsed"], line["response"]["status"]) == ({"a": 1}, "completed")
+
+
+def test_equal_rows_are_sent_once(vendor: Vendor, tmp_path: Path) -> None:
+    asked = [{"custom_id": f"c{n}", "input": f"equal {n % 3}"} for n in range(12)]
+    with Client("compatible/m", **vendor.client) as llm:
+        found = answered(write(tmp_path / "in", *asked), llm, dedupe=True, output_file=tmp_path / "out")
+    assert [row.duplicate_of for row in found] == [None] * 3 + [f"c{n % 3}" for n in range(3, 12)]
+    assert {name: count for name, count in vendor.asked().items() if "equal" in name} == {
+        f"equal {n}": 1 for n in range(3)
+    }
+    assert [line["output_text"] for line in lines(tmp_path / "out")] == [f"EQUAL {n % 3}" for n in range(12)]
+
+
+def test_rows_with_a_common_prefix_wait_for_the_first_of_them(vendor: Vendor, tmp_path: Path) -> None:
+    prefixes = ["x" * 5000, "y" * 5000]
+    asked = [f"{prefixes[n % 2]} {n}" for n in range(8)] + ["short"]
+    with Client("compatible/m", **vendor.client) as llm:
+        found = answered(asked, llm, group_by_prefix=True, concurrency=4, journal=tmp_path / "j")
+    assert len(found) == 9
+    assert all(found)
+
+
+# --- the journal
+
+
+def test_the_same_run_again_sends_nothing_and_goes_on_where_a_limit_ended_it(vendor: Vendor, tmp_path: Path) -> None:
+    source = write(tmp_path / "in", *({"input": f"once {n}"} for n in range(20)))
+    out = tmp_path / "out"
+    with Client("compatible/m", **vendor.client) as llm:
+        for limit, expected in ((5, 5), (5, 0), (None, 15), (None, 0)):
+            assert len(answered(source, llm, output_file=out, limit=limit)) == expected
+        with source.open("a") as more:
+            more.write('{"input": "once more"}\n')
+        assert len(answered(source, llm, output_file=out)) == 1, "a file that grew has new rows"
+    assert {count for name, count in vendor.asked().items() if name.startswith("once")} == {1}
+    assert len(lines(out)) == 21
+
+
+def test_rows_without_an_output_file_come_again_from_the_journal(tmp_path: Path) -> None:
+    def asked() -> Iterator[str]:
+        yield from ["a", "fail 400 no", "b"]
+
+    first = answered(asked(), journal=tmp_path / "j")
+    again = answered(asked(), journal=tmp_path / "j")
+    assert [(row.id, row.output_text, row.usage) for row in again] == [(r.id, r.output_text, r.usage) for r in first]
+    assert type(again[1].error) is type(first[1].error)
+    assert str(again[1].error) == str(first[1].error)
+
+
+CHANGES: list[tuple[dict[str, Any], str]] = [
+    ({"temperature": 0.5}, "temperature is 0.5, and was not given"),
+    ({"order": "arrival"}, 'order is "arrival", and was "input"'),
+    ({"template": {"input": "{{input}}!"}}, "template is"),
+    ({"llm": "simulator/other"}, 'model is "simulator/other", and was "simulator/demo"'),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), CHANGES)
+def test_other_options_are_refused_with_the_difference(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    source, out = write(tmp_path / "in", {"input": "x"}), tmp_path / "out"
+    answered(source, output_file=out)
+    model, change = change.get("llm", MODEL), {k: v for k, v in change.items() if k != "llm"}
+    with pytest.raises(ConfigError, match="belongs to another run") as raised:
+        answered(source, model, output_file=out, **change)
+    assert said in str(raised.value)
+    assert answered(source, model, output_file=out, fresh=True, **change)
+    assert len(lines(out)) == 1
+
+
+def test_another_input_is_refused(tmp_path: Path) -> None:
+    source, out = write(tmp_path / "in", {"input": "x"}, {"input": "y"}), tmp_path / "out"
+    answered(source, output_file=out)
+    write(source, {"input": "x"}, {"input": "z"})
+    with pytest.raises(ConfigError, match="digest is"):
+        answered(source, output_file=out)
+    write(source, {"input": "x"})
+    with pytest.raises(ConfigError, match="size is"):
+        answered(source, output_file=out)
+    answered(["x", "y"], journal=tmp_path / "j")
+    with pytest.raises(ConfigError, match="row 2 of the input is not what it was"):
+        answered(["x", "z"], journal=tmp_path / "j")
+    with pytest.raises(ConfigError, match="fewer entries than"):
+        answered(["x"], journal=tmp_path / "j")
+
+
+def test_an_output_that_belongs_to_another_run_stays_as_it_is(tmp_path: Path) -> None:
+    source, out = write(tmp_path / "in", {"input": "x"}), tmp_path / "out"
+    out.write_text("mine\n")
+    with pytest.raises(ConfigError, match="is not empty"):
+        answered(source, output_file=out)
+    assert out.read_text() == "mine\n"
+
+
+def test_an_output_that_is_shorter_than_recorded_says_how_to_rebuild_it(tmp_path: Path) -> None:
+    source, out = write(tmp_path / "in", {"input": "x"}, {"input": "y"}), tmp_path / "out"
+    answered(source, output_file=out, keep_outputs=True)
+    written = out.read_bytes()
+    out.write_bytes(written[:10])
+    with pytest.raises(StoreError, match="put the file back or start over") as raised:
+        answered(source, output_file=out, keep_outputs=True)
+    assert raised.value.reason == "damaged"
+    with closing(Journal(f"{out}.journal", readonly=True)) as journal:
+        assert b"".join(line + b"\n" for line in journal.lines()) == written
+
+
+def test_what_was_appended_and_not_recorded_is_cut_off(tmp_path: Path) -> None:
+    source, out = write(tmp_path / "in", {"input": "x"}), tmp_path / "out"
+    answered(source, output_file=out)
+    whole = out.read_bytes()
+    out.write_bytes(whole + b'{"custom_id": "half a li')
+    answered(source, output_file=out)
+    assert out.read_bytes() == whole
+
+
+def test_a_second_process_is_refused_and_a_dead_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "j"
+    with closing(Journal(path)):
+        with pytest.raises(StoreError, match=f"in use by process {os.getpid()}") as raised:
+            Journal(path)
+        assert raised.value.reason == "locked"
+        with pytest.raises(StoreError):
+            journals.remove(path)
+        monkeypatch.setattr(journals, "_PROCESS", "a container of one process, started again")
+        with closing(Journal(path)) as second:
+            assert second.in_use()
+
+
+def test_a_process_whose_lease_was_taken_writes_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = Journal(tmp_path / "j")
+    monkeypatch.setattr(journals, "LEASE_SECONDS", -1.0)
+    second = Journal(tmp_path / "j")
+    first.add(1, custom_id=None, offset=0, digest=b"x", state=SENT)
+    with pytest.raises(StoreError, match="taken over"):
+        first.commit()
+    first.close()
+    assert second.last == 0
+    second.close()
+
+
+def killed(source: Path, out: Path, rows: int) -> None:
+    """Leave a run as a kill leaves it whose last rows were in flight."""
+    with Bulk(MODEL, output_file=out, limit=rows) as bulk:
+        list(bulk.run(source))
+    with closing(sqlite3.connect(f"{out}.journal")) as db, db:
+        db.execute("UPDATE row SET state=?, finished=NULL WHERE n > ?", (SENT, rows - 2))
+        db.execute("UPDATE run SET written=0, written_rows=0, next_row=1, totals='{}'")
+        db.execute("DELETE FROM output")
+        db.execute("DELETE FROM row WHERE n <= ?", (rows - 2,))
+    out.write_text("")
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_rows_in_flight_at_a_crash_are_sent_again_or_fail(once: bool, tmp_path: Path) -> None:
+    source, out = write(tmp_path / "in", *({"input": f"q{n}"} for n in range(5))), tmp_path / "out"
+    killed(source, out, 5)
+    with Bulk(MODEL, output_file=out, at_most_once=once) as bulk:
+        found = list(bulk.run(source))
+        assert bulk.status.repeated == (0 if once else 2)
+    assert [bool(row) for row in found] == [not once] * 2
+    if once:
+        assert all(isinstance(row.error, CallCancelledError) for row in found)
+
+
+def test_failed_rows_are_sent_again_on_demand_and_take_their_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for order in ("input", "arrival"):
+        source = write(tmp_path / "in", {"input": "a"}, {"input": "fail 500 x"}, {"input": "b"}, {"input": "c"})
+        out = tmp_path / order
+        answered(source, output_file=out, order=order, retry=1)
+        assert [line["status"] for line in lines(out)].count("failed") == 1
+        failed = answered(source, output_file=out, order=order, retry=1, retry_failed=True)
+        assert [row.n for row in failed] == [2]
+        found = lines(out)
+        assert sorted(line["custom_id"] for line in found) == [f"row-{n}" for n in range(1, 5)]
+        assert order == "arrival" or [line["custom_id"] for line in found] == [f"row-{n}" for n in range(1, 5)]
+
+
+def test_a_full_disk_ends_the_run_and_the_same_run_goes_on_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, out = write(tmp_path / "in", *({"input": f"q{n}"} for n in range(40))), tmp_path / "out"
+
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "pwrite", full)
+        with pytest.raises(StoreError) as raised:
+            answered(source, output_file=out)
+    assert raised.value.reason == "full"
+    answered(source, output_file=out)
+    assert [line["output_text"] for line in lines(out)] == [f"q{n}" for n in range(40)]
+
+
+def test_a_folder_that_may_only_be_read_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "locked"
+    folder.mkdir()
+
+    def denied(path: Any, *rest: Any) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "open", denied)  # root may write everywhere
+    with pytest.raises(StoreError) as raised:
+        answered(["x"], output_file=folder / "out")
+    assert raised.value.reason == "read_only"
+
+
+def test_a_million_rows_open_at_once(tmp_path: Path) -> None:
+    import time
+
+    journal = Journal(tmp_path / "j")
+    rows = ((n, n * 100, b"12345678", 3, 1.0) for n in range(1, 100_001))
+    with journal._writing():
+        journal._db.executemany("INSERT INTO row (n, offset, digest, state, finished) VALUES (?, ?, ?, ?, ?)", rows)
+        journal._db.execute("INSERT INTO row (n, offset, digest, state) VALUES (?, 0, x'', ?)", (200_000, NEW))
+    journal.close()
+    began = time.monotonic()
+    with closing(Journal(tmp_path / "j")) as again:
+        assert [row.n for row in again.rows(0, unfinished=True)] == [200_000]
+    assert time.monotonic() - began < 1.0
+
+
+# --- when a run stops
+
+
+def test_the_first_rows_failing_alike_stop_the_run(vendor: Vendor, tmp_path: Path) -> None:
+    with Client("compatible/m", **vendor.client, retry=1) as llm:
+        with Bulk(llm, journal=tmp_path / "j", concurrency=4) as bulk:
+            found: list[BulkRow] = []
+            with pytest.raises(AuthenticationError, match="20 rows in succession") as raised:
+                found.extend(bulk.run(f"refuse 401 {n}" for n in range(1000)))
+        assert "retry_failed" in str(raised.value)
+    assert bulk.status.failed < 30
+
+
+def test_a_key_that_is_refused_in_the_middle_stops_the_run_and_bad_rows_do_not(vendor: Vendor) -> None:
+    with Client("compatible/m", **vendor.client, retry=1) as llm:
+        asked = [*(f"good {n}" for n in range(10)), *(f"refuse 401 {n}" for n in range(1000))]
+        with Bulk(llm, concurrency=1) as bulk, pytest.raises(AuthenticationError):
+            list(bulk.run(asked))
+        asked = [*(f"good {n}" for n in range(10)), *(f"refuse 400 {n}" for n in range(50)), "last"]
+        with Bulk(llm, concurrency=1) as bulk:
+            assert len(list(bulk.run(asked))) == 61
+
+
+@pytest.mark.parametrize("most", [3, 0.05])
+def test_too_many_failures_stop_the_run(most: float, vendor: Vendor) -> None:
+    asked = [f"refuse 400 {n}" if n % 4 == 0 else f"fine {n}" for n in range(2000)]
+    with Client("compatible/m", **vendor.client, retry=1) as llm:
+        with Bulk(llm, concurrency=2, max_failures=most) as bulk, pytest.raises(Exception, match="max_failures"):
+            list(bulk.run(asked))
+        assert bulk.status.failed < 30
+
+
+def test_leaving_a_run_early_keeps_what_is_finished(tmp_path: Path) -> None:
+    asked = [f"q{n}" for n in range(200)]
+    with Bulk(MODEL, journal=tmp_path / "j", concurrency=4) as bulk:
+        for count, _ in enumerate(bulk.run(asked)):
+            if count == 20:
+                break
+    found = answered(asked, journal=tmp_path / "j")
+    assert [row.output_text for row in found] == asked
+
+
+def test_an_input_that_raises_ends_the_run_and_loses_nothing(tmp_path: Path) -> None:
+    def broken() -> Iterator[str]:
+        yield from ["a", "b"]
+        raise LookupError("gone")
+
+    with pytest.raises(LookupError):
+        answered(broken(), journal=tmp_path / "j")
+    assert [row.output_text for row in answered(["a", "b", "c"], journal=tmp_path / "j")] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"concurrency": 0}, "concurrency"),
+        ({"order": "none"}, "order"),
+        ({"template": {"input": "x"}}, "no {{field}}"),
+        ({"dedupe": True}, "dedupe needs a journal"),
+        ({"temprature": 1}, "temprature"),
+        ({"temperature": "hot"}, "temperature"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_read(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said), Bulk(MODEL, **options) as bulk:
+        list(bulk.run([]))
+    with pytest.raises(ConfigError, match="cannot read"), Bulk(MODEL) as bulk:
+        bulk.run(Path("there-is-none"))
+
+
+# --- threads and tasks, with and without a journal
+
+
+async def gathered(rows: AsyncIterator[BulkRow]) -> list[BulkRow]:
+    return sorted([row async for row in rows], key=lambda row: row.n)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_async_runs_do_the_same_and_leaving_one_leaves_nothing(backend: str, tmp_path: Path) -> None:
+    import anyio
+
+    async def main() -> None:
+        asked = [f"q{n}" for n in range(50)]
+        async with AsyncBulk(MODEL, journal=tmp_path / "j", concurrency=4) as bulk:
+            async for _ in bulk.run(asked):
+                break
+        async with AsyncBulk(MODEL, journal=tmp_path / "j", concurrency=4) as bulk:
+            assert [row.output_text for row in await gathered(bulk.run(asked))] == asked
+        with pytest.raises(ConfigError, match="async with"):
+            await gathered(AsyncBulk(MODEL).run(asked))
+
+    anyio.run(main, backend=backend)
+
+
+@pytest.mark.anyio
+async def test_map_keeps_the_order_and_puts_errors_in_their_places(new_client: Callable[..., Any]) -> None:
+    async with new_client(MODEL) as llm:
+        seen: list[Any] = []
+        found = await llm.map(["a", "fail 400 no", "", "d"], progress=lambda *counts: seen.append(counts))
+        assert [one.output_text if one else one.error.kind for one in found] == ["a", "bad_request", "config", "d"]
+        assert seen[-1] == (4, 4)
+        assert "row 3: input is empty" in found[2].description
+        schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+        found = await llm.map(iter(['{"a": 1}', '{"a": 2}']), output=schema, concurrency=1)
+        assert [one.parsed.keys() for one in found] == [{"a"}] * 2
+        with pytest.raises(ConfigError):
+            await llm.map(["a"], temprature=1)
+        with pytest.raises(ConfigError, match="put it into a list"):
+            await llm.map("one prompt")

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         APITimeoutError,
         AuthenticationError,
         BadRequestError,
+        BudgetError,
         CallCancelledError,
         CapabilityError,
         ClientClosedError,
@@ -106,8 +107,10 @@ if TYPE_CHECKING:
     from .loop.tasks import AsyncRun
     from .loop.threads import Run
     from .losses import Loss, LossWarning
+    from .policy.budget import Budget
     from .policy.cache import AnswerCache
     from .policy.fallback import Fallback, FallbackModel
+    from .policy.prices import Prices
     from .policy.rate_limit import LimitStatus, RateLimit
     from .responses.items import FunctionCall, FunctionCallOutput, Item, Message, Reasoning
     from .responses.request import Request
@@ -145,7 +148,7 @@ _HOME = {
         ".conversation.prompt_cache": "CachePrefix cache_prefix",
         ".conversation.store": ("ConversationStore MemoryConversationStore SQLiteConversationStore StoredConversation"),
         ".errors": (
-            "APIConnectionError APIError APIStatusError APITimeoutError AuthenticationError BadRequestError "
+            "APIConnectionError APIError APIStatusError APITimeoutError AuthenticationError BadRequestError BudgetError "
             "CallCancelledError CapabilityError ClientClosedError ConfigError ConflictError ConnectError "
             "ContentFilterError ContextLengthError DecodeError Failure InternalServerError LLMError LossError "
             "MalformedResponseError MaxIterationsError NotFoundError OutputError OverloadedError "
@@ -160,6 +163,8 @@ _HOME = {
         ".losses": "Loss LossWarning",
         ".policy.cache": "AnswerCache",
         ".policy.fallback": "Fallback FallbackModel",
+        ".policy.budget": "Budget",
+        ".policy.prices": "Prices",
         ".policy.rate_limit": "LimitStatus RateLimit",
         ".vendors.models": "Capabilities",
         ".client.hooks": "CallEnd CallStart ClientEvent RateLimitWait RequestCancelled RequestEnd RequestRetry RequestStart",
@@ -214,6 +219,8 @@ __all__ = [
     "BulkEstimate",
     "BulkRow",
     "BulkStatus",
+    "Budget",
+    "BudgetError",
     "CachePrefix",
     "CallCancelledError",
     "CallCompleted",
@@ -276,6 +283,7 @@ __all__ = [
     "OverloadedError",
     "PendingContext",
     "PermissionDeniedError",
+    "Prices",
     "PromptContext",
     "ProtocolError",
     "ProxyError",

@@ -288,6 +288,20 @@ class StoreError(LLMError):
         `damaged`, `newer` (written by a newer version), or `failed`."""
 
 
+class BudgetError(LLMError):
+    """The budget (`budget=`) does not allow another request; nothing was sent."""
+
+    code = "invalid_request"
+    limit_name: str = ""
+    """Which limit it is: `usd`, `tokens` or `seconds`; empty where the cost of a call is not known."""
+    spent: float = 0.0
+    """What was spent of it, in nano-dollars (of `usd`), tokens or seconds."""
+    reserved: float = 0.0
+    """What is reserved for requests in flight, in the same unit."""
+    limit: float | None = None
+    """The limit, in the same unit; `None` where the cost of a call is not known."""
+
+
 # --- the call --------------------------------------------------------------------------------------------------------
 
 

@@ -39,6 +39,10 @@ TABLE: dict[str, tuple[Line, ...]] = {
         "change what the attribute losses names, or choose a vendor that takes it",
         'pass on_loss="warn" or on_loss="ignore" to go on without what can be left out',
     ),
+    "budget": (
+        "raise the budget, or begin a new one: Budget(usd=..., tokens=..., seconds=...)",
+        "ask for less: a lower max_output_tokens or a shorter input",
+    ),
     "decode": ("correct the document at the place that the message begins with",),
     "store": ("check the path, the permissions and the free space of the file that the message names",),
     "store.not_found": ("check the id: store.list() gives those of the latest conversations",),

@@ -100,21 +100,21 @@ class Size(NamedTuple):
 
 
 SIZES = {
-    "": Size(2_825, 10),  # the modules at the top alone
+    "": Size(2_850, 10),  # the modules at the top alone
     "responses": Size(4_815, 14),
-    "wires": Size(21_195, 59, goal=15_700),
+    "wires": Size(21_205, 59, goal=15_700),
     "wires.openai_responses": Size(1_710, 9),
-    "wires.openai_chat": Size(4_240, 9),
+    "wires.openai_chat": Size(4_245, 9),
     "wires.anthropic_messages": Size(5_015, 10),
     "wires.ollama_chat": Size(2_110, 9),
     "wires.gemini_generate_content": Size(4_700, 9),
-    "vendors": Size(2_885, 6),
+    "vendors": Size(2_890, 6),
     "transport": Size(3_200, 12, goal=2_300),
     "tools": Size(1_675, 11),
     "loop": Size(2_180, 9),
-    "client": Size(7_305, 23),
+    "client": Size(7_365, 23),
     "conversation": Size(1_640, 7, goal=900),
-    "policy": Size(1_630, 7),
+    "policy": Size(2_175, 9),
     "server": Size(3_770, 19, goal=2_600),
     "simulator": Size(1_950, 8, goal=1_300),
     "telemetry": Size(590, 1),  # 300 of code, the rest are tables
@@ -139,7 +139,7 @@ TESTS = {
     "loop": 3_450,
     "oracles": 550,
     "peers": 900,
-    "policy": 1_460,
+    "policy": 1_780,
     "responses": 900,
     "structured": 1_550,
     "support": 700,
@@ -160,11 +160,11 @@ LONGEST, LONGEST_IN_WIRE = 450, 600
 """Lines of a file of code; tables and `types.py` may be longer."""
 
 LONGER = {
-    "client.call": 715,
-    "client.client": 680,
-    "client.options": 515,
-    "errors": 705,
-    "client.stream": 555,
+    "client.call": 735,
+    "client.client": 690,
+    "client.options": 520,
+    "errors": 720,
+    "client.stream": 560,
     "loop.engine": 475,
     "loop.step": 530,
     "responses": 455,
@@ -174,7 +174,7 @@ LONGER = {
     "unknown": 575,
     "vendors.dialects": 740,
     "vendors.models": 785,
-    "vendors.rows": 875,
+    "vendors.rows": 880,
     "wires.anthropic_messages.messages": 820,
     "wires.foreign": 645,
     "wires.openai_chat.messages": 690,

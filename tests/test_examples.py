@@ -32,6 +32,8 @@ RUNS: dict[str, tuple[list[str], str, list[str]]] = {
     ),
     "many_calls": ([], "", ["retry after", "99 answers, 990 tokens", "failed: This one fails. (2 requests)"]),
     "questions_over_files": (["docs", SEARCH, "simulator/demo"], "", ["attempts\nsources:\nretries.md"]),
+    "rate_limits": ([], "", ["20 answers", "requests waited for: 4 requests at once", "of 600 left"]),
+    "budget": ([], "", ["answer 3: $0.000126", "stopped: the budget of $0.0013", "<Budget: spent $0.00"]),
     "switch_vendors": ([], "", ["simulator/demo: Hello.", "simulator/demo: Bye.\n  items[3]: reasoning"]),
     "terminal_chat": ([], "say Hello.\nfail 401\nsay Bye.\n", ["> Hello.\n> error: ", "> Bye.\n> "]),
     "tracing": ([], "", ["invoke_agent traveller\n  chat demo (8 output", "\n  execute_tool book_flight failed\n"]),

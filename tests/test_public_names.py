@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 # Written out a second time on purpose: a name that leaves this list breaks somebody's program.
 PROMISED = set(
     """
-    APIConnectionError APIError APIStatusError APITimeoutError AuthenticationError BadRequestError CallCancelledError
+    APIConnectionError APIError APIStatusError APITimeoutError AuthenticationError BadRequestError BudgetError CallCancelledError
     CapabilityError ClientClosedError ConfigError ConflictError ConnectError ContentFilterError ContextLengthError
     DecodeError InternalServerError LLMError LossError MalformedResponseError MaxIterationsError NotFoundError
     OutputError OverloadedError PermissionDeniedError ProtocolError ProxyError QuotaError RateLimitError
@@ -32,7 +32,7 @@ PROMISED = set(
     Loss LossWarning
     Access AsyncClient AsyncStream CallInfo Client Failure ModelInfo Reply Stream Timeouts TLS Capabilities
     CallEnd CallStart RequestCancelled RequestEnd RequestRetry RequestStart CallOptions RateLimitWait
-    RetryPolicy RateLimit LimitStatus
+    RetryPolicy RateLimit LimitStatus Budget Prices
     AsyncContentGenerator AsyncJSONStream PromptContext ContentGenerator JSONStream
     AsyncChat AsyncChatStream Chat ChatStream Conversation ConversationState HistoryLimits PendingContext
     AsyncBulk Bulk BulkEstimate BulkRow BulkStatus

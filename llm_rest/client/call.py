@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from ..policy.gate import Gates
     from ..policy.rate_limit import RateLimit
     from ..telemetry import Telemetry
+    from ..policy.prices import Prices, Pricing
     from ..transport import Call, HTTPRequest
     from ..transport.exchange import Incoming, Transport
     from ..wires import Route
@@ -125,6 +126,16 @@ class Settings(NamedTuple):
     """What holds back or counts its requests."""
     cache: AnswerCache | None = None
     """Where answers are kept and looked up."""
+    prices: Prices | None = None
+    """What answers cost, where the vendor does not report it."""
+
+    def pricing(self, target: Target) -> Pricing | None:
+        """What answers of a target cost; `None` where that is not known."""
+        if self.prices is None and not target.endpoint.vendor.reports_cost:
+            return None
+        from ..policy.prices import Pricing  # which most calls do not need
+
+        return Pricing(self.prices, target)
 
     def located(self, losses: list[Loss]) -> list[Loss]:
         """Losses of the request as the caller would index what was given."""
@@ -183,6 +194,7 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
         max_repairs=1 if options.get("max_repairs") is None else options["max_repairs"],
         gates=None if GATES.isdisjoint(options) else gates_of(options),
         cache=None if options.get("cache") is None else cache_of(options["cache"]),
+        prices=options.get("prices"),
     )
 
 
@@ -257,7 +269,7 @@ class Caller:
         self.conversation_id: str | None = None
         """Of the conversation that the calls continue; `None` where it has none."""
         self._above: Caller | None = None
-        self._learning: list[RateLimit] = []  # shared by copies
+        self._kept: dict[Any, Any] = {}  # shared by copies
         self._waits = waits
         self.defaults: dict[str, Any] = {}
         self._take(defaults)
@@ -301,18 +313,18 @@ class Caller:
         said = {name: value for name, value in options.items() if value is not None or name == "retry"}
         merged = {**self.defaults, **self._own, **said}
         if merged.get("rate_limit") == "learn":
-            merged["rate_limit"] = self._learned()
+            merged["rate_limit"] = self._shared("learn")
+        if merged.get("prices") is not None:
+            merged["prices"] = self._shared(merged["prices"])
         if options.get("extra_headers") and self.defaults.get("extra_headers"):
             merged["extra_headers"] = with_headers(self.defaults["extra_headers"], options["extra_headers"])
         return merged
 
-    def _learned(self) -> RateLimit:
-        """The rate limit that this client, and those made of it, learn."""
-        if not self._learning:
-            from ..policy.rate_limit import RateLimit
+    def _shared(self, given: Any) -> Any:
+        """What this client and those made of it share: the rate limit that they learn, and the prices in a file."""
+        from ..policy.gate import made
 
-            self._learning.append(RateLimit())
-        return self._learning[0]
+        return made(given, self._kept)
 
     def resolve(self, options: dict[str, Any]) -> tuple[Target, Settings]:
         """Whom a call with these options goes to, and how it is made."""
@@ -495,14 +507,21 @@ class Caller:
         raise with_context(APITimeoutError(what), target, ())
 
     def replied(
-        self, target: Target, sent: ReceivedAnswer, request: Request | None, lost: list[Loss], document: Any = None
+        self,
+        target: Target,
+        settings: Settings,
+        sent: ReceivedAnswer,
+        request: Request | None,
+        lost: list[Loss],
+        document: Any = None,
     ) -> tuple[Reply, list[Loss]]:
         """The reply in an answer, and what of it could not be carried; a failed generation is one too."""
         if document is None:
             document = decode_document(target, sent, target.wire.RESPONSE)
         response, more = target.wire.decode_response(document, request=request, now=int(time.time()), **target.decoding)
         more = [*sent.losses, *more]
-        how = CallRecord(lost + more, sent.attempts, sent.answer.body, target.vendor, target.model)
+        body, pricing = sent.answer.body, settings.pricing(target)
+        how = CallRecord(lost + more, sent.attempts, body, target.vendor, target.model, pricing=pricing)
         return reply(response, how), more
 
     def shaped(
@@ -584,7 +603,7 @@ class Caller:
             document = decode_document(target, sent, target.wire.RESPONSE)
             if long is not None and long.goes_on(document):
                 return FirstPart(document, sent)
-            found, more = self.replied(target, sent, request, lost, document)
+            found, more = self.replied(target, settings, sent, request, lost, document)
             return self.raise_if_failed(target, found, sent.secrets), more
 
         long = long_wire(target.wire)
@@ -653,7 +672,8 @@ class Caller:
 
         def found() -> Reply:
             body = came.sent.answer.body
-            how = CallRecord(lost + parts.losses, attempts, body, target.vendor, target.model, calls=calls)
+            facts: Any = {"calls": calls, "pricing": settings.pricing(target)}
+            how = CallRecord(lost + parts.losses, attempts, body, target.vendor, target.model, **facts)
             return reply(parts.response(), how)
 
         hops, parts, came = Hops(target, settings.timeouts, outgoing), Parts(target, request), begun

@@ -37,6 +37,7 @@ from .stream import AsyncStream, Stream
 from .target import Targets
 
 if TYPE_CHECKING:
+    from os import PathLike
     from types import TracebackType
 
     from ..conversation.chat import AsyncChat, Chat
@@ -44,8 +45,10 @@ if TYPE_CHECKING:
     from ..conversation.store import ConversationStore
     from ..loop.tasks import AsyncRun
     from ..loop.threads import Run
+    from ..policy.budget import Budget
     from ..policy.cache import AnswerCache
     from ..policy.fallback import Fallback, FallbackModel
+    from ..policy.prices import Prices
     from ..policy.rate_limit import RateLimit
     from ..telemetry import Telemetry
     from ..transport.exchange import Transport
@@ -212,7 +215,8 @@ class Client(_Shared):
     send through instead of connections of its own, `tls` their TLS configuration: a path of certificate authorities,
     `TLS(...)` or an `ssl.SSLContext`. `defaults` are options for every call. `on_event` is called for every call and request,
     `telemetry` records them with OpenTelemetry, `rate_limit` makes requests wait for rate limits, `cache` keeps answers for the
-    same requests later. Raises `ConfigError` for invalid arguments.
+    same requests later, `budget` limits what calls spend, and `prices` is a file for `reply.cost`. Raises `ConfigError` for
+    invalid arguments.
     """
 
     def __init__(
@@ -236,6 +240,8 @@ class Client(_Shared):
         rate_limit: RateLimit | Literal["learn"] | None = None,
         cache: AnswerCache | None = None,
         telemetry: bool | Telemetry | None = None,
+        budget: Budget | None = None,
+        prices: Prices | str | PathLike[str] | None = None,
         **unknown: Never,
     ) -> None:
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
@@ -263,6 +269,8 @@ class Client(_Shared):
                 "invalid_options": invalid_options,
                 "rate_limit": rate_limit,
                 "cache": cache,
+                "budget": budget,
+                "prices": prices,
             },
         )
 
@@ -465,6 +473,8 @@ class AsyncClient(_Shared):
         rate_limit: RateLimit | Literal["learn"] | None = None,
         cache: AnswerCache | None = None,
         telemetry: bool | Telemetry | None = None,
+        budget: Budget | None = None,
+        prices: Prices | str | PathLike[str] | None = None,
         **unknown: Never,
     ) -> None:
         api_key = Secret(api_key) if isinstance(api_key, str) else api_key
@@ -492,6 +502,8 @@ class AsyncClient(_Shared):
                 "invalid_options": invalid_options,
                 "rate_limit": rate_limit,
                 "cache": cache,
+                "budget": budget,
+                "prices": prices,
             },
         )
 

@@ -126,7 +126,11 @@ async def _stored(
 ) -> Reply:
     try:
         found, lost = await caller.send(
-            target, settings, OutgoingRequest(route), lambda sent: caller.replied(target, sent, None, []), operation
+            target,
+            settings,
+            OutgoingRequest(route),
+            lambda sent: caller.replied(target, settings, sent, None, []),
+            operation,
         )
     except CallCancelledError as ended:
         return interrupted_reply(target, None, [], ended.attempts)

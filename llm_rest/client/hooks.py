@@ -98,8 +98,8 @@ class CallEnd(ClientCallEvent, frozen=True, kw_only=True):
     """How many losses there were, of the request and of the answer."""
     loss_kinds: tuple[str, ...] = ()
     """The kinds of the losses, each once, such as `dropped`."""
-    cost: float | None = None
-    """What the call cost in US dollars; `None` where that is not known."""
+    cost: int | None = None
+    """What the call cost in nano-dollars (10 ** -9 US dollars); `None` where that is not known."""
 
 
 class RequestStart(ClientCallEvent, frozen=True, kw_only=True):

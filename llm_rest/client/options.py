@@ -38,7 +38,9 @@ from .content import MCP
 
 if TYPE_CHECKING:
     from ..losses import Loss
+    from ..policy.budget import Budget
     from ..policy.cache import AnswerCache
+    from ..policy.prices import Prices
     from ..policy.rate_limit import RateLimit
     from ..tools import ToolExecutor
     from ..transport import Timeouts
@@ -198,6 +200,10 @@ class RequestSettings(TypedDict, total=False):
     """Where answers are kept and looked up; `False` for neither in this call."""
     max_repairs: int | None
     """How often the model is re-prompted where the answer does not match its type. Each time is a model call; default 1."""
+    budget: Budget | None
+    """How much calls may spend together; raises `BudgetError` before a request that would exceed it."""
+    prices: Prices | str | PathLike[str] | None
+    """The file with prices for `reply.cost`, in the format of genai-prices, or `Prices`. `None`: only what vendors report."""
     rate_limit: RateLimit | Literal["learn"] | None
     """Wait for rate limits instead of failing: `"learn"` them from the headers of answers, or a `RateLimit`."""
 
@@ -233,7 +239,7 @@ SETTINGS = frozenset(CallSettings.__annotations__)
 FIELDS = frozenset(Request.__struct_fields__) - {"input", "stream", "stream_options"}
 """The fields of a request that are keywords; whether to stream is said by the method that is called."""
 
-GATES = frozenset({"rate_limit"})
+GATES = frozenset({"rate_limit", "budget"})
 """The settings that hold back or count requests."""
 
 CHOICES = {

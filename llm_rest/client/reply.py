@@ -21,7 +21,7 @@ from ..unknown import base, extras, given, with_extras
 from ..vendors.dialects import ResponsesDialect
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..responses.response import Usage
 
@@ -47,6 +47,9 @@ class CallInfo(Struct, kw_only=True):
     """The keys `provider model latency_ms input_tokens output_tokens total_tokens cached_input_tokens reasoning_tokens
     api_calls tool_rounds response_id response_status`, always all. A count that the vendor did not give is `"0"`; where a
     reply took several calls, counts are sums."""
+    cost: int | None = None
+    """What the call cost in nano-dollars (10 ** -9 US dollars), as the vendor reports or by the file in `prices=`; `None` where
+    neither tells. Where a reply took several calls, it is the sum."""
     parsed: Any = None
     """The value of typed output (`output=`); `None` without it."""
     interrupted: bool = False
@@ -66,6 +69,7 @@ class CallRecord(NamedTuple):
     interrupted: bool = False
     calls: int = 1
     cached: bool = False
+    pricing: Callable[[Response], int | None] | None = None
 
     def info(self, response: Response) -> CallInfo:
         """The same as the reply shows it."""
@@ -77,6 +81,7 @@ class CallRecord(NamedTuple):
             raw=self.raw,
             duration=seconds,
             metadata=named,
+            cost=None if self.pricing is None else 0 if self.cached else self.pricing(response),
             interrupted=self.interrupted,
             cached=self.cached,
         )
@@ -100,6 +105,11 @@ class Reply(Response):
         """What the vendor did not get of the request, and what could not be converted of its answer."""
         found: CallInfo | CallRecord | None = vars(self).get("info")
         return [] if found is None else found.losses
+
+    @property
+    def cost(self) -> int | None:
+        """What the reply cost in nano-dollars (10 ** -9 US dollars); `None` where neither the vendor nor `prices=` tells."""
+        return self.info.cost
 
     @property
     def interrupted(self) -> bool:
@@ -251,7 +261,9 @@ def sum_calls(calls: Sequence[CallInfo]) -> CallInfo:
     for key in (*COUNTS, "latency_ms", "api_calls"):
         named[key] = str(sum(int(call.metadata.get(key, 0)) for call in calls))
     attempts = tuple(one for call in calls for one in call.attempts)
-    return replace(last, attempts=attempts, duration=sum(call.duration for call in calls), metadata=named)
+    costs = [call.cost for call in calls if call.cost is not None]
+    cost = sum(costs) if len(costs) == len(calls) else None
+    return replace(last, attempts=attempts, duration=sum(call.duration for call in calls), metadata=named, cost=cost)
 
 
 def _counts(usage: Usage | None) -> dict[str, str]:

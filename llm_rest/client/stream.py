@@ -205,7 +205,10 @@ class _Streaming:
         attempts, raw = (self._made(came), came.raw) if came else (self._attempts, b"")
         cached = getattr(came and came.incoming, "cached", False)
         calls = 0 if cached else self._hops.count
-        how = CallRecord(self.losses, attempts, raw, target.vendor, target.model, self._cancelled, calls, cached)
+        pricing = self._settings.pricing(target)
+        how = CallRecord(
+            self.losses, attempts, raw, target.vendor, target.model, self._cancelled, calls, cached, pricing
+        )
         # A copy, because it becomes the reply and an event holds it too.
         made = reply(copy(found), how)
         if self._over:

@@ -6,7 +6,8 @@ once, also when it fails, is cancelled, or is a stream that is left.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from ..errors import ConfigError, QuotaError, RateLimitError
 from ..vendors.auth import Secret
@@ -14,13 +15,29 @@ from ..vendors.auth import Secret
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..client.call import Caller
+    from ..client.call import Caller, Settings
     from ..client.hooks import WatchedCall
     from ..client.target import Target
     from ..errors import LLMError
     from ..responses.request import Request
     from ..transport import Call
     from ..transport.sockets import Waiter
+    from .prices import Pricing
+
+
+def made(given: Any, kept: dict[Any, Any]) -> Any:
+    """What `rate_limit="learn"` and the path in `prices=` stand for; kept for the next call that says the same."""
+    from .prices import Prices
+    from .rate_limit import RateLimit
+
+    if isinstance(given, Prices):
+        return given
+    if not isinstance(given, str | PathLike):
+        raise ConfigError(f"prices= takes the path of a file or Prices(...), not {given!r}")
+    name = fspath(cast("str", given))
+    if name not in kept:
+        kept[name] = RateLimit() if name == "learn" else Prices(name)
+    return kept[name]
 
 
 class NextAttempt(NamedTuple):
@@ -40,6 +57,8 @@ class NextAttempt(NamedTuple):
     """The call, where it is watched."""
     again: bool
     """Whether it is a retry."""
+    pricing: Pricing | None = None
+    """What answers cost; `None` where that is not known."""
 
 
 class Admission(Protocol):
@@ -66,10 +85,18 @@ class Gates:
     def __init__(self, options: Mapping[str, Any]) -> None:
         from .rate_limit import RateLimit
 
-        limit = options.get("rate_limit")
+        limit, budget = options.get("rate_limit"), options.get("budget")
         if limit is not None and not isinstance(limit, RateLimit):
             raise ConfigError(f'rate_limit is "learn" or RateLimit(...), not {limit!r}')
-        self._gates: list[Gate] = [gate for gate in (limit,) if gate is not None]
+        self._gates: list[Gate] = []
+        if budget is not None:
+            from .budget import Budget
+
+            if not isinstance(budget, Budget):
+                raise ConfigError(f"budget is Budget(usd=, tokens=, seconds=), not {budget!r}")
+            self._gates.append(budget)
+        if limit is not None:
+            self._gates.append(limit)
         self._waits = limit is not None
 
     async def enter(
@@ -77,16 +104,17 @@ class Gates:
         caller: Caller,
         call: Call,
         target: Target,
-        own: Mapping[str, object],
+        settings: Settings,
         request: Request,
         headers: Mapping[str, object],
         until: float | None,
     ) -> Admissions:
-        """Let an attempt in; of its headers the caller's `own` say nothing of the key. Raises what a gate raises."""
+        """Let an attempt in. Raises what a gate raises."""
+        own = settings.headers  # which say nothing of the key
         secrets = [value for name, value in headers.items() if isinstance(value, Secret) and name not in own]
-        attempt = NextAttempt(
-            target, request, hash(tuple(secrets)), caller.transport.waiter, until, call.watch, call.trial is not None
-        )
+        account, waiter, again = hash(tuple(secrets)), caller.transport.waiter, call.trial is not None
+        pricing = settings.pricing(target)
+        attempt = NextAttempt(target, request, account, waiter, until, call.watch, again, pricing)
         passed = Admissions(self._waits)
         try:
             for gate in self._gates:

@@ -138,7 +138,7 @@ class RateLimit(Struct, kw_only=True, dict=True, eq=False, weakref=True, omit_de
                     first = line.waiting[0] is me
                     if first and wait == 0:
                         return LimitedAttempt(self, line, line.limiter.admit(counts, estimate, now), attempt)
-                    reason = line.limiter.reason if first or wait else "requests that came first"
+                    reason = line.limiter.reason if first or wait != 0 else "requests that came first"
                     me.signal = attempt.waiter.signal()
                 left = math.inf if attempt.until is None else attempt.until - now
                 if wait == math.inf or (wait or 0) >= left:

@@ -152,6 +152,8 @@ class Vendor(Struct, frozen=True, kw_only=True):
     """How the vendor's errors differ from what their code, type or status usually means."""
     limits: LimitRules = LimitRules()
     """How the vendor's rate limits differ from others."""
+    reports_cost: bool = False
+    """Whether `usage` of its answers says what they cost in US dollars: as `cost`, or as xAI's `cost_in_usd_ticks`."""
     allow_insecure: bool = False
     """Whether an API key may be sent over plain HTTP, for hosts in a private network. Loopback always may."""
     start: str = ""
@@ -287,6 +289,7 @@ _ROWS = (
         auth=Bearer(env="XAI_API_KEY"),
         other_wires=(Surface(CHAT, CHAT_HOSTS["xai"]), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         errors=ErrorRules(means=_GRPC),
+        reports_cost=True,
         docs_url="https://docs.x.ai/docs/api-reference",
     ),
     Vendor(
@@ -387,6 +390,7 @@ _ROWS = (
             Surface(MESSAGES, MessagesDialect(path="/messages")),
         ),
         errors=ErrorRules(final=("402", "403")),
+        reports_cost=True,
         docs_url="https://openrouter.ai/docs/api-reference/overview",
     ),
     Vendor(
@@ -557,6 +561,7 @@ _ROWS = (
         base_url="https://api.perplexity.ai",
         dialect=CHAT_HOSTS["perplexity"],
         auth=Bearer(env=("PERPLEXITY_API_KEY", "PPLX_API_KEY")),
+        reports_cost=True,
         docs_url="https://docs.perplexity.ai/api-reference/chat-completions-post",
     ),
     Vendor(

@@ -130,6 +130,12 @@ def report_usage(usage: Usage, wire: str, lost: Losses, *told: str) -> None:
     report_cost(usage, lost)
 
 
+def reported_cost(cost: Any, ticks: Any) -> float | None:
+    """What a host says that an answer cost, in its unit: a number, the total of several, or xAI's ticks of 10 ** -10 dollars."""
+    found: Any = ticks / 10_000_000_000 if isinstance(ticks, int) else as_object(cost).get("total_cost", cost)
+    return found if isinstance(found, int | float) else None
+
+
 def report_cost(usage: Usage, lost: Losses) -> None:
     """Report what an answer cost, which few wires tell."""
     for name in ("cost", "cost_details", "is_byok"):

@@ -45,6 +45,7 @@ from ..leftovers import (
     report_answer,
     report_unknown,
     report_usage,
+    reported_cost,
     set_status,
 )
 from ..tool_names import names_sent, sent_name, undo
@@ -535,6 +536,7 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = Tru
     elif dialect.output_tokens == "total_minus_prompt":  # without a total nothing is taken
         usage.output_tokens = max(completion, (total or 0) - prompt)
     usage.total_tokens = total if given(total) else usage.input_tokens + usage.output_tokens
+    usage.cost = None if keep else reported_cost(counted.cost, counted.cost_in_usd_ticks)  # what is kept has it already
     if keep and (left := diff(counted, encode_usage(usage, dialect, Losses()))):
         if "completion_tokens" in (notes := as_object(left.get(SPELLING))):  # those of the visible text alone
             notes[NEAR] = {"completion_tokens": None}

@@ -1,0 +1,187 @@
+"""Budgets: how much calls may spend together, checked before each request and settled after it.
+
+`Budget` is a gate of `gate.py`. Its arithmetic knows neither clock nor network: times come as arguments. Before changing this
+file, know that what is spent and what is reserved never exceed a limit when a request is sent, so that the limit is passed by
+no more than what the requests in flight take beyond their reserve.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BudgetError, ConfigError
+from ..responses.estimate import estimate_tokens
+from ..responses.response import Usage
+from .prices import DOLLAR
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..errors import LLMError
+    from .gate import NextAttempt
+    from .prices import Pricing
+
+FIRST_OUTPUT = 1000
+"""Output tokens that are reserved for a request without `max_output_tokens`, until answers show how many are usual."""
+
+
+class Budget:
+    """How much calls may spend together: `Client(budget=Budget(usd=5))`, or `budget=` of a call, a run or a chat.
+
+    `usd` is US dollars and needs `prices=`, or a vendor that reports costs; `tokens` are those of input and output, `seconds`
+    count from the first call. Before a request is sent, its estimated input and its `max_output_tokens` are reserved; when that
+    exceeds the budget, `BudgetError` is raised. Afterwards what was used is counted; failed and cancelled requests count
+    nothing, a stream that is left counts an estimate. May be shared by clients, threads and event loops. Raises `ConfigError`.
+    """
+
+    def __init__(self, *, usd: float | None = None, tokens: int | None = None, seconds: float | None = None) -> None:
+        self._limits: dict[str, float] = {}
+        for name, value in {"usd": usd, "tokens": tokens, "seconds": seconds}.items():
+            number: Any = value
+            if number is not None:
+                if not isinstance(number, int | float) or isinstance(number, bool) or not 0 < number < math.inf:
+                    raise ConfigError(f"Budget: {name} is a positive number, not {number!r}")
+                self._limits[name] = number * DOLLAR if name == "usd" else number
+        if not self._limits:
+            raise ConfigError("Budget() limits nothing", hint="give usd=, tokens= or seconds=")
+        self._lock = RLock()  # a request may be forgotten at any moment, in this thread too
+        self._spent = {"usd": 0.0, "tokens": 0.0}
+        self._reserved = {"usd": 0.0, "tokens": 0.0}
+        self._begun: float | None = None
+        self._outputs, self._answers = 0, 0
+
+    def __repr__(self) -> str:
+        shown = [f"{_amount(name, self.spent(name))} of {_amount(name, limit)}" for name, limit in self._limits.items()]
+        return f"<Budget: spent {', '.join(shown)}>"
+
+    @property
+    def limits(self) -> Mapping[str, float]:
+        """The limits by name: nano-dollars of `usd`, `tokens`, `seconds`."""
+        return dict(self._limits)
+
+    def spent(self, name: str = "usd") -> float:
+        """What was spent of `usd` (in nano-dollars), `tokens` or `seconds`, without what is reserved for requests in flight."""
+        if name == "seconds":
+            return 0.0 if self._begun is None else time.monotonic() - self._begun
+        return self._spent[name]
+
+    def output(self, most: int | None) -> int:
+        """The output tokens to reserve for a request that may give so many."""
+        if most is not None:
+            return most
+        return self._outputs // self._answers if self._answers else FIRST_OUTPUT
+
+    def reserve(self, usd: float, tokens: float, now: float) -> BudgetShare:
+        """Set aside what a request may take. Raises `BudgetError` where that is more than is left."""
+        with self._lock:
+            self._begun = now if self._begun is None else self._begun
+            needs = {"usd": usd, "tokens": tokens, "seconds": 0.0}
+            for name, limit in self._limits.items():
+                spent = now - self._begun if name == "seconds" else self._spent[name]
+                reserved = self._reserved.get(name, 0.0)
+                if spent + reserved + needs[name] > limit or spent >= limit:
+                    raise _exceeded(name, spent, reserved, needs[name], limit)
+            share = BudgetShare(self, usd, tokens)
+            self._reserved["usd"] += usd
+            self._reserved["tokens"] += tokens
+            return share
+
+    def settle(self, share: BudgetShare, usd: float, tokens: float, output: int | None = None) -> None:
+        """Count what a request took instead of what was reserved for it; once."""
+        with self._lock:
+            if share.ended:
+                return
+            share.ended = True
+            self._reserved["usd"] -= share.usd
+            self._reserved["tokens"] -= share.tokens
+            self._spent["usd"] += usd
+            self._spent["tokens"] += tokens
+            if output is not None:
+                self._outputs, self._answers = self._outputs + output, self._answers + 1
+
+    async def enter(self, attempt: NextAttempt) -> BudgetedAttempt:
+        """Reserve what the request may take. Raises `BudgetError`."""
+        found = estimate_tokens(attempt.request)
+        output = self.output(attempt.request.max_output_tokens)
+        pricing, usd = attempt.pricing, 0
+        if "usd" in self._limits:
+            estimated = None if pricing is None else pricing.of_usage(Usage(input_tokens=found, output_tokens=output))
+            if estimated is None and (pricing is None or not pricing.reports):
+                target = attempt.target
+                where = f" in {pricing.file}" if pricing is not None and pricing.file else ""
+                what = f"Budget(usd=) cannot count calls of {target.vendor}/{target.model}: it has no price{where}"
+                hint = "give a price file: prices=, or limit tokens: Budget(tokens=)"
+                raise BudgetError(what, vendor=target.vendor, model=target.model, hint=hint)
+            usd = estimated or 0
+        return BudgetedAttempt(self.reserve(usd, found + output, time.monotonic()), found, pricing)
+
+
+class BudgetShare:
+    """What is reserved for one request."""
+
+    __slots__ = ("budget", "ended", "tokens", "usd")
+
+    def __init__(self, budget: Budget, usd: float, tokens: float) -> None:
+        self.budget = budget
+        """The budget that it is of."""
+        self.usd = usd
+        """Nano-dollars."""
+        self.tokens = tokens
+        """Tokens of input and output."""
+        self.ended = False
+        """Whether what was used is counted."""
+
+
+class BudgetedAttempt:
+    """A request that the budget allows, until it ends."""
+
+    __slots__ = ("_input", "_pricing", "_share")
+
+    def __init__(self, share: BudgetShare, input: int, pricing: Pricing | None) -> None:
+        self._share, self._input, self._pricing = share, input, pricing
+
+    def answered(self, status: int, headers: Mapping[str, str]) -> None:
+        """The head of the answer says nothing about costs."""
+
+    def close(self, answer: Any, error: LLMError | None) -> None:
+        """The request has ended."""
+        share, pricing = self._share, self._pricing
+        usage: Usage | None = getattr(answer, "usage", None)
+        if usage is not None:
+            cost = pricing(answer) if pricing is not None else None
+            share.budget.settle(share, share.usd if cost is None else cost, usage.total_tokens, usage.output_tokens)
+        elif answer is None or (error is not None and not getattr(answer, "output", None)):
+            share.budget.settle(share, 0, 0)
+        elif (text := getattr(answer, "output_text", None)) is None:
+            share.budget.settle(share, share.usd, share.tokens)
+        else:  # the count did not come: a stream that was left, or a host that gives none
+            output = -(-len(text) // 4)
+            estimate = Usage(input_tokens=self._input, output_tokens=output)
+            cost = None if pricing is None else pricing.of_usage(estimate)
+            share.budget.settle(share, share.usd if cost is None else cost, estimate.total_tokens)
+
+    def __del__(self) -> None:
+        if not self._share.ended:  # forgotten: what was reserved may have been used
+            share = self._share
+            share.budget.settle(share, share.usd, share.tokens)
+
+
+def _amount(name: str, value: float) -> str:
+    return f"${value / DOLLAR:.6g}" if name == "usd" else f"{value:.6g} {name}"
+
+
+def _exceeded(name: str, spent: float, reserved: float, need: float, limit: float) -> BudgetError:
+    facts = {"spent": _amount(name, spent), "reserved": _amount(name, reserved), "limit": _amount(name, limit)}
+    if need > limit:
+        what = f"one request may take {_amount(name, need)}, more than the whole budget of {facts['limit']}"
+    elif name == "seconds":
+        what = f"the budget of {facts['limit']} is used up: {facts['spent']} have passed since the first call"
+    else:
+        what = f"the budget of {facts['limit']} does not allow a request that may take {_amount(name, need)}: "
+        what += f"{facts['spent']} spent, {facts['reserved']} reserved for requests in flight"
+    error = BudgetError(what, hint="raise the budget, set a lower max_output_tokens, or shorten the input")
+    error.limit_name, error.spent, error.reserved, error.limit = name, spent, reserved, limit
+    return error

@@ -1,0 +1,173 @@
+"""Budgets: what is spent and reserved never exceeds them when a request is sent; clients of every kind stop there."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_rest import Budget, BudgetError, Client, ConfigError
+from tests.callers import NewClient, answer, frames
+from tests.loopback import END, STREAM, chunks, http, loopback, send
+from tests.support import WHOLE
+
+pytestmark = pytest.mark.anyio
+
+FILE = Path(__file__).parents[2] / "fixtures/prices/prices.json"
+GOOD = send(http(json.dumps(answer()).encode()))
+
+
+def test_a_budget_is_exceeded_by_no_more_than_the_requests_in_flight() -> None:
+    """Schedules of requests that begin, end, fail and take more or less than was reserved; 10,000 with `make test-whole`."""
+    for seed in range(10_000 if WHOLE else 2_000):
+        chance = random.Random(seed)
+        limit = chance.randint(50, 400)
+        budget = Budget(tokens=limit)
+        flying: list[tuple[Any, int]] = []
+        beyond, spent = 0.0, 0
+        for _ in range(20):
+            if flying and chance.random() < 0.5:
+                share, takes = flying.pop(chance.randrange(len(flying)))
+                takes = takes if chance.random() < 0.8 else 0  # it failed or was cancelled
+                spent += takes
+                budget.settle(share, 0, takes)
+                budget.settle(share, 0, takes)  # twice counts once
+            else:
+                reserve = chance.randint(1, 120)
+                try:
+                    share = budget.reserve(0, reserve, 0)
+                except BudgetError as error:
+                    assert error.spent + error.reserved + reserve > limit  # noqa: PT017
+                    continue
+                flying.append((share, chance.randint(0, 2 * reserve)))
+                assert budget.spent("tokens") + sum(one.tokens for one, _ in flying) <= limit
+                beyond = sum(max(0, takes - one.tokens) for one, takes in flying)
+        for share, takes in flying:
+            spent += takes
+            budget.settle(share, 0, takes)
+        assert budget.spent("tokens") == spent <= limit + beyond
+        assert budget._reserved["tokens"] == 0
+
+
+async def test_calls_stop_at_the_budget(new_client: NewClient) -> None:
+    budget = Budget(tokens=40)
+    with loopback(GOOD) as server:
+        async with new_client(base_url=server.url, budget=budget) as llm:
+            for _ in range(3):
+                await llm.generate("Hi", max_output_tokens=16)
+            with pytest.raises(
+                BudgetError, match="the budget of 40 tokens does not allow a request that may take"
+            ) as caught:
+                await llm.generate("Hi", max_output_tokens=16)
+    assert len(server.heads) == 3
+    assert (caught.value.limit_name, caught.value.spent, caught.value.reserved, caught.value.limit) == (
+        "tokens",
+        30,
+        0,
+        40,
+    )
+    assert repr(budget) == "<Budget: spent 30 tokens of 40 tokens>"
+
+
+async def test_dollars_are_counted_by_the_price_file(new_client: NewClient) -> None:
+    budget = Budget(usd=0.0003)
+    with loopback(GOOD) as server:
+        async with new_client(base_url=server.url, budget=budget, prices=FILE) as llm:
+            reply = await llm.generate("Hi", max_output_tokens=16)
+            assert budget.spent() == reply.cost == 47_500
+            with pytest.raises(
+                BudgetError, match=r"one request may take \$0\.01\d*, more than the whole budget of \$0\.0003"
+            ):
+                await llm.generate("Hi", max_output_tokens=1000)
+            with pytest.raises(
+                BudgetError, match=r"cannot count calls of openai/o1: it has no price in .*prices\.json"
+            ):
+                await llm.generate("Hi", model="openai/o1")
+    assert len(server.heads) == 1
+
+
+async def test_what_fails_or_is_cancelled_counts_nothing_and_retries_count(new_client: NewClient) -> None:
+    budget = Budget(tokens=1000)
+    refused = send(http(b"{}", "HTTP/1.1 500 No"))
+    with loopback(refused, GOOD) as server:
+        async with new_client(base_url=server.url, budget=budget, retry=1) as llm:
+            with pytest.raises(Exception, match="500"):
+                await llm.generate("Hi", max_output_tokens=16)
+            assert budget.spent("tokens") == 0
+            await llm.generate("Hi", max_output_tokens=16)
+            assert budget.spent("tokens") == 10
+    assert budget._reserved["tokens"] == 0
+
+
+async def test_a_stream_counts_at_its_end_or_what_came_when_it_is_left(new_client: NewClient) -> None:
+    budget = Budget(tokens=1000)
+    with loopback(send(STREAM + chunks(*frames("a" * 40, "b")) + END)) as server:
+        async with new_client(base_url=server.url, budget=budget) as llm:
+            async with llm.stream("Hi", max_output_tokens=16) as stream:
+                async for _ in stream:
+                    assert budget.spent("tokens") == 0
+            assert budget.spent("tokens") == 10
+            async with llm.stream("Hi", max_output_tokens=16) as stream:
+                assert await anext(stream.text) == "a" * 40
+            assert 20 < budget.spent("tokens") < 40
+    assert budget._reserved["tokens"] == 0
+
+
+async def test_seconds_count_from_the_first_call(new_client: NewClient) -> None:
+    budget = Budget(seconds=0.3)
+    with loopback(GOOD) as server:
+        async with new_client(base_url=server.url, budget=budget) as llm:
+            assert budget.spent("seconds") == 0
+            await llm.generate("Hi")
+            time.sleep(0.4)  # noqa: ASYNC251
+            with pytest.raises(BudgetError, match=r"the budget of 0\.3 seconds is used up: .* have passed"):
+                await llm.generate("Hi")
+
+
+def test_runs_chats_and_calls_share_a_budget() -> None:
+    budget = Budget(tokens=100_000)
+    with Client("simulator/x") as llm:
+
+        def streamed() -> None:
+            with llm.chat(budget=budget).stream("Hi") as stream:
+                list(stream)
+
+        spent = [0.0]
+        for work in (
+            lambda: llm.generate("Hi", budget=budget),
+            lambda: llm.run("Hi", budget=budget).result(),
+            lambda: llm.chat(budget=budget).ask("Hi"),
+            lambda: llm.with_options(budget=budget).generate_text("Hi"),
+            streamed,
+        ):
+            work()
+            spent.append(budget.spent("tokens"))
+        assert spent == sorted(set(spent))
+        with pytest.raises(BudgetError):
+            llm.generate("Hi", budget=Budget(tokens=5))
+        with pytest.raises(BudgetError, match="it has no price") as caught:
+            llm.generate("Hi", budget=Budget(usd=1))
+        assert caught.value.suggestions
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "limits nothing"),
+        ({"usd": 0}, "usd is a positive number, not 0"),
+        ({"tokens": "5"}, "not '5'"),
+        ({"seconds": True}, "True"),
+    ],
+)
+def test_a_budget_that_cannot_be_is_refused(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        Budget(**options)
+
+
+def test_a_client_refuses_what_is_no_budget() -> None:
+    with pytest.raises(ConfigError, match="budget is Budget"):
+        Client("simulator/x", budget=5)  # type: ignore[arg-type]

@@ -1,0 +1,152 @@
+"""What answers cost: reported by the vendor, or by a price file; integers of nano-dollars, and `None` instead of a guess."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_rest import CallEnd, ConfigError, Prices
+from llm_rest.responses.response import InputTokensDetails, OutputTokensDetails, Usage
+from tests.callers import NewClient, answer, completed
+from tests.loopback import END, STREAM, chunks, http, loopback, send
+
+pytestmark = pytest.mark.anyio
+
+FILE = Path(__file__).parents[2] / "fixtures/prices/prices.json"
+NOON, NIGHT = datetime(2026, 11, 2, 12, tzinfo=UTC), datetime(2026, 11, 2, 23, tzinfo=UTC)
+
+
+def used(input: int, output: int, cached: int = 0, written: int = 0, hour: int = 0, reasoning: int = 0) -> Usage:
+    lifetimes = {"ttl_1h_tokens": hour} if hour else None
+    inside = InputTokensDetails(cached_tokens=cached, cache_write_tokens=written, cache_write_tokens_details=lifetimes)
+    outside = OutputTokensDetails(reasoning_tokens=reasoning)
+    return Usage(input_tokens=input, output_tokens=output, input_tokens_details=inside, output_tokens_details=outside)
+
+
+@pytest.mark.parametrize(
+    ("model", "usage", "options", "expected"),
+    [
+        ("acme/acme-large", used(1000, 100), {}, 1000 * 3000 + 100 * 15000),
+        ("acme/acme-large", used(1000, 100, reasoning=60), {}, 1000 * 3000 + 100 * 15000),
+        ("acme/ACME-large-20260101", used(1, 0), {}, 3000),
+        ("acme/acme-large", used(200000, 0), {}, 200000 * 3000),
+        ("acme/acme-large", used(200001, 2, cached=1), {}, 200000 * 6000 + 600 + 2 * 22500),
+        (
+            "acme/acme-large",
+            used(1000, 0, cached=400, written=300, hour=100),
+            {},
+            300 * 3000 + 400 * 300 + 200 * 3750 + 100 * 6000,
+        ),
+        ("acme/acme-large", used(10, 10), {"batch": True}, 10 * 1500 + 10 * 7500),
+        ("acme/acme-large", used(10, 10), {"service_tier": "priority"}, 10 * 3000 + 10 * 30000),
+        ("acme/acme-large", used(10, 0), {"calls": {"web_search_call": 3}}, 10 * 3000 + 3 * 10_000_000),
+        ("acme/acme-large", used(10, 0), {"calls": {"code_interpreter_call": 1}}, None),
+        ("acme/acme-large", used(10, 0), {"calls": {"image_generation_call": 1}}, None),
+        ("acme/acme-dated", used(10, 10), {"at": NOON}, 10 * 1000 + 10 * 4000),
+        ("acme/acme-dated", used(10, 10), {"at": NIGHT}, 10 * 500 + 10 * 2000),
+        ("acme/acme-dated", used(10, 10), {"at": NOON.replace(month=5)}, 10 * 2000 + 10 * 8000),
+        ("acme/acme-dated", used(10, 10), {"at": NOON, "batch": True}, None),
+        ("acme/text-embedding", used(3, 0), {}, 30),
+        ("acme/text-embedding", used(3, 1), {}, None),
+        ("acme/unknown", used(3, 0), {}, None),
+        ("nobody/acme-large", used(3, 0), {}, None),
+        ("nobody/acme-large", used(3, 0), {"base_url": "https://api.acme.example/v1"}, 9000),
+        ("reseller/acme-large", used(3, 0), {}, 9000),
+    ],
+)
+def test_usage_is_priced_by_the_file(model: str, usage: Usage, options: dict[str, Any], expected: int | None) -> None:
+    assert Prices(FILE).cost(usage, model, **options) == expected
+
+
+def document(**prices: Any) -> str:
+    return json.dumps([{"id": "acme", "models": [{"id": "large", "match": {"equals": "large"}, "prices": prices}]}])
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ('[{"id": "acme",\n "models": [,]}]', {}, r"is no JSON \(line 2\)"),
+        ('{"models": []}', {}, "the document: .*missing required field `providers`"),
+        (
+            '[{"id": "acme", "models": [{"id": "large", "prices": {}}]}]',
+            {},
+            "acme/large: .*missing required field `match`",
+        ),
+        (document(input_mtok="much"), {}, "acme/large: .*"),
+        (document(input_mtok=-1), {}, "acme/large: input_mtok is a price in US dollars, not -1"),
+        (document(input_mtok={"base": 1, "tiers": [{"start": 1, "price": -2.5}]}), {}, "not -2.5"),
+        ('{"date": "2020-01-01", "providers": []}', {"max_age": 30}, r"are of 2020-01-01, \d+ days ago, .* max_age=30"),
+        ('{"date": "soon", "providers": []}', {}, "the document: "),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_an_error_that_names_the_place(
+    tmp_path: Path, text: str, options: dict[str, Any], expected: str
+) -> None:
+    path = tmp_path / "prices.json"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=expected) as caught:
+        Prices(path, **options)
+    assert "prices.json" in caught.value.message
+
+
+def test_a_file_that_is_not_there_or_no_path_is_an_error(tmp_path: Path) -> None:
+    from llm_rest import Client
+
+    with pytest.raises(ConfigError, match=r"cannot read .*none.json"):
+        Client("simulator/x", prices=tmp_path / "none.json")
+    with pytest.raises(ConfigError, match="prices= takes the path of a file or Prices"):
+        Client("simulator/x", prices=5)  # type: ignore[arg-type]
+
+
+# --- replies --------------------------------------------------------------------------------------------------------
+
+PRICED = 7 * 2500 + 3 * 10000
+
+
+async def test_replies_streams_runs_and_events_tell_the_cost(new_client: NewClient) -> None:
+    events: list[Any] = []
+    good, streamed = send(http(json.dumps(answer()).encode())), send(STREAM + chunks(completed()) + END)
+    with loopback(good, streamed, good, good) as server:
+        async with new_client(base_url=server.url, prices=FILE, on_event=events.append) as llm:
+            assert (await llm.generate("Hi")).cost == PRICED
+            async with llm.stream("Hi") as stream:
+                async for _ in stream:
+                    pass
+            assert stream.response.cost == stream.response.info.cost == PRICED
+            assert (await llm.generate_with_tools("Hi")).cost == PRICED
+            assert (await llm.generate("Hi", model="openai/o1")).cost is None  # which is not in the file
+    assert [event.cost for event in events if isinstance(event, CallEnd)] == [PRICED] * 3 + [None]
+
+
+CHAT = {"choices": [{"message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}]}
+COUNTED = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+
+
+@pytest.mark.parametrize(
+    ("model", "usage", "expected"),
+    [
+        ("openrouter/x", {"cost": 0.0021}, 2_100_000),
+        ("openrouter/x", {}, None),
+        ("xai/grok", {"cost_in_usd_ticks": 37756000}, 3_775_600),
+        ("perplexity/sonar", {"cost": {"input_tokens_cost": 0.001, "total_cost": 0.0061}}, 6_100_000),
+        ("groq/x", {"cost": 0.5}, None),  # nothing says what its unit is
+    ],
+)
+async def test_a_cost_that_the_vendor_reports_counts(
+    new_client: NewClient, model: str, usage: dict[str, Any], expected: int | None
+) -> None:
+    with loopback(send(http(json.dumps({**CHAT, "usage": {**COUNTED, **usage}}).encode()))) as server:
+        async with new_client(model, base_url=server.url, wire="openai_chat") as llm:
+            assert (await llm.generate("Hi")).cost == expected
+
+
+async def test_xai_reports_the_cost_on_its_other_wire_too(new_client: NewClient) -> None:
+    body = answer()
+    body["usage"] |= {"cost_in_usd_ticks": 37756000}
+    with loopback(send(http(json.dumps(body).encode()))) as server:
+        async with new_client("xai/grok", base_url=server.url) as llm:
+            assert (await llm.generate("Hi")).cost == 3_775_600

@@ -59,9 +59,10 @@ def command_line(*arguments: str) -> str:
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Hi\n")))
         try:
-            assert main(arguments) == 0
+            code: object = main(arguments)
         except SystemExit as end:  # such as after --help
-            assert end.code == 0
+            code = end.code
+        assert code == 0
     return printed.getvalue()
 
 

@@ -45,9 +45,8 @@ if TYPE_CHECKING:
     from ..policy.cache import AnswerCache
     from ..policy.fallback import Chain
     from ..policy.gate import Gates
-    from ..policy.rate_limit import RateLimit
-    from ..telemetry import Telemetry
     from ..policy.prices import Prices, Pricing
+    from ..telemetry import Telemetry
     from ..transport import Call, HTTPRequest
     from ..transport.exchange import Incoming, Transport
     from ..wires import Route

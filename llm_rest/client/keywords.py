@@ -216,7 +216,7 @@ CLIENTS = (
 )
 """Keywords of a client."""
 
-CONSTRUCTOR = frozenset("api_key base_url max_connections http tls credentials defaults wire vendor".split())
+CONSTRUCTOR = frozenset("api_key base_url max_connections http tls credentials defaults wire vendor telemetry".split())
 """Keywords of a client that no call has."""
 
 RUN = frozenset(

@@ -17,8 +17,8 @@ from llm_rest.wires import Wire, load
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "llm_rest"
-SERVED = {"llm_rest.server.limits"}
-"""Modules that begin with classes of an extra, and are loaded by `serve` alone."""
+SERVED = {"llm_rest.server.limits", "llm_rest.testing.strategies"}
+"""Modules that begin with classes of an extra and are loaded by `serve` alone, or with those of Hypothesis."""
 MODULES = sorted(
     {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in PACKAGE.rglob("*.py")}
     - SERVED

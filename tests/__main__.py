@@ -27,6 +27,7 @@ HERE = Path(__file__).parent
 PARTS = (
     "",
     "hostile/",
+    "bulk/",
     "transport/",
     "gateway/attacks/",
     "laws/",

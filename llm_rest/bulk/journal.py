@@ -411,8 +411,12 @@ class Journal(SQLiteFile):
 
 def remove(path: str | os.PathLike[str], *, timeout: float = 5.0) -> None:
     """Delete a journal. Raises `StoreError` while a process uses it."""
-    if Path(path).exists():
+    try:
         journal = Journal(path, readonly=True, timeout=timeout)
+    except StoreError as problem:
+        if problem.reason != "not_found":  # there is no file, or no run in it yet
+            raise
+    else:
         user = journal.in_use()
         journal.close()
         if user:

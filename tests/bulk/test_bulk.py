@@ -333,6 +333,19 @@ def test_a_second_process_is_refused_and_a_dead_one_is_not(tmp_path: Path, monke
             assert second.in_use()
 
 
+def test_a_fresh_run_replaces_a_journal_and_never_another_database(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    with closing(Journal(path)), closing(sqlite3.connect(path)) as db, db:
+        db.execute("DELETE FROM run")  # as a kill leaves it that comes before the first row
+    assert answered(["a"], journal=path, fresh=True)
+    other = tmp_path / "other"
+    with closing(sqlite3.connect(other)) as db, db:
+        db.execute("CREATE TABLE mine (x)")
+    with pytest.raises(StoreError, match="another program"):
+        answered(["a"], journal=other, fresh=True)
+    assert other.exists()
+
+
 def test_a_process_whose_lease_was_taken_writes_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = Journal(tmp_path / "j")
     monkeypatch.setattr(journals, "LEASE_SECONDS", -1.0)

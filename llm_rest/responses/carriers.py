@@ -82,6 +82,9 @@ SPELLING = "spelling"
 WITHIN, GROUP, ENTRIES = "within", "group", "entries"
 """In the spelling: a field holds what is left of an object that we write too, of a mere group of fields, of entries of a list."""
 
+PLACE = "[]"
+"""In the spelling of an entry of a list without a name or id: its index in the document, by which other wires report it."""
+
 NEAR = "near"
 """In the spelling: fields that Responses says only nearly or not at all, each with what other wires get in its place, or null."""
 
@@ -213,7 +216,10 @@ def _entries(entries: dict[str, Any], path: str, wire: str, tools: Sequence[Any]
     """What is left of the entries of a list, by what they are known by, and where those are that we had nothing for."""
     for key, left in entries.items():
         if key and isinstance(left, dict):
-            yield from _fields(cast("Any", left), _place(path, key, tools), wire, ())
+            left = cast("dict[str, Any]", left)
+            index = own(left, SPELLING).get(PLACE)
+            place = f"{path}[{index if type(index) is int else key}]"
+            yield from _fields(left, _place(path, key, tools) or place, wire, ())
         for pair in cast("Any", left) if not key and isinstance(left, list) else ():
             if isinstance(pair, list) and pair:
                 yield f"{path}[{cast('Any', pair)[0]}]", None
@@ -263,11 +269,8 @@ def inexact(came: Any) -> str:
 
 
 def _place(below: str, tool: str, tools: Sequence[Any]) -> str:
-    """Where a tool of that name stands."""
-    for i, one in enumerate(tools):
-        if getattr(one, "name", None) == tool:
-            return f"{below}[{i}]"
-    return f"{below}[{tool}]"
+    """The path of the tool of that name; empty where there is none."""
+    return next((f"{below}[{i}]" for i, one in enumerate(tools) if getattr(one, "name", None) == tool), "")
 
 
 def _joined(path: str, name: str) -> str:

@@ -34,6 +34,7 @@ from ..responses.carriers import (
     GROUP,
     MAX_SIZE,
     NEAR,
+    PLACE,
     SPELLING,
     WITHIN,
     digest,
@@ -170,7 +171,13 @@ def _diff_entries(came: list[Any], made: list[Any], rules: Rules) -> Json:
     """What the entries of a list say beyond ours, by what these are known by; under "" those that we have nothing for."""
     pairs = [(its, ours) for its, ours in zip(came, made, strict=True) if ours is not None]
     keys = _keys([ours for _, ours in pairs])
-    left = {key: inner for (its, ours), key in zip(pairs, keys, strict=True) if (inner := diff(its, ours, rules))}
+    places = (i for i, ours in enumerate(made) if ours is not None)
+    left: Json = {}
+    for i, key, (its, ours) in zip(places, keys, pairs, strict=True):
+        if inner := diff(its, ours, rules):
+            left[key] = inner
+            if key.startswith(_mark(ours)):  # which says nothing to a reader
+                inner[SPELLING] = {**inner.get(SPELLING, {}), PLACE: i}
     unsaid = [[i, _plain(its)] for i, (its, ours) in enumerate(zip(came, made, strict=True)) if ours is None]
     return {**left, "": unsaid} if unsaid else left
 

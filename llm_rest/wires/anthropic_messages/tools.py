@@ -96,7 +96,7 @@ def encode_code(tool: ours.CodeInterpreterTool, path: str, context: Context) -> 
     return types.Tool(type=context.model.code_execution, name="code_execution", allowed_callers=callers)
 
 
-def decode_code(tool: types.Tool, container: Opt[str | types.Container]) -> ours.CodeInterpreterTool:
+def decode_code(tool: types.Tool, container: Opt[str | types.Json]) -> ours.CodeInterpreterTool:
     """Code execution in Responses, in the container of the request."""
     where = container if isinstance(container, str) else AUTO.copy()
     return ours.CodeInterpreterTool(container=where, allowed_callers=or_none(decode_callers(tool.allowed_callers)))
@@ -333,7 +333,7 @@ def servers_without_toolset(body: types.Request) -> list[str]:
     return [server.name for server in body.mcp_servers or () if server.name not in named]
 
 
-def _decode_tool(tool: types.Tool, servers: Servers, container: Opt[str | types.Container]) -> ours.AnyTool | None:
+def _decode_tool(tool: types.Tool, servers: Servers, container: Opt[str | types.Json]) -> ours.AnyTool | None:
     """The tool in Responses; `None` where Responses has no such tool."""
     kind, name = tool.type or "custom", tool.name
     if kind == "custom" and given(name):

@@ -40,10 +40,6 @@ class MarkableBlock(Block):
     cache_control: Opt[CacheControl] = UNSET
 
 
-class CitationsConfig(Model):
-    enabled: Opt[bool] = UNSET
-
-
 class Caller(Model):
     """Who made a call: the model (`direct`), or code it runs, by the id of that run."""
 
@@ -137,20 +133,16 @@ class Text(MarkableBlock, tag="text", kw_only=False):
     citations: Opt[list[AnyCitation]] = UNSET
 
 
-class ImageTransformations(Model):
-    oversized_image: Opt[Literal["downsize", "error"] | str] = UNSET
-
-
 class Image(MarkableBlock, tag="image"):
     source: ImageSource
-    transformations: Opt[ImageTransformations] = UNSET
+    transformations: Opt[Json] = UNSET
 
 
 class Document(MarkableBlock, tag="document"):
     source: DocumentSource
     title: Opt[str] = UNSET
     context: Opt[str] = UNSET
-    citations: Opt[CitationsConfig] = UNSET
+    citations: Opt[Json] = UNSET
 
 
 class SearchResult(MarkableBlock, tag="search_result"):
@@ -159,18 +151,13 @@ class SearchResult(MarkableBlock, tag="search_result"):
     source: str
     title: str
     content: list[Text]
-    citations: Opt[CitationsConfig] = UNSET
+    citations: Opt[Json] = UNSET
 
 
 class ToolReference(MarkableBlock, tag="tool_reference"):
     """A tool found by a search over deferred tools."""
 
     tool_name: str
-
-
-class BrowserState(MarkableBlock, tag="browser_state"):
-    tabs: list[Json]
-    state_changes: Opt[list[Json]] = UNSET
 
 
 class ContainerUpload(MarkableBlock, tag="container_upload"):
@@ -204,7 +191,7 @@ class ToolResult(MarkableBlock, tag="tool_result", kw_only=False):
     """What the tool gave; stands first in the user message right after its call."""
 
     tool_use_id: str
-    content: Opt[str | list[Open[Text | Image | Document | SearchResult | ToolReference | BrowserState]]] = UNSET
+    content: Opt[str | list[Open[Text | Image | Document | SearchResult | ToolReference]]] = UNSET
     is_error: Opt[bool] = UNSET
     toolset_name: Opt[str] = UNSET
 
@@ -331,7 +318,6 @@ AnyBlock = Open[
     | Document
     | SearchResult
     | ToolReference
-    | BrowserState
     | ContainerUpload
     | Thinking
     | RedactedThinking
@@ -358,17 +344,13 @@ AnyBlock = Open[
 # --- the request ----------------------------------------------------------------------------------------------------
 
 
-class SystemOutputConfig(Model):
-    effort: Opt[str] = UNSET
-
-
 class InputMessage(Model, kw_only=False):
     """One turn, or part of one. The last two fields belong to system messages."""
 
     role: Literal["user", "assistant", "system"] | str
     content: Opt[str | list[AnyBlock]] = UNSET
     clear_at: Opt[Literal["next_user_message", "never"] | str] = UNSET
-    output_config: Opt[SystemOutputConfig] = UNSET
+    output_config: Opt[Json] = UNSET
 
 
 class UserLocation(Model):
@@ -403,7 +385,7 @@ class Tool(Model):
     blocked_domains: Opt[list[str]] = UNSET
     user_location: Opt[UserLocation] = UNSET
     response_inclusion: Opt[str] = UNSET
-    citations: Opt[CitationsConfig] = UNSET
+    citations: Opt[Json] = UNSET
     max_content_tokens: Opt[int] = UNSET
     use_cache: Opt[bool] = UNSET
     url_sources: Opt[Json] = UNSET
@@ -442,16 +424,10 @@ class OutputFormat(Model):
     schema: Opt[Json] = UNSET
 
 
-class TaskBudget(Model):
-    type: Literal["tokens"] | str
-    total: int
-    remaining: Opt[int] = UNSET
-
-
 class OutputConfig(Model):
     effort: Opt[Literal["low", "medium", "high", "xhigh", "max"] | str] = UNSET
     format: Opt[OutputFormat] = UNSET
-    task_budget: Opt[TaskBudget] = UNSET
+    task_budget: Opt[Json] = UNSET
 
 
 class Metadata(Model):
@@ -502,17 +478,6 @@ class CompactionConfig(Model):
     instructions: Opt[str] = UNSET
 
 
-class Skill(Model):
-    type: Literal["anthropic", "custom"] | str
-    skill_id: str
-    version: Opt[str] = UNSET
-
-
-class Container(Model):
-    id: Opt[str] = UNSET
-    skills: Opt[list[Skill]] = UNSET
-
-
 class Diagnostics(Model):
     previous_message_id: Opt[str] = UNSET
 
@@ -540,7 +505,7 @@ class Request(Model):
     service_tier: Opt[Literal["auto", "standard_only"] | str] = UNSET
     speed: Opt[Literal["standard", "fast"] | str] = UNSET
     inference_geo: Opt[str] = UNSET
-    container: Opt[str | Container] = UNSET
+    container: Opt[str | Json] = UNSET
     diagnostics: Opt[Diagnostics] = UNSET
     mcp_servers: Opt[list[McpServer]] = UNSET
     context_management: Opt[ContextManagement] = UNSET
@@ -753,15 +718,11 @@ class CountRequest(Model):
     context_management: Opt[ContextManagement] = UNSET
 
 
-class ContextCount(Model):
-    original_input_tokens: int
-
-
 class Count(Model):
     """An estimate; `context_management` says what it was before editing."""
 
     input_tokens: int
-    context_management: Opt[ContextCount] = UNSET
+    context_management: Opt[Json] = UNSET
 
 
 COUNT_REQUEST: Decoder[CountRequest] = Decoder(CountRequest, most_unknown=MOST_UNKNOWN)

@@ -245,42 +245,6 @@ class MediaResolution(Document):
     num_tokens: Maybe[int] = UNSET
 
 
-ContentLayers = list[Literal["CONTENT_LAYER_UNSPECIFIED"] | str]
-"""Which layers of a medium the model reads: `FRAMES`, `AUDIO`, `PAGE_TEXT`, ..."""
-
-
-class VideoMetadata(Document):
-    """Which stretch of a video is meant, and how many frames of it."""
-
-    start_offset: Maybe[str] = UNSET
-    end_offset: Maybe[str] = UNSET
-    fps: Maybe[float | int] = UNSET
-    content_layers: Maybe[ContentLayers] = UNSET
-
-
-class AudioMetadata(Document):
-    """Which stretch of a recording is meant."""
-
-    start_offset: Maybe[str] = UNSET
-    end_offset: Maybe[str] = UNSET
-
-
-class DocumentMetadata(Document):
-    """Which pages of a document are meant."""
-
-    start_page: Maybe[int] = UNSET
-    end_page: Maybe[int] = UNSET
-    content_layers: Maybe[ContentLayers] = UNSET
-
-
-class SpreadsheetMetadata(Document):
-    """Which cells of a spreadsheet are meant."""
-
-    visible_cells: Maybe[str] = UNSET
-    sheet_index: Maybe[int] = UNSET
-    content_layers: Maybe[ContentLayers] = UNSET
-
-
 class Part(Document):
     """A piece of a content: one payload, and what is said about it. A thought is marked `thought`."""
 
@@ -295,10 +259,10 @@ class Part(Document):
     code_execution_result: Maybe[CodeExecutionResult] = UNSET
     tool_call: Maybe[ToolCall] = UNSET
     tool_response: Maybe[ToolResponse] = UNSET
-    video_metadata: Maybe[VideoMetadata] = UNSET
-    audio_metadata: Maybe[AudioMetadata] = UNSET
-    document_metadata: Maybe[DocumentMetadata] = UNSET
-    spreadsheet_metadata: Maybe[SpreadsheetMetadata] = UNSET
+    video_metadata: Maybe[Json] = UNSET
+    audio_metadata: Maybe[Json] = UNSET
+    document_metadata: Maybe[Json] = UNSET
+    spreadsheet_metadata: Maybe[Json] = UNSET
     media_resolution: Maybe[MediaResolution] = UNSET
     part_metadata: Maybe[Json] = UNSET
     audio_transcription: Maybe[Json] = UNSET
@@ -397,16 +361,6 @@ class ThinkingConfig(Document):
     )
 
 
-class ImageConfig(Document):
-    aspect_ratio: Maybe[str] = UNSET
-    image_size: Maybe[str] = UNSET
-    person_generation: Maybe[Literal["PERSON_GENERATION_UNSPECIFIED"] | str] = UNSET
-    prominent_people: Maybe[Literal["PROMINENT_PEOPLE_UNSPECIFIED"] | str] = UNSET
-    output_mime_type: Maybe[str] = UNSET
-    output_compression_quality: Maybe[int] = UNSET
-    image_output_options: Maybe[Json] = UNSET
-
-
 Modality = Literal["MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "AUDIO", "VIDEO"] | str
 
 
@@ -430,7 +384,7 @@ class GenerationConfig(Document):
     response_modalities: Maybe[list[Modality]] = UNSET
     media_resolution: Maybe[MediaLevel] = UNSET
     speech_config: Maybe[Json] = UNSET
-    image_config: Maybe[ImageConfig] = UNSET
+    image_config: Maybe[Json] = UNSET
     audio_transcription_config: Maybe[Json] = UNSET
     enable_enhanced_civic_answers: Maybe[bool] = UNSET
     enable_affective_dialog: Maybe[bool] = UNSET
@@ -441,11 +395,6 @@ class GenerationConfig(Document):
 
 
 ServiceTier = Literal["unspecified", "flex", "standard", "priority"] | str
-
-
-class ModelArmorConfig(Document):
-    prompt_template_name: Maybe[str] = UNSET
-    response_template_name: Maybe[str] = UNSET
 
 
 class Request(Document):
@@ -462,7 +411,7 @@ class Request(Document):
     service_tier: Maybe[ServiceTier] = UNSET
     store: Maybe[bool] = UNSET
     continuation_token: Maybe[str] = UNSET
-    model_armor_config: Maybe[ModelArmorConfig] = UNSET
+    model_armor_config: Maybe[Json] = UNSET
     model: Maybe[str] = UNSET
 
 

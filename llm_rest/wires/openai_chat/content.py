@@ -23,10 +23,10 @@ from ...responses.items import AnyItem, CustomToolCallOutput, FunctionCallOutput
 from ...responses.parts import AnyAnnotation, Logprob, OutputText, UrlCitation
 from ...unknown import Opt, Unknown, base, convert, given, or_none, or_unset
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import as_list, as_object, is_object, known
+from ..leftovers import as_list, is_object, known
 from ..tool_names import sent_name
 from . import types
-from .types import USED, WIRE, AnyMessage, AnyPart, Json
+from .types import WIRE, AnyMessage, AnyPart, Json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -295,14 +295,10 @@ def encode_told(item: Message, dialect: ChatDialect, i: int, lost: Losses) -> An
 
 def encode_output(
     item: Output, call_id: str, after: list[AnyPart], dialect: ChatDialect, i: int, lost: Losses
-) -> types.ToolMessage | types.FunctionMessage:
+) -> types.ToolMessage:
     """The message for the output at place `i`. What it cannot hold goes to `after`, for a user message that follows."""
     content = item.output if isinstance(item.output, str) else _output_parts(item, after, dialect, i, lost)
-    message: types.ToolMessage | types.FunctionMessage
-    if item.leftovers and "function" in str(as_object(own(item.leftovers, WIRE).get(SPELLING)).get(USED)):
-        message = types.FunctionMessage(content=content)
-    else:
-        message = replace(_TOOL, content=content, tool_call_id=call_id)
+    message = replace(_TOOL, content=content, tool_call_id=call_id)
     if isinstance(item, FunctionCallOutput):
         message.name = or_unset(sent_name(item.name) if given(item.name) else item.name)
     if item.is_error:
@@ -383,19 +379,12 @@ def decode_output(
     """The output that a message holds, for the call `call_id`, which may be a custom tool's."""
     content = message.content or _empty(message.content)
     output = _decode_either(content, dialect)
-    made: types.ToolMessage | types.FunctionMessage
-    if isinstance(message, types.ToolMessage):
-        made = types.ToolMessage(content=content, tool_call_id=call_id)
-    else:
-        made = types.FunctionMessage(content=content)
+    made = types.ToolMessage(content=content, tool_call_id=call_id)
     item: Output = CustomToolCallOutput(call_id=call_id, output=output)
     if not custom:
         item = replace(_OUTPUT, call_id=call_id, output=output, name=or_none(message.name))
         made.name = or_unset(item.name)
-    left = diff(message, made) if message != made else {}
-    if isinstance(message, types.FunctionMessage):
-        left[SPELLING] = {**as_object(left.get(SPELLING)), USED: "function"}
-    if left:
+    if message != made and (left := diff(message, made)):
         item.leftovers = {WIRE: left}
     return item
 

@@ -148,7 +148,7 @@ def decode_message(
             if call.extra_content:
                 items += call_state(call, item.call_id, dialect)
             items.append(item)
-    if said.function_call and said.function_call.name:
+    if said.function_call and is_legacy(said):
         modern = types.ToolCall(type="function", function=said.function_call)
         items.append(decode_call(modern, dialect, origin, 0, path, lost, legacy=True))
     return items
@@ -191,12 +191,13 @@ def _decode_text(items: list[AnyItem], said: Spoken, dialect: ChatDialect, answe
 
 def used_forms(said: Spoken) -> str:
     """Which of several forms for one thing a message of the assistant has, where it is not the usual one."""
-    forms = {
-        "parts": isinstance(said.content, list),
-        "refusal": isinstance(said.content, list) and bool(said.refusal),
-        "function_call": bool(said.function_call and said.function_call.name),
-    }
-    return " ".join(name for name, is_used in forms.items() if is_used)
+    parts = "parts refusal" if said.refusal else "parts"
+    return parts if isinstance(said.content, list) else ""
+
+
+def is_legacy(said: Spoken) -> bool:
+    """Whether a message has a call in the legacy form, which returns as a tool call."""
+    return bool(said.function_call and said.function_call.name)
 
 
 def message_rules(said: Spoken) -> Rules:
@@ -325,9 +326,6 @@ class AssistantMessage(Generic[S]):
         dialect, said = self._dialect, self.said
         made = encode_call(item, dialect, path, self._lost, answer=self._answer, naming=self._naming)
         self.calls.append(made.id or "")
-        if "function_call" in self.used and given(made.function):
-            said.function_call = made.function
-            return
         if item.call_id in attached:
             made.extra_content = attached.pop(item.call_id)
         elif dialect.missing_call_state and len(self.calls) == 1 and not self._answer:
@@ -682,6 +680,8 @@ class _Reader:
                     case None:
                         pass
         said = made.finish()
+        if is_legacy(message):
+            message = replace(message, function_call=UNSET, tool_calls=said.tool_calls)
         # Without state of a host equal structs are equal JSON.
         same = message == said and _state_of_message(message) == _NO_STATE
         left = {} if same else diff(message, said, message_rules(message))

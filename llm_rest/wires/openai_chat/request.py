@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from ...errors import DecodeError
 from ...losses import Loss, Losses
@@ -98,11 +99,6 @@ def used_fields(request: Request | None) -> list[str]:
     return str(as_object(notes).get(USED, "")).split()
 
 
-def is_legacy(request: Request | None) -> bool:
-    """Whether a client offered `functions`, and so expects a `function_call` and no `tool_calls`."""
-    return "functions" in used_fields(request)
-
-
 # --- the whole body -------------------------------------------------------------------------------------------------
 
 
@@ -146,7 +142,7 @@ def decode_request(
         request.model = model
     used = _decode_limits(body, request, dialect)
     refused = decode_offer(body, request, lost)
-    used += [name for name in ("functions", "web_search_options") if getattr(body, name)]
+    used += ["web_search_options"] if body.web_search_options else []
     request.text = _decode_text(body)
     request.reasoning, field = decode_effort(body, dialect)
     used += ["metadata"] if body.metadata else []
@@ -160,6 +156,8 @@ def decode_request(
     if keep:
         made, _ = _encode_options(request, [], used, unlimited(dialect), Losses(), qualified)
         made.messages = body.messages
+        if body.functions:  # which return as tools
+            body = replace(body, functions=UNSET, function_call=UNSET, tools=made.tools, tool_choice=made.tool_choice)
         made.model = body.model if body.model is UNSET else made.model
         for i in refused:
             as_list(made.tools).insert(i, None)

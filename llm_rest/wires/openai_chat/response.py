@@ -51,8 +51,8 @@ from ..leftovers import (
 from ..tool_names import names_sent, sent_name, undo
 from . import reasoning, types
 from .content import decode_annotations, decode_citations, decode_logprobs, encode_logprobs, texts, unlimited
-from .messages import AssistantMessage, decode_message, keep_message, message_rules, used_forms
-from .request import OPENAI, is_legacy
+from .messages import AssistantMessage, decode_message, is_legacy, keep_message, message_rules, used_forms
+from .request import OPENAI
 from .tools import MergedCall
 from .types import USED, WIRE, Json
 
@@ -150,7 +150,11 @@ def keep_answer(response: Response, body: types.Completion, dialect: ChatDialect
     made = _encode_answer(response, used, unlimited(dialect), Losses())
     ours = made.choices[0]
     left = diff(body, made, WITH_CHOICE if body.choices else RULES)
-    first = diff(choice, ours, message_rules(choice.message or _NO_ANSWER)) if body.choices else {}
+    said = choice.message or _NO_ANSWER
+    if is_legacy(said) and ours.message:
+        said = replace(said, function_call=UNSET, tool_calls=ours.message.tool_calls)
+        choice = replace(choice, message=said, finish_reason=ours.finish_reason)
+    first = diff(choice, ours, message_rules(said)) if body.choices else {}
     if len(body.choices) > 1:
         left[OTHERS] = as_plain(body.choices[1:])
     notes = as_object(left.get(SPELLING)) | ({USED: used} if used else {})
@@ -172,7 +176,7 @@ def encode_response(
     report_answer(response, lost, "moderation", "service_tier")
     report_foreign(response.leftovers, WIRE, "", lost)
     left = own(response.leftovers, WIRE)
-    used = "function_call" if is_legacy(request) else str(as_object(left.get(SPELLING)).get(USED, ""))
+    used = str(as_object(left.get(SPELLING)).get(USED, ""))
     body = _encode_answer(response, used, dialect, lost)
     first = body.choices[0] = patch(body.choices[0], as_object(left.get(CHOICE)))
     status, details = response.status, response.incomplete_details
@@ -362,8 +366,6 @@ class MergedAnswer:
                 self.add_details(value)
             elif name == "annotations" and value:
                 self._said[name] = [*(before or ()), *value]
-            elif name == "audio" and value and before:
-                self._said[name] = _joined_audio(before, value)
             else:
                 self._take(self._said, name, value, f"{CHOICE}.delta")
 
@@ -380,12 +382,6 @@ class MergedAnswer:
         if index is not None:
             self._by_index[index] = found
         return found, found.add(piece)
-
-    def add_legacy(self, piece: types.FunctionBody) -> tuple[MergedCall, str]:
-        """Take a piece of a call in the legacy form."""
-        if not self.calls:
-            self.calls.append(MergedCall(legacy=True))
-        return self.calls[-1], self.calls[-1].add(types.ToolCall(function=piece))
 
     def add_details(self, details: Iterable[Json]) -> None:
         """Take pieces of structured reasoning, which are told apart by index and type."""
@@ -413,11 +409,8 @@ class MergedAnswer:
                 {**known, **{name: "".join(pieces) for name, pieces in texts.items()}}
                 for known, texts in self._details.values()
             ]
-        for call in self.calls:
-            if call.legacy:
-                said["function_call"] = call.whole().function
-        if calls := [call.whole() for call in self.calls if not call.legacy]:
-            said["tool_calls"] = calls
+        if self.calls:
+            said["tool_calls"] = [call.whole() for call in self.calls]
         return built(types.Answer, said)
 
     def whole(self) -> types.Completion:
@@ -442,14 +435,6 @@ def _followed(last: Any, part: Any, **grown: Any) -> Any:
     """The part with the next piece of it, and what that says beside its text."""
     said = {name: value for name, value in present(part).items() if value is not None}
     return built(types.Text if isinstance(last, types.Text) else types.Thinking, {**present(last), **said, **grown})
-
-
-def _joined_audio(one: Json, other: Json) -> Json:
-    joined = {**one, **{name: value for name, value in other.items() if value is not None}}
-    for name in ("data", "transcript"):
-        if isinstance(one.get(name), str) and isinstance(other.get(name), str):
-            joined[name] = one[name] + other[name]
-    return joined
 
 
 # --- why it ended ---------------------------------------------------------------------------------------------------

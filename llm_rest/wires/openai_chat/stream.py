@@ -33,7 +33,7 @@ from ..tool_names import names_sent, sent_name, undo
 from . import reasoning, types
 from .content import decode_annotations
 from .messages import call_state, decode_message
-from .request import OPENAI, is_legacy, wants_usage
+from .request import OPENAI, wants_usage
 from .response import GROWING, MergedAnswer, decode_error, decode_response, encode_response, item_id
 from .tools import MergedCall, decode_call, encode_call, json_text
 from .types import WIRE
@@ -205,7 +205,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         for piece in delta.tool_calls or ():
             self._add_call(*self._merged.add_call(piece))
         if given(delta.function_call):
-            self._add_call(*self._merged.add_legacy(delta.function_call))
+            self._add_call(*self._merged.add_call(types.ToolCall(function=delta.function_call)))
         self._merged.add_beside(delta)
         if delta.annotations and self._open is not None and self._open.kind is Message:
             for annotation in decode_annotations(delta.annotations):
@@ -384,7 +384,6 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
     DIALECT = OPENAI
 
     def _prepare(self) -> None:
-        self._legacy = is_legacy(self._request)
         self._counts = wants_usage(self._request)
         self._thoughts = reasoning.streamed_field(self._dialect)  # "" where thoughts stand in the content, whole
         self._head: Json = {}
@@ -463,8 +462,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         if item.call_id in self._attached:
             made.extra_content = self._attached.pop(item.call_id)
             self._stated.add(call.number)
-        legacy = self._legacy and given(made.function)
-        self._send(types.Delta(function_call=made.function) if legacy else types.Delta(tool_calls=[made]))
+        self._send(types.Delta(tool_calls=[made]))
         if escaped:
             self._add_piece(call, '{"input":"')
 
@@ -477,9 +475,8 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         if not text:
             return
         call.sent.append(text)
-        body = types.FunctionBody(arguments=text)
-        piece = types.ToolCall(index=call.number, function=body)
-        self._send(types.Delta(function_call=body) if self._legacy else types.Delta(tool_calls=[piece]))
+        piece = types.ToolCall(index=call.number, function=types.FunctionBody(arguments=text))
+        self._send(types.Delta(tool_calls=[piece]))
 
     def _end_item(self, index: int, item: AnyItem | None) -> None:
         call = self._calls.get(index)
@@ -546,7 +543,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
     def _unsent(self, said: types.Answer) -> Json:
         """What the whole message says beyond what was sent."""
         rest: Json = {}
-        for name, value in present(said, "role", "function_call").items():
+        for name, value in present(said, "role").items():
             if name in reasoning.TEXT_PLACES and name != self._thoughts and (self._reached or self._details):
                 continue  # the same thought in a second field
             if name in GROWING:

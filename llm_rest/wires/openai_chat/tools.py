@@ -107,13 +107,9 @@ def encode_offer(
     chosen = choose(request.tool_choice, tools, name_of, WIRE, lost, takes=takes, naming=naming)
     if not chosen.tools:
         return ""
-    choice = _encode_choice(chosen.choice, dialect, lost, naming)
     body.parallel_tool_calls = or_unset(request.parallel_tool_calls)
-    if "functions" in used:
-        body.functions = [tool.function for tool in chosen.tools if given(tool.function)]
-        body.function_call = choice.function if isinstance(choice, types.ToolChoice) else choice
-    else:
-        body.tools, body.tool_choice = chosen.tools, choice
+    body.tools = chosen.tools
+    body.tool_choice = _encode_choice(chosen.choice, dialect, lost, naming)
     return chosen.note
 
 
@@ -415,14 +411,13 @@ def _plain(call: types.ToolCall) -> Json:
 class MergedCall:
     """A call as far as it has come."""
 
-    __slots__ = ("arguments", "custom", "fields", "inner", "legacy", "name", "pieces")
+    __slots__ = ("arguments", "custom", "fields", "inner", "name", "pieces")
 
-    def __init__(self, *, legacy: bool = False) -> None:
+    def __init__(self) -> None:
         self.fields: Json = {}
         self.inner: Json = {}  # of its function, or of what is custom
         self.name = ""
         self.custom = False
-        self.legacy = legacy
         self.pieces: list[str] = []
         self.arguments: Any = UNSET  # sent whole and not as text
 

@@ -37,7 +37,6 @@ ANSWERS: list[tuple[str, Plain]] = [
     ),
     ("openai", said(finish_reason="tool_calls", content=None, tool_calls=[CALL, {**CALL, "id": "c2"}])),
     ("openai", said(content=None, tool_calls=[{"id": "c1", "type": "custom", "custom": {"name": "c", "input": "a"}}])),
-    ("openai", said(finish_reason="function_call", content=None, function_call=CALL["function"])),
     ("openai", said(content=None, refusal="no", audio={"id": "a", "transcript": "b"})),
     (
         "openai",

@@ -15,7 +15,7 @@ from llm_rest.responses import (
 )
 from llm_rest.responses.stream import disassemble
 from llm_rest.wires import openai_chat as wire
-from tests.wires.openai_chat import CALL, asked, output, shown
+from tests.wires.openai_chat import output, shown
 
 ASK = FunctionCall(call_id="c1", name="weather", arguments='{"city":"Oslo"}')
 
@@ -28,14 +28,6 @@ def message(*items: Any, **options: Any) -> tuple[dict[str, Any], list[str]]:
     """The message of the answer, and the losses."""
     body, lost = shown(output(*items), **options)
     return body["choices"][0]["message"], lost
-
-
-def test_a_client_of_legacy_functions_gets_a_legacy_call() -> None:
-    """chat.response_back.14"""
-    request, _ = asked(functions=[{"name": "weather"}])
-    found, _ = message(ASK, request=request)
-    assert found["function_call"] == CALL["function"]
-    assert "tool_calls" not in found
 
 
 @pytest.mark.parametrize(

@@ -216,10 +216,9 @@ def _entries(entries: dict[str, Any], path: str, wire: str, tools: Sequence[Any]
     """What is left of the entries of a list, by what they are known by, and where those are that we had nothing for."""
     for key, left in entries.items():
         if key and isinstance(left, dict):
-            left = cast("dict[str, Any]", left)
-            index = own(left, SPELLING).get(PLACE)
-            place = f"{path}[{index if type(index) is int else key}]"
-            yield from _fields(left, _place(path, key, tools) or place, wire, ())
+            named = (i for i, one in enumerate(tools) if getattr(one, "name", None) == key)
+            place = next(named, own(cast("Any", left), SPELLING).get(PLACE, key))
+            yield from _fields(cast("Any", left), f"{path}[{place}]", wire, ())
         for pair in cast("Any", left) if not key and isinstance(left, list) else ():
             if isinstance(pair, list) and pair:
                 yield f"{path}[{cast('Any', pair)[0]}]", None
@@ -266,11 +265,6 @@ def unsaid(came: Any, made: Any, path: str, *apart: str) -> dict[str, Any]:
 def inexact(came: Any) -> str:
     """What happened to a value that only its own wire knows."""
     return f"{came!r}, which has no exact counterpart; the nearest is sent"
-
-
-def _place(below: str, tool: str, tools: Sequence[Any]) -> str:
-    """The path of the tool of that name; empty where there is none."""
-    return next((f"{below}[{i}]" for i, one in enumerate(tools) if getattr(one, "name", None) == tool), "")
 
 
 def _joined(path: str, name: str) -> str:

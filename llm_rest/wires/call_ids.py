@@ -1,7 +1,12 @@
-"""Outputs of tools that name the item of their call (`fc_...`) instead of its `call_id`, as clients mix them up."""
+"""Which call an output of a tool belongs to, where that is not said by its `call_id`.
+
+Clients name the item of a call (`fc_...`) instead of its `call_id` (`paired`), and some formats tell a call by the name of its
+tool, or by the order alone (`UnansweredCalls`).
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -12,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..losses import Losses
+    from ..unknown import Opt
 
 CALLS = (it.FunctionCall, it.CustomToolCall, it.ComputerCall, it.LocalShellCall, it.ShellCall, it.ApplyPatchCall)
 OUTPUTS = (
@@ -46,3 +52,41 @@ def paired(items: Sequence[it.AnyItem], lost: Losses, start: int = 0) -> Sequenc
             changed = list(items) if changed is None else changed
             changed[i] = replace(item, call_id=call_id)
     return items if changed is None else changed
+
+
+class UnansweredCalls:
+    """Calls that wait for their outputs, found by the id they came with, by their name, and in their order."""
+
+    __slots__ = ("_answered", "_by_id", "_by_name", "_calls", "_in_order")
+
+    def __init__(self) -> None:
+        self._calls: list[it.FunctionCall] = []
+        self._answered: set[int] = set()
+        self._by_id: dict[str, deque[int]] = {}
+        self._by_name: dict[str, deque[int]] = {}
+        self._in_order: deque[int] = deque()
+
+    def add(self, call: it.FunctionCall, id: Opt[str]) -> None:
+        """Wait for the output of one more call, which came with `id`."""
+        place = len(self._calls)
+        self._calls.append(call)
+        self._in_order.append(place)
+        self._by_name.setdefault(call.name, deque()).append(place)
+        if id:
+            self._by_id.setdefault(id, deque()).append(place)
+
+    def take(self, id: Opt[str], name: Opt[str], *, exact: bool = False) -> it.FunctionCall | None:
+        """The call of an output, which then waits no longer: of its id, else the next of its name, else the next of all.
+
+        An id is `exact` where it names that call or none.
+        """
+        found = [self._by_id.get(id or "")]
+        if not (exact and id):
+            found += [self._by_name.get(name or ""), self._in_order]
+        for places in found:
+            while places:
+                place = places.popleft()
+                if place not in self._answered:
+                    self._answered.add(place)
+                    return self._calls[place]
+        return None

@@ -40,7 +40,7 @@ _NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?")
 
 
 def header_facts(headers: Mapping[str, str]) -> HeaderFacts:
-    """The delay the server asks for, whether it wants to be asked again at all, and its name for the request."""
+    """The delay the server asks for, whether it wants a retry at all, and its name for the request."""
     named = {name.lower(): value for name, value in headers.items()}
     return {
         "retry_after": retry_after(named),

@@ -33,6 +33,7 @@ from .leftovers import as_list, as_object
 from .message_formats import (
     ANSWERED,
     ANTHROPIC,
+    ASSISTANT_BLOCKS,
     CHAT,
     COLUMNS,
     GEMINI,
@@ -42,12 +43,11 @@ from .message_formats import (
     PAYLOADS,
     RESPONSES,
     ROWS,
-    SAID,
     SOURCES,
     SPEAKERS,
     TITLES,
-    TOLD,
     UNTRANSLATED,
+    USER_BLOCKS,
     Formats,
     Plain,
     candidates,
@@ -188,7 +188,7 @@ class _Reader:
         """Take the entry as one of this format."""
         entry: Plain = self._entries[k]
         if k in self._loose:
-            said = entry["type"] in SAID or entry["type"] in ("output_text", "refusal")
+            said = entry["type"] in ASSISTANT_BLOCKS or entry["type"] in ("output_text", "refusal")
             entry = {"role": "assistant" if said else "user", "content": [entry]}
         path = self._at(k)
         if format == RESPONSES:
@@ -242,7 +242,7 @@ class _Reader:
         while spacer.encode() in whole:
             spacer += "-"
         between = {"parts": [{"text": spacer}]} if format == GEMINI else {"role": "user", "content": spacer}
-        apart = {k for k, message in messages if k in self._loose or (format == GEMINI and _is_told(message))}
+        apart = {k for k, message in messages if k in self._loose or (format == GEMINI and _is_system(message))}
         body: list[Any] = []
         places: list[int] = []
         begins: list[int] = []
@@ -253,7 +253,7 @@ class _Reader:
                     body.append(between)
                     places.append(k)
                 begins.append(k)
-            body.append({**message, "role": "user"} if format == GEMINI and _is_told(message) else message)
+            body.append({**message, "role": "user"} if format == GEMINI and _is_system(message) else message)
             places.append(k)
         for k, items in zip(begins, _split(self._read(format, body, places), spacer), strict=True):
             told = format == GEMINI and k in apart and k not in self._loose
@@ -291,7 +291,7 @@ class _Reader:
             told = {"dialect": self._dialect} if format == self._wire and self._dialect is not None else {}
             request, lost = wire.decode_request(decoded, **told)
             self.lost += [replace(loss, path=self._place(loss.path, places)) for loss in lost]
-            # What is said to the model before anybody speaks may have become the instructions.
+            # The system prompt before the conversation may have become the instructions.
             first = [Message(role=body[0]["role"], content=request.instructions)] if request.instructions else []
             return [*first, *cast("Any", request.input or [])]
         raise error
@@ -320,7 +320,7 @@ def _is_loose(entry: Any) -> bool:
     return isinstance(kind, str) and kind in PARTS and kind not in ITEM_TYPES
 
 
-def _is_told(message: Plain) -> bool:
+def _is_system(message: Plain) -> bool:
     return message.get("role") in ("system", "developer")
 
 
@@ -453,9 +453,9 @@ def _check_part(piece: Any, format: str, role: str, path: str, wire: str) -> Non
         refuse(path, f"a part of type {kind!r}, which only {TITLES[format]} has", "send it to a host of that format")
     if format == ANTHROPIC:
         speaks = role == "assistant"
-        if kind in SAID and not speaks:
+        if kind in ASSISTANT_BLOCKS and not speaks:
             refuse(path, f"a {kind} block in a message of the role {role}", "it belongs to the assistant")
-        if kind in TOLD and speaks and kind != "container_upload":
+        if kind in USER_BLOCKS and speaks and kind != "container_upload":
             refuse(path, f"a {kind} block in a message of the assistant", "it belongs to the user")
         if kind in ("image", "document") and as_object(part.get("source")).get("type") not in SOURCES:
             refuse(f"{path}.source", f"expected one of the types {', '.join(SOURCES)}", f"a source for the {kind}")

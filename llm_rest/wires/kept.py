@@ -1,8 +1,8 @@
-"""What a document of a wire says beyond Responses: compared with our own writing of its meaning, and put back into it.
+"""What a document of a wire has beyond Responses: compared with our own writing of its meaning, and put back into it.
 
 `diff` compares a document with what we write of its meaning, and `patch` puts the difference into what we write the next time,
-where nothing else has been said since. A field that we leave out stands under its own name, which other wires report. A field
-that we write otherwise stands under `spelling` as the JSON text that came and a digest of ours, and returns only while we still
+where nothing else has been said since. A field that we leave out is under its own name, which other wires report. A field
+that we write otherwise is under `spelling` as the JSON text that came and a digest of ours, and returns only while we still
 write the same. Before changing this file, know that leftovers may be forged: what returns passes the decoder of its field.
 """
 
@@ -68,7 +68,7 @@ class Rules(NamedTuple):
     apart: frozenset[str] = frozenset()
     """Fields that are compared elsewhere."""
     groups: frozenset[str] = frozenset()
-    """Objects that only group fields: what is left of one stands without the fields that we write there."""
+    """Objects that only group fields: what is left of one is without the fields that we write there."""
     together: tuple[tuple[str, ...], ...] = ()
     """Fields that say one thing: they are kept, and return, together."""
     defaults: Mapping[str, Any] = MappingProxyType({})
@@ -89,7 +89,7 @@ NO_RULES = Rules()
 def diff(came: Model, made: Model, rules: Rules = NO_RULES) -> Json:
     """What `came` says and `made`, our own writing of its meaning, does not; empty where they are the same.
 
-    In a list of `made` the entry `None` stands for an entry of `came` that we have nothing for.
+    In a list of `made` the entry `None` represents an entry of `came` that we have nothing for.
     """
     if _same(came, made) or _kind(came) is not _kind(made):
         return {}
@@ -104,7 +104,7 @@ def diff(came: Model, made: Model, rules: Rules = NO_RULES) -> Json:
             if not all(map(_same, theirs, ours)):
                 notes[" ".join(names)] = [[_text(one) for one in theirs], _mark([_text(one) for one in ours])]
                 for name, one, other in zip(names, theirs, ours, strict=True):
-                    if _is_odd(name, one, other, rules):
+                    if _is_unusual_word(name, one, other, rules):
                         notes[NEAR] = {**notes.get(NEAR, {}), name: inexact(one)}
     values = _values(_kind(made))
     for name, one, other in zip(fields, values(came), values(made), strict=False):
@@ -128,7 +128,7 @@ def unknown(came: Model, *declared: str) -> Json:
 def _unknown(came: Model, made: Model | None = None) -> tuple[Json, Json]:
     ours = extras(made) if made is not None else {}
     left = {name: value for name, value in extras(came).items() if name not in ours or not _same(value, ours[name])}
-    # A field that has the name of our notes stands among them.
+    # A field that has the name of our notes is among them.
     return left, {SPELLING: [_text(left.pop(SPELLING)), ""]} if SPELLING in left else {}
 
 
@@ -144,18 +144,18 @@ def _compare(name: str, one: Any, other: Any, rules: Rules, left: Json, notes: J
     elif isinstance(one, list) and isinstance(other, list) and _are_alike(cast("Any", one), cast("Any", other)):
         left[name], notes[name] = _diff_entries(cast("Any", one), cast("Any", other), rules), ENTRIES
     elif isinstance(one, dict) and isinstance(other, dict) and _is_part(other, cast("Json", one)):
-        said = _said(other)
+        said = _without_nulls(other)
         left[name] = {key: value for key, value in cast("Json", one).items() if key not in said}
         notes[name] = WITHIN
     else:
         notes[name] = note(one, _written(other))
-        if _is_odd(name, one, other, rules):
+        if _is_unusual_word(name, one, other, rules):
             notes[name].append(one)  # which other wires report
         if name in rules.near:
             notes[NEAR] = {**notes.get(NEAR, {}), **unsaid(_plain(one), _plain(_written(other)), name)}
 
 
-def _is_odd(name: str, one: Any, other: Any, rules: Rules) -> bool:
+def _is_unusual_word(name: str, one: Any, other: Any, rules: Rules) -> bool:
     """Whether a word is not only spelled otherwise than ours."""
     odd = name in rules.words and isinstance(one, str) and one.lower() != other
     return odd and not _is_default(one, rules.defaults.get(name, UNSET))
@@ -168,7 +168,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _diff_entries(came: list[Any], made: list[Any], rules: Rules) -> Json:
-    """What the entries of a list say beyond ours, by what these are known by; under "" those that we have nothing for."""
+    """What the entries of a list have beyond ours, by what these are known by; under "" those that we have nothing for."""
     pairs = [(its, ours) for its, ours in zip(came, made, strict=True) if ours is not None]
     keys = _keys([ours for _, ours in pairs])
     places = (i for i, ours in enumerate(made) if ours is not None)
@@ -197,21 +197,21 @@ def _written(made: Any) -> Any:
     return cast("Any", made)
 
 
-def _said(fields: Any) -> Json:
+def _without_nulls(fields: Any) -> Json:
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def _is_part(made: Any, came: Json) -> bool:
     """Whether an object of plain JSON says more than ours, and all of ours."""
     same = (name in came and (value is None or _same(came[name], value)) for name, value in made.items())
-    return len(_said(made)) < len(came) and all(same)
+    return len(_without_nulls(made)) < len(came) and all(same)
 
 
 # --- putting back ---------------------------------------------------------------------------------------------------
 
 
 def patch(made: S, left: Any) -> S:
-    """`made` with what its document said beyond it, where nothing else has been said in the same place since."""
+    """`made` with what its document had beyond it, where nothing else has been said in the same place since."""
     if not left or not isinstance(left, dict):
         return made
     kind, changes, more = _kind(made), cast("Json", {}), cast("Json", {})
@@ -259,7 +259,7 @@ def _recalled(kind: type[Model], field: str, kept: Any, made: Any) -> Any:
 
 
 def _patched(made: Any, left: Any, how: Any, decoder: Decoder[Any]) -> Any:
-    """The value of a field with what is left of it. What stood inside an object goes when the object goes."""
+    """The value of a field with what is left of it. What was inside an object goes when the object goes."""
     if isinstance(made, Model):
         return patch(made, left) if how in (WITHIN, GROUP) else made
     if isinstance(made, dict):
@@ -274,7 +274,7 @@ def _patched(made: Any, left: Any, how: Any, decoder: Decoder[Any]) -> Any:
 
 
 def _patch_entries(made: list[Any], left: Json, decoder: Decoder[Any]) -> list[Any]:
-    """The entries of a list with what they said beyond ours, and between them those that we had nothing for."""
+    """The entries of a list with what they had beyond ours, and between them those that we had nothing for."""
     keys = _keys(made)
     found = [
         patch(each, left.get(key)) if isinstance(each, Model) else each for each, key in zip(made, keys, strict=True)
@@ -309,7 +309,7 @@ def _with_unknown(made: S, fields: Json) -> S:
 
 
 def _fitting(decoder: Decoder[Any], text: Any) -> Any:
-    """A kept JSON text as the value of a field. Raises for one that may not stand there."""
+    """A kept JSON text as the value of a field. Raises for one that may not be there."""
     if not isinstance(text, str | bytes) or len(text) > MAX_SIZE:
         raise DecodeError("not a kept value, or one that is too large")
     return decoder.decode(text)
@@ -381,7 +381,7 @@ def _fields(kind: type[Model]) -> dict[str, str]:
 
 @cache
 def _values(kind: type[Model]) -> Callable[[Model], tuple[Any, ...]]:
-    """Reads all attributes of a struct at once; the first one stands there twice, since a lone one would come bare."""
+    """Reads all attributes of a struct at once; the first one is there twice, since a lone one would come bare."""
     names = kind.__struct_fields__
     return attrgetter(*names, *names[:1]) if names else lambda _: ()
 
@@ -406,7 +406,7 @@ _DECLARED = frozenset(
 
 
 def own_leftovers(struct: Any, wire: str, path: str, lost: Losses, request: Request | None = None) -> Json:
-    """What `wire` left with an item, a part or a document; what others left, and fields nobody declares, is reported.
+    """What `wire` left with an item, a part or a document; what others left, and undeclared fields, are reported.
 
     `path` is empty for the document itself, and `request` that document where it is one.
     """

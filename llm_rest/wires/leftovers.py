@@ -1,6 +1,6 @@
 """Plain JSON of leftovers, which may have come from anywhere, and reports of what a wire has no field for.
 
-What a document says beyond Responses is compared and put back in `kept.py`. Before changing this file, know that an ordinary
+What a document has beyond Responses is compared and put back in `kept.py`. Before changing this file, know that an ordinary
 document must pay next to nothing for a report.
 """
 
@@ -12,17 +12,18 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ..losses import no_such, not_taken
-from ..responses.carriers import NAMES, seal, sender, unseal
+from ..responses.carriers import BEGINS, NAMES, own, seal, sender, unseal
 from ..responses.items import FunctionCall, Message, Reasoning
 from ..responses.parts import OutputText
 from ..responses.response import ECHOED, IncompleteDetails, Response, ResponseError, Usage
 from ..responses.tools import ChooseAllowed
-from ..unknown import Model, Opt, base, extras, given, or_none, with_extras
+from ..unknown import Model, Opt, Unknown, base, extras, given, or_none, with_extras
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..losses import Losses
+    from ..responses.items import AnyItem
 
 Json = dict[str, Any]
 S = TypeVar("S", bound=Model)
@@ -54,6 +55,17 @@ new_text = copies(OutputText(text=""))
 new_call = copies(FunctionCall(call_id="", name="", arguments=""))
 new_usage = copies(Usage(input_tokens=0, output_tokens=0, total_tokens=0))
 """What answers are made of; whoever makes one sets its lists and its required fields."""
+
+
+def struct_of(value: object) -> type[Any]:
+    """The struct that declares a value; with unknown fields, its own type is a subclass made for these."""
+    kind = type(value)
+    return kind.__mro__[1] if hasattr(kind, "__extras__") else kind
+
+
+def kind_of(value: Struct | Unknown) -> str:
+    """The `type` of an item, a part or a tool."""
+    return value.kind if isinstance(value, Unknown) else str(value.__struct_config__.tag)
 
 
 def as_plain(value: Any) -> Any:
@@ -92,7 +104,7 @@ NEWS = (
 """Fields of an answer, beside those that repeat the request, that few wires have a word for."""
 
 
-def says(value: Any) -> bool:
+def is_set(value: Any) -> bool:
     """Whether the value of an option of Responses asks for something: false, zero and no entries are what all wires do anyway."""
     return bool(value) or value == ""
 
@@ -100,7 +112,7 @@ def says(value: Any) -> bool:
 def report_answer(response: Response, lost: Losses, *told: str) -> None:
     """Report the fields of an answer that are not `told` by a wire, and those that its structs do not declare."""
     for name in NEWS:
-        if name not in told and says(getattr(response, name)):
+        if name not in told and is_set(getattr(response, name)):
             lost.dropped(name, "only Responses has such a field of an answer")
     report_unknown(response, "", lost)
 
@@ -200,3 +212,18 @@ def report_unopened(item: Reasoning, wire: str, issuer: str, path: str, lost: Lo
 def carrier(payload: Struct, wire: str, issuer: str, id: Opt[str] = None) -> Reasoning:
     """A reasoning item that shows nothing and carries `payload`."""
     return Reasoning(id=or_none(id), summary=[], encrypted_content=seal(wire, issuer, payload))
+
+
+# --- what a document said of a message ------------------------------------------------------------------------------
+
+
+def kept_message(item: AnyItem, wire: str) -> Json | None:
+    """What a document of a wire said of the message that begins with an item; `None` where the item need not begin one."""
+    left = None if isinstance(item, Unknown) or not item.leftovers else own(item.leftovers, wire).get(BEGINS)
+    return cast("Json", left) if isinstance(left, dict) else None
+
+
+def keep_message(item: AnyItem, wire: str, left: Json) -> None:
+    """Let a message begin with an item, and leave what its document said of it."""
+    if not isinstance(item, Unknown):
+        item.leftovers = {wire: {**own(item.leftovers, wire), BEGINS: left}}

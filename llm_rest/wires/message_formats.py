@@ -59,20 +59,22 @@ ROLES: dict[str, Formats] = {"model": (GEMINI,), "tool": (CHAT, OLLAMA, GEMINI, 
 SPEAKERS = ("assistant", "agent", "model")
 KNOWN_ROLES = (*("user", "human", "system", "developer", "tool", "function"), *SPEAKERS)
 
-SAID = frozenset(
+ASSISTANT_BLOCKS = frozenset(
     "thinking redacted_thinking tool_use server_tool_use mcp_tool_use mcp_tool_result mcp_tool_listing "
     "web_search_tool_result web_fetch_tool_result code_execution_tool_result bash_code_execution_tool_result "
     "text_editor_code_execution_tool_result tool_search_tool_result advisor_tool_result fallback".split()
 )
 """Blocks of Anthropic that only the assistant says."""
-TOLD = frozenset("image document search_result tool_reference browser_state container_upload tool_result".split())
+USER_BLOCKS = frozenset(
+    "image document search_result tool_reference browser_state container_upload tool_result".split()
+)
 """Blocks of Anthropic that only others say."""
 
 PARTS: dict[str, Formats] = {
     "text": (RESPONSES, CHAT, ANTHROPIC),
     **dict.fromkeys(("refusal", "input_audio"), (RESPONSES, CHAT)),
     **dict.fromkeys(("image_url", "file", "video_url", "document_url"), (CHAT,)),
-    **dict.fromkeys((*SAID, *TOLD, "compaction", "tool_addition", "tool_removal"), (ANTHROPIC,)),
+    **dict.fromkeys((*ASSISTANT_BLOCKS, *USER_BLOCKS, "compaction", "tool_addition", "tool_removal"), (ANTHROPIC,)),
     **dict.fromkeys(
         (
             "input_text input_image input_image_url input_file input_video output_text summary_text reasoning_text "

@@ -17,7 +17,7 @@ from ..losses import no_such, not_in
 from ..responses.carriers import NAMES
 from ..responses.request import JsonSchemaFormat
 from ..unknown import Model, Unknown, extras, or_none, with_extras
-from .leftovers import says
+from .leftovers import is_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -71,10 +71,10 @@ def report_missing(
     if read(value) == nothing:  # as in nearly every request
         return
     for name in refused:
-        if _asks(value, name):
+        if _is_set(value, name):
             lost.refused(_joined(path, name), REASONS.get(name, no_such("option", "{}")).format(NAMES[wire]))
     for name in dropped:
-        if _asks(value, name):
+        if _is_set(value, name):
             lost.dropped(_joined(path, name), no_such("option", NAMES[wire]))
 
 
@@ -84,14 +84,14 @@ def _reader(
 ) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[Any, ...]]:
     """Reads those fields of a struct that the paths begin with, and what it reads where none is set."""
     names = [name for path in (*refused, *dropped) if (name := path.partition(".")[0]) in kind.__struct_fields__]
-    # The class stands behind them, since a name alone would be read bare.
+    # The class is behind them, since a name alone would be read bare.
     return attrgetter(*names, "__class__"), (*[None] * len(names), kind)
 
 
-def _asks(value: Any, path: str) -> bool:
+def _is_set(value: Any, path: str) -> bool:
     for name in path.split("."):
         value = getattr(value, name, None)
-    return says(value) and NO_EFFECT.get(path) != value
+    return is_set(value) and NO_EFFECT.get(path) != value
 
 
 def _joined(path: str, name: str) -> str:
@@ -99,7 +99,7 @@ def _joined(path: str, name: str) -> str:
 
 
 def report_include(request: Request, known: Collection[str], wire: str, lost: Losses) -> None:
-    """Report what a request wants included, but for what is `known`."""
+    """Report what a request requires included, but for what is `known`."""
     for j, name in enumerate(request.include or ()):
         if name not in known:
             lost.dropped(f"include[{j}]", not_in(repr(name), NAMES[wire]))

@@ -179,7 +179,7 @@ def _boundary(items: Sequence[it.AnyItem], start: int) -> int:
 
 
 def _begins(items: Sequence[it.AnyItem], i: int) -> bool:
-    """Whether a turn, or a round of calls in it, begins at `i` on every wire: somebody else speaks."""
+    """Whether a turn, or a round of calls in it, begins at `i` on every wire: another party speaks."""
     k = i
     if _speaks(items[i], "user"):
         k -= 1

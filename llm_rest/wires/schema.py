@@ -51,7 +51,7 @@ class Host(NamedTuple):
     reference: re.Pattern[str] = re.compile(".*")
     """The references that the host follows."""
     beside: frozenset[str] = frozenset()
-    """Keywords that may stand in one schema with a reference."""
+    """Keywords that may be in one schema with a reference."""
     inlined: int = 0
     """So many references, and `allOf` of one schema, are put in place, since the host follows none."""
     rewrites: bool = False
@@ -169,7 +169,7 @@ OLLAMA = Host(
 
 
 def fitted(schema: Schema, host: Host, lost: Losses, path: str) -> Schema:
-    """`schema`, which stands at `path`, as this host takes it; the same object where nothing has to change."""
+    """`schema`, at `path`, as this host takes it; the same object where nothing has to change."""
     found = Losses()
     if not host.recursive and _recursive(schema):
         found.refused(path, f"a schema that refers to itself, which {host.name} cannot enforce")
@@ -202,7 +202,7 @@ class Beyond(Exception):
 
 
 def strict_form(schema: Schema, lost: Losses, path: str) -> Schema:
-    """`schema`, which stands at `path` and takes an object, as a strict one. Raises `Beyond` where there is none."""
+    """`schema`, at `path` and takes an object, as a strict one. Raises `Beyond` where there is none."""
     found = Losses()
     if "anyOf" in schema or "oneOf" in schema:
         found.refused(path, "alternatives at the top")
@@ -224,7 +224,7 @@ class _Walk:
         self._left = host.inlined
 
     def any(self, value: Any, path: str, depth: int, seen: frozenset[str] = frozenset()) -> Any:
-        """What stands where a schema may stand: a schema, or true and false."""
+        """What is where a schema may be: a schema, or true and false."""
         if isinstance(value, dict):
             return self.schema(cast("Schema", value), path, depth + 1, seen)
         if self.host.strict:

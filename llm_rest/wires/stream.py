@@ -70,7 +70,7 @@ class OpenParts:
         item.grow(kind, text, logprobs)
 
     def end_part(self, final: Sequence[Any] = ()) -> None:
-        """End the open part, as it stands among the `final` ones if it is there."""
+        """End the open part, as it is among the `final` ones if it is there."""
         kind, at = self._kind, len(self.parts)
         if kind is None:
             return

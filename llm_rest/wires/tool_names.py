@@ -38,7 +38,7 @@ class Naming(Protocol):
 
 
 class Sent(NamedTuple):
-    """Which tool of the request a name on the wire stands for."""
+    """Which tool of the request a name on the wire represents."""
 
     name: str
     namespace: Opt[str]

@@ -28,7 +28,7 @@ from ..responses.tools import (
     WebSearchTool20250826,
 )
 from ..unknown import Unknown, given
-from .leftovers import report_unknown
+from .leftovers import kind_of, report_unknown
 from .tool_names import Added, qualified
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ INPUT: Json = {
     "required": ["input"],
     "additionalProperties": False,
 }
-"""The parameters of a function that stands for a custom tool."""
+"""The parameters of a function that represents a custom tool."""
 
 NO_PARAMETERS: Json = {"type": "object", "properties": {}}
 """The parameters of a function without any, where a wire requires them."""
@@ -91,8 +91,7 @@ def each_tool(tools: Mapping[str, AnyTool], lost: Losses) -> Iterator[tuple[AnyT
 
 def refuse_tool(tool: AnyTool, path: str, wire: str, lost: Losses) -> None:
     """Report a tool that a wire cannot offer."""
-    kind = tool.kind if isinstance(tool, Unknown) else tool.__struct_config__.tag
-    lost.refused(path, not_in(f"a tool of type {kind!r}", NAMES[wire]))
+    lost.refused(path, not_in(f"a tool of type {kind_of(tool)!r}", NAMES[wire]))
 
 
 def as_function(tool: FunctionTool | CustomTool, path: str, lost: Losses) -> FunctionTool:
@@ -135,7 +134,7 @@ def report_name(
 
 
 def call_arguments(item: Call, path: str, lost: Losses) -> str:
-    """The arguments of a call; of a custom tool's call, those of the function that stands for the tool."""
+    """The arguments of a call; of a custom tool's call, those of the function that represents the tool."""
     if not isinstance(item, CustomToolCall):
         return item.arguments
     lost.emulated(path, "a call with free text, sent as a function with one text")

@@ -1,6 +1,6 @@
 """Parts and blocks, calls and results, both ways; and what all of one encoding shares.
 
-Before changing this file, know that a history goes back to a vendor that refuses blank texts, so that these are left out there;
+Before changing this file, know that the vendor refuses blank texts in a history, so that these are left out there;
 that arguments are checked, never taken apart; that ids are made the same way every time; and that a block without a word in
 Responses stays whole with its part, for as long as the part says the same. Follows the Messages reference and the vision, PDF,
 citations and caching guides of Anthropic (read 2026-11-20).
@@ -23,7 +23,7 @@ from ...responses.parts import data_url, parse_data_url
 from ...unknown import Decoder, Model, Opt, Unknown, base, extras, given, or_none, or_unset, with_extras
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
 from ..kept import Rules, diff, note, own_leftovers, patch, recall
-from ..leftovers import new_call, report_unknown
+from ..leftovers import new_call, report_unknown, struct_of
 from ..tool_names import Call, Sent, undo, wire_name
 from ..tools import call_arguments, json_value, object_arguments
 from . import types
@@ -45,17 +45,6 @@ __all__ = ["ANTHROPIC", "call_id", "wire_id"]
 
 NOTHING = Raw(b"{}")
 """The input of a tool that was not given any."""
-
-
-def kind_of(struct: Model | Unknown) -> str:
-    """The `type` of an item, a part or a tool."""
-    return struct.kind if isinstance(struct, Unknown) else str(struct.__struct_config__.tag)
-
-
-def struct_of(value: object) -> type:
-    """The struct that declares the fields of a block or a delta, which may have come with others."""
-    kind = type(value)
-    return kind.__mro__[1] if hasattr(kind, "__extras__") else kind
 
 
 def as_leftovers(left: Json) -> ours.Leftovers | None:
@@ -118,7 +107,7 @@ class Context:
 # --- ids and names ---------------------------------------------------------------------------------------------------
 
 MARK = "llmr-"
-"""Begins an id that stands for one this wire does not take; the rest is its base64url."""
+"""Begins an id that represents one this wire does not take; the rest is its base64url."""
 
 
 _legal_id = re.compile(r"[a-zA-Z0-9_-]+").fullmatch
@@ -127,7 +116,7 @@ _FROM_URL = bytes.maketrans(b"-_", b"+/")
 
 
 def wire_id(call_id: str, repeated: int = 0) -> str:
-    """A call id as this wire takes it: itself where it is legal and was not used before, else a spelled-out stand-in."""
+    """A call id as this wire takes it: itself where it is legal and was not used before, else one made from it."""
     if not repeated and _legal_id(call_id) and not call_id.startswith(MARK):
         return call_id
     spelled = f"{call_id}\0{repeated}" if repeated else call_id
@@ -209,7 +198,7 @@ def decode_part(block: types.AnyBlock) -> ours.ContentPart:
     made = encode_part(part, "", comparing())
     same = made is not None and type(made) is struct_of(block)
     left = diff(cast("Model", block), cast("Model", made), RULES) if same else {BLOCK: note(block, made)}
-    part.leftovers = as_leftovers(left | near_ttl(mark, left))
+    part.leftovers = as_leftovers(left | inexact_ttl(mark, left))
     return part
 
 
@@ -220,7 +209,7 @@ def encode_mark(ttl: str | None, path: str, lost: Losses) -> types.CacheControl:
     return types.CacheControl(ttl=TTL.get(ttl, "1h") if given(ttl) else UNSET)
 
 
-def near_ttl(mark: Opt[types.CacheControl], left: Json) -> Json:
+def inexact_ttl(mark: Opt[types.CacheControl], left: Json) -> Json:
     """The notes of what is `left`, with the lifetime of a cache mark where Responses says it only nearly."""
     if not given(mark) or not given(mark.ttl) or mark.ttl not in TTL_BACK:
         return {}
@@ -248,7 +237,7 @@ def _encode_part(
 
 
 def encode_text(text: str, path: str, context: Context) -> types.Text | None:
-    """A text block; nothing for blank text that would go back to the vendor, which refuses it."""
+    """A text block; nothing for blank text that would be sent back to the vendor, which refuses it."""
     if context.replay and (not text or (text.isspace() and not context.beside_call)):
         if text:
             context.lost.dropped(path, not_taken("blank text", "Anthropic"))

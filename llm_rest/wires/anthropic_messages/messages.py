@@ -1,7 +1,7 @@
-"""Messages, both ways: what the assistant says, and who speaks when.
+"""Messages, both ways: assistant messages, and the order of the roles.
 
 Before changing this file, know that the vendor binds thinking to the exact conversation before it: appending items may touch
-only the message that is still open, and nothing is ever sorted; that the results of calls stand right behind them; and that the
+only the message that is still open, and nothing is ever sorted; that the results of calls are right behind them; and that the
 first cases of a handler are the plain ones, of which long conversations are made. Follows the Messages reference, and the
 guides to citations, thinking and system messages within a conversation, of Anthropic (read 2026-11-20).
 """
@@ -9,7 +9,7 @@ guides to citations, thinking and system messages within a conversation, of Anth
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from msgspec import UNSET, Raw
 
@@ -17,7 +17,17 @@ from ... import responses as ours
 from ...responses.carriers import BEGINS, digest, own, seal, sender, unseal
 from ...unknown import Unknown, given, or_none
 from ..kept import Rules, diff, own_leftovers, patch, unknown
-from ..leftovers import as_object, carrier, new_message, new_text, opened, report_unknown, report_unopened
+from ..leftovers import (
+    as_object,
+    carrier,
+    kind_of,
+    new_message,
+    new_text,
+    opened,
+    report_unknown,
+    report_unopened,
+    struct_of,
+)
 from ..tool_names import Call, Sent
 from . import types
 from .content import (
@@ -33,8 +43,6 @@ from .content import (
     encode_part,
     encode_result,
     encode_text,
-    kind_of,
-    struct_of,
     wire_id,
 )
 from .reasoning import (
@@ -45,11 +53,11 @@ from .reasoning import (
     Payload,
     Sealed,
     begins_with_thinking,
+    decode_foreign_item,
     decode_thinking,
+    encode_foreign_item,
     encode_thinking,
     fingerprint,
-    guest_block,
-    guest_item,
     returning_blocks,
     run_items,
     unsealed,
@@ -58,16 +66,15 @@ from .tools import tool_additions
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .content import Context
 
 # --- assistant messages ----------------------------------------------------------------------------------------------
 
-SAID = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
+OUTPUT_BLOCKS = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
 """What ends a run of tools that the vendor runs."""
 
-Text = types.Text
 NO_NAMES: dict[str, Sent] = {}
 
 
@@ -96,13 +103,14 @@ class BlockReader:
 
     def add(self, i: int, block: types.AnyBlock) -> None:
         """Take the block at position `i`."""
-        if self._run is not None or (self.parts is not None and type(block) is not Text):
-            self.settle(block)
-        if isinstance(block, Text):
+        if self._run is not None or (self.parts is not None and type(block) is not types.Text):
+            self.flush(block)
+        if isinstance(block, types.Text):
             if self.parts is None:
                 self.parts, self._first = [], i
             # Text without anything on it is nearly all text.
-            if type(block) is Text and self._citations is None and block.citations is block.cache_control is UNSET:
+            plain = type(block) is types.Text and block.citations is block.cache_control is UNSET
+            if plain and self._citations is None:
                 part = new_text()
                 part.text, part.annotations = block.text, []
                 self.parts.append(part)
@@ -111,7 +119,7 @@ class BlockReader:
         elif isinstance(block, types.ToolUse):
             self.items.append(decode_call(block, self.id_of("fc", i), self._status, self.names))
         elif isinstance(block, types.Thinking | types.RedactedThinking):
-            self.items.append(guest_item(block) or decode_thinking(block, self._issuer, self.id_of("rs", i)))
+            self.items.append(decode_foreign_item(block) or decode_thinking(block, self._issuer, self.id_of("rs", i)))
         elif isinstance(block, types.Compaction):
             sealed = seal(WIRE, self._issuer, Sealed(digest="", blocks=Raw(encode([block]))))
             self.items.append(ours.Compaction(id=self.id_of("cmp", i), encrypted_content=sealed))
@@ -120,9 +128,9 @@ class BlockReader:
         else:
             self._run.append((i, block))
 
-    def settle(self, block: types.AnyBlock | None = None) -> None:
+    def flush(self, block: types.AnyBlock | None = None) -> None:
         """Close what does not go on with `block`: the texts of a message, or a run of the vendor's tools."""
-        if self.parts is not None and (block is None or not isinstance(block, Text)):
+        if self.parts is not None and (block is None or not isinstance(block, types.Text)):
             parts, self.parts = self.parts, None
             message = new_message()
             message.status, message.content = self._status, parts
@@ -133,7 +141,7 @@ class BlockReader:
                 text = "".join(part.text for part in parts if isinstance(part, ours.OutputText))
                 self._carry(Cited(digest=digest(text), citations=Raw(encode(self._citations))), self._first)
                 self._citations = None
-        elif self._run is not None and (block is None or isinstance(block, SAID)):
+        elif self._run is not None and (block is None or isinstance(block, OUTPUT_BLOCKS)):
             run, self._run = self._run, None
             shown = run_items(run, self.id)
             self.hosted = self.hosted or []
@@ -144,7 +152,7 @@ class BlockReader:
     def close(self) -> list[ours.AnyItem]:
         """The items of the blocks so far."""
         if self.parts is not None or self._run is not None:
-            self.settle()
+            self.flush()
         return self.items
 
     def id_of(self, prefix: str, i: int) -> str | None:
@@ -163,7 +171,7 @@ class BlockReader:
         parts.append(part)
 
     def text_leftovers(self, block: types.Text) -> ours.Leftovers | None:
-        """What a text block says beyond its text and its citations."""
+        """What a text block has beyond its text and its citations."""
         made = types.Text(text=block.text, citations=block.citations or UNSET)
         return as_leftovers(diff(block, made, RULES) if self.keep else unknown(block, "cache_control"))
 
@@ -194,74 +202,70 @@ def _annotations(citations: list[types.AnyCitation], text: str) -> list[ours.Any
 class AssistantMessage:
     """Turns items of an assistant into blocks: `write` each item, then `close`.
 
-    In a history that goes back to the vendor a refusal is plain text; in an answer `refusals` collects them.
+    In a history that is sent back to the vendor a refusal is plain text; in an answer `refusals` collects them.
     """
 
-    __slots__ = ("_issuer", "_pending", "_said", "_texts", "_uncited", "context", "lost", "waits")
+    __slots__ = ("_content", "_issuer", "_texts", "_uncited", "context", "is_open", "lost", "pending")
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.waits = False  # whether anything may still come for what was written
+        self.is_open = False  # whether anything may still come for what was written
         self.lost = context.lost
         self._issuer = context.dialect.issuer
-        self._pending: list[tuple[str, ours.AnyItem]] = []
-        self._said: list[ours.ContentPart] = []
+        self.pending: list[tuple[str, ours.AnyItem]] = []
+        self._content: list[ours.ContentPart] = []
         self._texts: list[types.Text | None] = []
         self._uncited: list[str] = []
 
     def write(self, item: ours.AnyItem, path: str) -> list[types.AnyBlock]:
-        """The blocks of one item, which stands at `path`, after those of items that waited for what did not come."""
-        self.waits = True
+        """The blocks of one item, at `path`, after those of items that waited for what did not come."""
+        self.is_open = True
         if isinstance(item, ours.Message):
-            before = self.settle() if self._pending or self._uncited else []
+            before = self.flush() if self.pending or self._uncited else []
             if type(item) is not ours.Message or item.leftovers is not None:
                 own_leftovers(item, WIRE, path, self.lost)
             blocks = self._message(item, path)
             return before + blocks if before else blocks
         if isinstance(item, Call):
-            return [*self.settle(), encode_call(item, wire_id(item.call_id), path, self.context)]
+            return [*self.flush(), encode_call(item, wire_id(item.call_id), path, self.context)]
         if not isinstance(item, Unknown):
             own_leftovers(item, WIRE, path, self.lost)
         if isinstance(item, ours.Reasoning):
             return self._reasoning(item, path)
         if isinstance(item, VISIBLE):
-            self._leave_citations()
-            self._pending.append((path, item))
+            self._drop_citations()
+            self.pending.append((path, item))
             return []
-        before = self.settle()
+        before = self.flush()
         return before + (
             self._compaction(item, path) if isinstance(item, ours.Compaction) else self._foreign(item, path)
         )
 
     def close(self) -> list[types.AnyBlock]:
         """The message ends here; the blocks of what still waited."""
-        self.waits = False
-        self._said, self._texts = [], []
-        return self.settle()
+        self.is_open = False
+        self._content, self._texts = [], []
+        return self.flush()
 
-    def settle(self) -> list[types.AnyBlock]:
+    def flush(self) -> list[types.AnyBlock]:
         """Something else follows; the blocks of what still waited."""
-        self._leave_citations()
-        return self._leave_pending() if self._pending else []
+        self._drop_citations()
+        return self._release_pending() if self.pending else []
 
-    def forget(self) -> None:
-        """The blocks of what waited have gone out another way."""
-        self._pending = []
-
-    def _leave_citations(self) -> None:
+    def _drop_citations(self) -> None:
         for path in self._uncited:
             self.lost.dropped(path, "sources without the citations they were made from")
         self._uncited = []
 
-    def _leave_pending(self) -> list[types.AnyBlock]:
+    def _release_pending(self) -> list[types.AnyBlock]:
         """What becomes of items whose carrier did not come: they are another vendor's, or cannot be rebuilt."""
-        pending, self._pending = self._pending, []
+        pending, self.pending = self.pending, []
         return [block for path, item in pending for block in self._foreign(item, path)]
 
     def _foreign(self, item: ours.AnyItem, path: str) -> list[types.AnyBlock]:
-        guest = None if self.context.replay else guest_block(item, path, self.lost)
-        if guest is not None:
-            return [guest]
+        foreign = None if self.context.replay else encode_foreign_item(item, path, self.lost)
+        if foreign is not None:
+            return [foreign]
         if isinstance(item, ours.Reasoning):
             report_unopened(item, WIRE, self._issuer, path, self.lost)
         else:
@@ -275,10 +279,10 @@ class AssistantMessage:
             self.lost.dropped(f"{path}.phase", "Anthropic has no phases")
         content = item.content
         if isinstance(content, str):
-            self._said, texts = [], [encode_text(content, f"{path}.content", self.context)]
+            self._content, texts = [], [encode_text(content, f"{path}.content", self.context)]
             self._texts = []
         else:
-            self._said = content
+            self._content = content
             self._texts = texts = [self._part(part, f"{path}.content[{j}]") for j, part in enumerate(content)]
         return [block for block in texts if block is not None]
 
@@ -305,12 +309,12 @@ class AssistantMessage:
     def _reasoning(self, item: ours.Reasoning, path: str) -> list[types.AnyBlock]:
         payload: AnyPayload | None = opened(item, WIRE, self._issuer, AnyPayload)
         if isinstance(payload, Cited):
-            self._cite(payload, path)
+            self._restore_citations(payload, path)
             return []
         if isinstance(payload, Sealed):
-            self._leave_citations()
+            self._drop_citations()
             return self._run(payload, path)
-        before = self.settle()
+        before = self.flush()
         if payload is None:
             return before + self._foreign(item, path)
         block = encode_thinking(item, payload, path, self.lost)
@@ -320,18 +324,18 @@ class AssistantMessage:
         blocks = returning_blocks(payload.blocks)
         if blocks is None:
             self.lost.dropped(path, "opaque state that was damaged on the way")
-            return self._leave_pending()
-        # Items of other vendors may stand before those of this run.
-        start = len(self._pending) - len(run_items([*enumerate(blocks)], None))
-        if start < 0 or fingerprint([item for _, item in self._pending[start:]]) != payload.digest:
+            return self._release_pending()
+        # Items of other vendors may be before those of this run.
+        start = len(self.pending) - len(run_items([*enumerate(blocks)], None))
+        if start < 0 or fingerprint([item for _, item in self.pending[start:]]) != payload.digest:
             self.lost.dropped(path, "the blocks of items that were changed or left out since")
-            return self._leave_pending()
-        del self._pending[start:]
-        return [*self._leave_pending(), *blocks]
+            return self._release_pending()
+        del self.pending[start:]
+        return [*self._release_pending(), *blocks]
 
-    def _cite(self, payload: Cited, path: str) -> None:
+    def _restore_citations(self, payload: Cited, path: str) -> None:
         citations = unsealed(CITATIONS, payload.citations)
-        said = digest("".join(part.text for part in self._said if isinstance(part, ours.OutputText)))
+        said = digest("".join(part.text for part in self._content if isinstance(part, ours.OutputText)))
         if citations is None or len(citations) != len(self._texts) or said != payload.digest:
             self.lost.dropped(path, "citations of a text that was changed or left out since")
             return
@@ -383,13 +387,13 @@ class Earlier(NamedTuple):
     marks: list[tuple[str, Any]]
     """The cache marks; there are no more than are never taken away."""
     begins_alone: bool
-    """Whether the first message is the model's, and nothing stands for what was said before."""
+    """Whether the first message is the model's, and nothing represents what came before."""
     begins_with_thinking: bool | None
     """Whether the model's turn began with a thought that waits for results at the end; `None` where none does."""
 
 
 class MessageWriter:
-    """Writes the messages of a request, and what stands above them in `system`. `state` is of the turns before."""
+    """Writes the messages of a request, and what is above them in `system`. `state` is of the turns before."""
 
     def __init__(
         self,
@@ -407,13 +411,13 @@ class MessageWriter:
         self._writer = AssistantMessage(context)
         self._role = ""  # of the open message
         self._results = 0  # how many results it begins with
-        self._joins = False  # whether what a user says next belongs to it
+        self._joins = False  # whether the next content of a user belongs to it
         self._closed = False  # whether the next item begins a message in any case
         self._waiting: dict[str, deque[tuple[types.ToolUse, int]]] = {}  # calls without a result yet
         self._ids: set[str] = set()  # of calls in these turns
         self._most_marks = most_marks
         self._taken: set[int] = set()  # results that moved up
-        self._held: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal place
+        self._deferred: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal place
         self.lost = context.lost
         self.system: list[types.Text] = [*(state.system if state else ())]
         self.compacts = False
@@ -422,32 +426,25 @@ class MessageWriter:
         self._outputs: dict[str, deque[int]] | None = None  # where the outputs of a call id are that did not come yet
         self._repeated = dict[str, int](state.repeated if state else ())  # how often a call id came again
         self._fell_back = False  # whether the open message changes the model
-        self._handlers: dict[type, Any] = {
-            ours.Message: self._message,
-            ours.FunctionCall: self._call,
-            ours.CustomToolCall: self._call,
-            ours.FunctionCallOutput: self._answer,
-            ours.CustomToolCallOutput: self._answer,
-        }
         self._left: Json = {}  # what its document said of a message that did not begin yet
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
         for i in range(start, end):
             item = self._items[i]
-            write: Any = self._handlers.get(type(item))
-            if write is not None and not self._left and item.leftovers is None:  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]
-                write(item, i)
+            add: Any = self.HANDLERS.get(type(item))
+            if add is not None and not self._left and item.leftovers is None:  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]
+                add(self, item, i)
             else:
-                self._write_with_leftovers(self._handlers.get(struct_of(item), self._other), item, i)
+                self._write_with_leftovers(item, i)
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; whether nothing that follows can change it."""
-        if self._waiting or self._held or self._left or max(self._taken, default=0) >= end:
+        if self._waiting or self._deferred or self._left or max(self._taken, default=0) >= end:
             return False
         if len(self.context.marks) > self._most_marks:  # the newest are taken away when others come
             return False
-        self._leave_answer(end)
+        self._end_answer(end)
         before = self.state or Earlier(set(), {}, [], [], begins_alone(self.messages[0]), None)
         before.ids.update(self._ids)
         thinks = begins_with_thinking(self.messages, before.begins_with_thinking)
@@ -462,33 +459,33 @@ class MessageWriter:
 
     def finish(self) -> None:
         """End the conversation."""
-        self._leave_answer(len(self._items))
+        self._end_answer(len(self._items))
         if self._role == "user":
-            self._place_held()
-        self._release_held()
+            self._place_system()
+        self._release_system()
 
-    def _write_with_leftovers(self, write: Any, item: ours.AnyItem, i: int) -> None:
+    def _write_with_leftovers(self, item: ours.AnyItem, i: int) -> None:
         """Take an item whose message may have been more than its content."""
         left = {} if isinstance(item, Unknown) else own(item.leftovers, WIRE)
         self._closed |= BEGINS in left
         before = len(self.messages)
-        write(item, i)
+        self.HANDLERS.get(struct_of(item), MessageWriter._add_other)(self, item, i)
         message = as_object(left.get(BEGINS)) or (self._left if self._role == "assistant" else {})
         self._left = {}
-        if self._held and self._held[-1][1] == f"input[{i}]":
-            self._held[-1] = patch(self._held[-1][0], message), self._held[-1][1]
+        if self._deferred and self._deferred[-1][1] == f"input[{i}]":
+            self._deferred[-1] = patch(self._deferred[-1][0], message), self._deferred[-1][1]
         elif len(self.messages) > before:
             self.messages[-1] = patch(self.messages[-1], message)
         else:
             self._left = message  # of a message that did not begin yet
 
-    def _other(self, item: ours.AnyItem, i: int) -> None:
+    def _add_other(self, item: ours.AnyItem, i: int) -> None:
         match item:
             case ours.AdditionalTools(tools=tools):
-                self._leave_answer(i)
+                self._end_answer(i)
                 path = f"input[{i}]"
                 report_unknown(item, path, self.lost)
-                self._instruct(tool_additions(tools, path, self._offered, self.context), path)
+                self._add_system(tool_additions(tools, path, self._offered, self.context), path)
             case ours.CompactionTrigger():
                 self.compacts = True
             case ours.ItemReference():
@@ -499,17 +496,17 @@ class MessageWriter:
                 if blocks:
                     self._answer_with(blocks, i)
 
-    def _message(self, item: ours.Message, i: int) -> None:
+    def _add_message(self, item: ours.Message, i: int) -> None:
         role: str = item.role
         content: Any = item.content
         bare = (
             type(content) is str and item.leftovers is None and item.phase is None and content and not content.isspace()
         )
         if role == "assistant":
-            if bare and type(item) is ours.Message and self._role == "user" and not (self._waiting or self._held):
+            if bare and type(item) is ours.Message and self._role == "user" and not (self._waiting or self._deferred):
                 self._open(role, content)
                 return
-            self.context.beside_call = self._stands_beside_call(i)
+            self.context.beside_call = self._is_beside_call(i)
             blocks = self._writer.write(item, f"input[{i}]")
             self.context.beside_call = False
             if blocks:
@@ -517,12 +514,12 @@ class MessageWriter:
                 if isinstance(content, str) and self.messages[-1].content is blocks:
                     self.messages[-1].content = content
             elif self._role == "user":
-                # An answer that says nothing still ends the turn it answers, so that what follows leaves that as it is.
-                self._release_held()
+                # An answer that is empty still ends the turn it answers, so that what follows leaves that as it is.
+                self._release_system()
                 self._closed = True
             return
-        if self._waiting or self._writer.waits:
-            self._leave_answer(i)
+        if self._waiting or self._writer.is_open:
+            self._end_answer(i)
         if bare and role == "user" and type(item) is ours.Message:
             self._ask(content)
             return
@@ -533,7 +530,7 @@ class MessageWriter:
         else:
             said = content if encode_text(content, f"{path}.content", self.context) else ""
         if role in SYSTEM:
-            self._instruct(said, path)
+            self._add_system(said, path)
         elif not said:
             self.lost.refused(path, "a message that says nothing")
         else:
@@ -541,8 +538,8 @@ class MessageWriter:
                 self.lost.changed(f"{path}.role", f"{role!r} is sent as a user")
             self._ask(said)
 
-    def _stands_beside_call(self, i: int) -> bool:
-        """Whether the item at `i` is in one message with a call, which stands right before it or behind it."""
+    def _is_beside_call(self, i: int) -> bool:
+        """Whether the item at `i` is in one message with a call, which is right before it or behind it."""
         items, behind = self._items, i + 1
         while behind < len(items) and isinstance(items[behind], ours.Reasoning):
             behind += 1
@@ -571,17 +568,17 @@ class MessageWriter:
             self._close_answer(i)
         else:
             if self._waiting:
-                self._settle(i)
-            if self._held and self._role == "user":
-                self._place_held()
+                self._place_results(i)
+            if self._deferred and self._role == "user":
+                self._place_system()
         self._open("assistant", blocks)
 
-    def _leave_answer(self, i: int) -> None:
+    def _end_answer(self, i: int) -> None:
         """What follows at `i` is not the model's: its message is complete, and its calls need their results now."""
-        if self._writer.waits:
+        if self._writer.is_open:
             self._close_answer(i)
         if self._waiting:
-            self._settle(i)
+            self._place_results(i)
 
     def _close_answer(self, i: int) -> None:
         self._writer.close()
@@ -594,11 +591,11 @@ class MessageWriter:
         last = max(n for n, block in enumerate(content) if isinstance(block, types.Fallback))
         answered = {block.tool_use_id for block in content if isinstance(block, types.ServerToolResult)}
         handed_over = {block.id for block in content[:last] if isinstance(block, types.ToolUse)}
-        for call_id, waits in [*self._waiting.items()]:
-            if self._answer_of(call_id, i) is None and waits[0][0].id in handed_over:
+        for call_id, is_open in [*self._waiting.items()]:
+            if self._answer_of(call_id, i) is None and is_open[0][0].id in handed_over:
                 del self._waiting[call_id]
             else:
-                answered.update(block.id for block, _ in waits)
+                answered.update(block.id for block, _ in is_open)
         kept = [
             block
             for block in content[:last]
@@ -610,12 +607,12 @@ class MessageWriter:
         content[:last] = kept
         self._fell_back = False
 
-    def _call(self, item: Call, i: int) -> None:
+    def _add_call(self, item: Call, i: int) -> None:
         if item.status == "incomplete" and self._answer_of(item.call_id, i) is None:
             self.lost.dropped(f"input[{i}]", "a call that was cut short and never answered")
             return
-        if self._writer.waits:
-            self._writer.settle()
+        if self._writer.is_open:
+            self._writer.flush()
         call_id, repeated = item.call_id, self._repeated.get(item.call_id, 0)
         earlier = self.state.ids if self.state else ()
         while (id := wire_id(call_id, repeated)) in self._ids or id in earlier:
@@ -629,10 +626,10 @@ class MessageWriter:
 
     # --- results
 
-    def _answer(self, item: Output, i: int) -> None:
+    def _add_output(self, item: Output, i: int) -> None:
         if i in self._taken:
             return
-        if self._writer.waits:
+        if self._writer.is_open:
             self._close_answer(i)
         call_id = item.call_id or ""
         waiting = self._waiting.pop(call_id, None)
@@ -664,7 +661,7 @@ class MessageWriter:
             places.popleft()
         return places[0] if places else None
 
-    def _settle(self, start: int) -> None:
+    def _place_results(self, start: int) -> None:
         """Give every call its result now: one that comes later moves up, one that never comes makes the request invalid."""
         for call_id in [*self._waiting]:
             while call_id in self._waiting:
@@ -674,27 +671,27 @@ class MessageWriter:
                         self.lost.refused(f"input[{i}]", "a call without a result, which Anthropic requires")
                     continue
                 self.lost.changed(f"input[{j}]", "a result moves up to its call, where Anthropic requires it")
-                self._answer(cast("Output", self._items[j]), j)
+                self._add_output(cast("Output", self._items[j]), j)
                 self._taken.add(j)
 
-    # --- everybody else
+    # --- users and systems
 
     def _ask(self, content: Content) -> None:
-        """What a user says, in the open message where that holds results only, else in one of its own."""
+        """The content of a user, in the open message where that holds results only, else in one of its own."""
         if self._role == "user" and self._joins and not self._closed:
             self._blocks().extend(as_blocks(content))
             self._joins = False
             return
         if self._role == "user":
-            for _, path in self._held:
+            for _, path in self._deferred:
                 self.lost.changed(path, "a system message moves behind the user's turn")
         self._open("user", content)
 
-    def _instruct(self, content: Content, path: str) -> None:
-        """What stands above the user: before the conversation in `system`, else where this model takes it."""
+    def _add_system(self, content: Content, path: str) -> None:
+        """What is above the user: before the conversation in `system`, else where this model takes it."""
         if not content:
             return
-        if not self.messages and self.state is None and not self._held:
+        if not self.messages and self.state is None and not self._deferred:
             blocks = as_blocks(content)
             texts = [block for block in blocks if isinstance(block, types.Text)]
             self.system += texts
@@ -707,18 +704,18 @@ class MessageWriter:
             return
         if self._role != "user":
             self.lost.changed(path, "a system message moves behind the next user's turn")
-        self._held.append((message, path))
+        self._deferred.append((message, path))
 
-    def _place_held(self) -> None:
-        """The system messages stand here."""
-        if self._held:
-            self.messages += [message for message, _ in self._held]
-            self._held = []
+    def _place_system(self) -> None:
+        """The system messages are here."""
+        if self._deferred:
+            self.messages += [message for message, _ in self._deferred]
+            self._deferred = []
             self._role = "system"
 
-    def _release_held(self) -> None:
+    def _release_system(self) -> None:
         """No place is left for the system messages that wait."""
-        held, self._held = self._held, []
+        held, self._deferred = self._deferred, []
         for message, path in held:
             self._as_user_text(message, path)
 
@@ -739,9 +736,17 @@ class MessageWriter:
             self.messages.append(types.InputMessage("user", texts))
             self._role, self._results, self._joins = "user", 0, True
 
+    HANDLERS: ClassVar[dict[type, Callable[[MessageWriter, Any, int], None]]] = {
+        ours.Message: _add_message,
+        ours.FunctionCall: _add_call,
+        ours.CustomToolCall: _add_call,
+        ours.FunctionCallOutput: _add_output,
+        ours.CustomToolCallOutput: _add_output,
+    }
+
 
 def begins_alone(message: types.InputMessage) -> bool:
-    """Whether it is an assistant's that nobody spoke before; a compaction stands for what was said before."""
+    """Whether it is an assistant's without a user's message before it; a compaction represents what came before."""
     content = message.content
     begun = isinstance(content, list) and content and isinstance(content[0], types.Compaction)
     return message.role == "assistant" and not begun
@@ -750,13 +755,13 @@ def begins_alone(message: types.InputMessage) -> bool:
 # --- messages to items -----------------------------------------------------------------------------------------------
 
 ROLES = {"user": "user", "assistant": "assistant", "system": "developer"}
-"""Who speaks, theirs on the left; anybody else is taken for a user."""
+"""Roles, theirs on the left; any other is taken for a user."""
 
 
 def decode_messages(
     messages: Sequence[types.InputMessage], issuer: str, tools: Sequence[ours.AnyTool], *, keep: bool
 ) -> list[ours.AnyItem]:
-    """The items for `messages`; one that says nothing is none."""
+    """The items for `messages`; one that is empty is none."""
     items: list[ours.AnyItem] = []
     before = ""
     for message in messages:
@@ -776,22 +781,18 @@ def decode_messages(
             found = _decode_blocks(content, role, tools)
         if not isinstance(first := found[0], Unknown):
             left = diff(message, types.InputMessage(role, content), MESSAGE) if keep else unknown(message)
-            if left or (items and role == before != "system" and _would_join(items[-1], first)):
+            joins = items and role == before != "system"  # whether it would be sent in the message before
+            if joins and isinstance(first, ours.Message) and first.role != "assistant":
+                joins = isinstance(items[-1], ours.FunctionCallOutput)
+            if left or joins:
                 first.leftovers = {WIRE: {**own(first.leftovers, WIRE), BEGINS: left}}
         items += found
         before = role
     return items
 
 
-def _would_join(last: ours.AnyItem, first: ours.AnyItem) -> bool:
-    """Whether the item after the last one would be sent in the same message, within turns of one role."""
-    if isinstance(first, ours.Message) and first.role != "assistant":
-        return isinstance(last, ours.FunctionCallOutput)
-    return True
-
-
 def _decode_blocks(blocks: Sequence[types.AnyBlock], role: str, tools: Sequence[ours.AnyTool]) -> list[ours.AnyItem]:
-    """What was not said by the model. Tools that a system message adds are an item of their own, where they are described."""
+    """Items of the user and the system. Tools that a system message adds are an item of their own, where they are described."""
     items: list[ours.AnyItem] = []
     if role == "system" and blocks:
         named = {tool.name: tool for tool in tools if isinstance(tool, ours.FunctionTool)}
@@ -811,7 +812,7 @@ def _decode_blocks(blocks: Sequence[types.AnyBlock], role: str, tools: Sequence[
 
 
 def _added(block: types.AnyBlock, named: dict[str, ours.FunctionTool]) -> ours.FunctionTool | None:
-    """The tool that becomes callable with a block that says nothing else."""
+    """The tool that becomes callable with a block with nothing else in it."""
     if type(block) is not types.ToolAddition or block.cache_control is not UNSET:
         return None
     tool = named.get(block.tool.name or "")

@@ -52,14 +52,14 @@ DROP_BLOCK: Json = {"prefix_mismatch_behavior": "drop_block"}
 """`thinking.block_binding`: what happens to a thinking block whose prefix has changed."""
 
 
-class Asked(Model):
+class ThinkingOptions(Model):
     """`thinking`, and `output_config.effort`, which say one thing together."""
 
     thinking: Opt[types.ThinkingConfig] = UNSET
     effort: Opt[str] = UNSET
 
 
-ASKED: Decoder[Asked] = Decoder(Asked)
+THINKING_OPTIONS: Decoder[ThinkingOptions] = Decoder(ThinkingOptions)
 
 
 def binds(request: ours.Request) -> bool:
@@ -69,7 +69,9 @@ def binds(request: ours.Request) -> bool:
     return model.binds_prefix and not (asks_for_none and any(kind in model.thinking for kind in NOT_THINKING))
 
 
-def encode_effort(options: ours.ReasoningOptions, max_tokens: int, context: Context, *, drops: bool = False) -> Asked:
+def encode_effort(
+    options: ours.ReasoningOptions, max_tokens: int, context: Context, *, drops: bool = False
+) -> ThinkingOptions:
     """What a request asks of reasoning; with `drops`, also that thinking blocks are dropped whose prefix has changed."""
     lost, model = context.lost, context.model
     asked = _encode_effort(or_unset(options.effort), max_tokens, context)
@@ -89,16 +91,16 @@ def encode_effort(options: ours.ReasoningOptions, max_tokens: int, context: Cont
     return asked
 
 
-def _encode_effort(effort: Opt[str], max_tokens: int, context: Context) -> Asked:
+def _encode_effort(effort: Opt[str], max_tokens: int, context: Context) -> ThinkingOptions:
     lost, model = context.lost, context.model
     if not given(effort):
-        return Asked()
+        return ThinkingOptions()
     if effort == "none":
         off = next((kind for kind in NOT_THINKING if kind in model.thinking), None)
         if off is not None:
-            return Asked(thinking=types.ThinkingConfig(type=off))
+            return ThinkingOptions(thinking=types.ThinkingConfig(type=off))
         lost.changed("reasoning.effort", "this model always thinks; it is asked to think little")
-        return Asked(effort="low")
+        return ThinkingOptions(effort="low")
     nearest: Opt[str] = UNSET
     if model.efforts:
         others = [effort, *NEAREST[effort]] if effort in NEAREST else [effort]
@@ -106,23 +108,23 @@ def _encode_effort(effort: Opt[str], max_tokens: int, context: Context) -> Asked
         if nearest != effort:
             lost.changed("reasoning.effort", f"this model has no effort {effort!r}; it is asked for {nearest!r}")
     if "adaptive" in model.thinking:
-        return Asked(thinking=types.ThinkingConfig(type="adaptive"), effort=nearest)
+        return ThinkingOptions(thinking=types.ThinkingConfig(type="adaptive"), effort=nearest)
     if "enabled" not in model.thinking:
         lost.dropped("reasoning.effort", "this model does not think")
-        return Asked(effort=nearest)
+        return ThinkingOptions(effort=nearest)
     budget = max(LEAST_BUDGET, int(max_tokens * BUDGETS.get(effort, 0.7)))
     if budget >= max_tokens:
         lost.changed("reasoning.effort", f"an answer of {max_tokens} tokens leaves no room to think")
-        return Asked(thinking=types.ThinkingConfig(type="disabled"), effort=nearest)
-    asked = Asked(thinking=types.ThinkingConfig(type="enabled", budget_tokens=budget), effort=nearest)
-    meant = decode_effort(asked, max_tokens, model)
-    if meant and meant.effort != effort:
-        what = f"thinking with {budget} of {max_tokens} tokens, which reads as {meant.effort!r}"
+        return ThinkingOptions(thinking=types.ThinkingConfig(type="disabled"), effort=nearest)
+    asked = ThinkingOptions(thinking=types.ThinkingConfig(type="enabled", budget_tokens=budget), effort=nearest)
+    expected = decode_effort(asked, max_tokens, model)
+    if expected and expected.effort != effort:
+        what = f"thinking with {budget} of {max_tokens} tokens, which reads as {expected.effort!r}"
         lost.changed("reasoning.effort", what)
     return asked
 
 
-def decode_effort(asked: Asked, max_tokens: int, model: MessagesModel) -> ours.ReasoningOptions | None:
+def decode_effort(asked: ThinkingOptions, max_tokens: int, model: MessagesModel) -> ours.ReasoningOptions | None:
     """The options of reasoning; nothing where thinking and effort are not mentioned."""
     thinking, effort = asked.thinking, or_none(asked.effort)
     summary: str | None = None
@@ -276,9 +278,9 @@ ReturningBlock = Open[
     | types.Compaction
     | types.Fallback
 ]
-"""The blocks that travel whole: the model's side of tools its vendor runs, and kinds nobody knows."""
+"""The blocks that travel whole: the model's side of tools its vendor runs, and unknown kinds."""
 
-_SPOKEN = frozenset({"text", "tool_use", "tool_result", "thinking", "redacted_thinking"})
+_PLAIN_KINDS = frozenset({"text", "tool_use", "tool_result", "thinking", "redacted_thinking"})
 RETURNING: Decoder[list[ReturningBlock]] = Decoder(list[ReturningBlock])
 CITATIONS: Decoder[list[list[types.AnyCitation] | None]] = Decoder(list[list[types.AnyCitation] | None])
 
@@ -286,7 +288,7 @@ CITATIONS: Decoder[list[list[types.AnyCitation] | None]] = Decoder(list[list[typ
 def returning_blocks(raw: Raw) -> list[ReturningBlock] | None:
     """The blocks in an envelope, or `None` where something else was put there."""
     blocks = unsealed(RETURNING, raw)
-    forged = any(isinstance(block, Unknown) and block.kind in _SPOKEN for block in blocks or ())
+    forged = any(isinstance(block, Unknown) and block.kind in _PLAIN_KINDS for block in blocks or ())
     return None if forged else blocks
 
 
@@ -330,7 +332,7 @@ CLIENT = "client"
 """The issuer of these envelopes: whoever answers the client."""
 GAP = "\n\n"
 
-GUESTS = (
+FOREIGN_ITEMS = (
     ours.Reasoning
     | ours.Compaction
     | ours.WebSearchCall
@@ -350,7 +352,7 @@ GUESTS = (
 _item: Decoder[ours.AnyItem] = Decoder(ours.AnyItem)
 
 
-class Guest(Payload, tag="item"):
+class ForeignItem(Payload, tag="item"):
     """An item without the text that its block shows; `lengths` cuts that into the parts named `shown`."""
 
     item: Raw
@@ -359,48 +361,50 @@ class Guest(Payload, tag="item"):
     digest: str = ""
 
 
-def guest_block(item: ours.AnyItem, path: str, lost: Losses) -> types.AnyBlock | None:
+def encode_foreign_item(item: ours.AnyItem, path: str, lost: Losses) -> types.AnyBlock | None:
     """The block in which an item of another vendor goes through a client; nothing for items that have no need to return."""
-    if not isinstance(item, GUESTS):
+    if not isinstance(item, FOREIGN_ITEMS):
         return None
     lost.withheld(path, "goes to the client as thinking, and back to its vendor when the client returns it")
     if isinstance(item, ours.Reasoning) and (item.summary or item.content):
-        return guest_thought(item, "summary" if item.summary else "content")
+        return encode_foreign_thinking(item, "summary" if item.summary else "content")
     # The status is the answer's, and set again when it is read.
-    return types.RedactedThinking(data=seal(WIRE, CLIENT, Guest(item=Raw(encode(replace(item, status=None))))))
+    return types.RedactedThinking(data=seal(WIRE, CLIENT, ForeignItem(item=Raw(encode(replace(item, status=None))))))
 
 
-def guest_thought(item: ours.Reasoning, shown: str) -> types.Thinking:
+def encode_foreign_thinking(item: ours.Reasoning, shown: str) -> types.Thinking:
     """Reasoning of another vendor as thinking that shows its `summary` or its `content`."""
     texts = [part.text for part in getattr(item, shown) or ()]
     text = GAP.join(texts)
     unseen = replace(item, status=None, leftovers=None)
     setattr(unseen, shown, None)
-    guest = Guest(item=Raw(encode(unseen)), shown=shown, lengths=[len(text) for text in texts], digest=digest(text))
-    return types.Thinking(thinking=text, signature=seal(WIRE, CLIENT, guest))
+    foreign = ForeignItem(
+        item=Raw(encode(unseen)), shown=shown, lengths=[len(text) for text in texts], digest=digest(text)
+    )
+    return types.Thinking(thinking=text, signature=seal(WIRE, CLIENT, foreign))
 
 
-def guest_item(block: types.Thinking | types.RedactedThinking) -> ours.AnyItem | None:
-    """The item that `guest_block` made the block from; `None` for a block of this wire's own vendor."""
+def decode_foreign_item(block: types.Thinking | types.RedactedThinking) -> ours.AnyItem | None:
+    """The item that `encode_foreign_item` made the block from; `None` for a block of this wire's own vendor."""
     sealed = block.signature if isinstance(block, types.Thinking) else block.data
-    guest: Guest | None = unseal(sealed, WIRE, CLIENT, Guest)
-    if guest is None:
+    foreign: ForeignItem | None = unseal(sealed, WIRE, CLIENT, ForeignItem)
+    if foreign is None:
         return None
     try:
-        item = _item.decode(bytes(guest.item))
+        item = _item.decode(bytes(foreign.item))
     except DecodeError:
         return None
-    if not isinstance(item, GUESTS):
+    if not isinstance(item, FOREIGN_ITEMS):
         return None
     if isinstance(item, ours.Reasoning) and isinstance(block, types.Thinking):
         text = block.thinking
-        if digest(text) != guest.digest:
+        if digest(text) != foreign.digest:
             return ours.Reasoning(summary=[ours.SummaryText(text=text)])
         texts: list[str] = []
-        for length in guest.lengths:
+        for length in foreign.lengths:
             start = sum(map(len, texts)) + len(GAP) * len(texts)
             texts.append(text[start : start + length])
-        if guest.shown == "summary":
+        if foreign.shown == "summary":
             item.summary = [ours.SummaryText(text=text) for text in texts]
         else:
             item.content = [ours.ReasoningText(text=text) for text in texts]
@@ -553,10 +557,10 @@ def _mcp_call(use: types.McpToolUse, result: types.ServerToolResult | None) -> o
 
 def fingerprint(items: list[ours.AnyItem]) -> str:
     """A digest of what the visible items of a run say; ids and statuses do not count."""
-    return digest("\x1e".join(_sorted(_says(item)).decode() for item in items))
+    return digest("\x1e".join(_sorted(_fingerprinted(item)).decode() for item in items))
 
 
-def _says(item: ours.AnyItem) -> list[Any]:
+def _fingerprinted(item: ours.AnyItem) -> list[Any]:
     match item:
         case ours.WebSearchCall(action=ours.Search(query=query, sources=sources)):
             return ["search", query or "", *(one.url for one in sources or () if isinstance(one, ours.UrlSource))]

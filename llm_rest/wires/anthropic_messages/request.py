@@ -38,19 +38,21 @@ from .content import (
     decode_part,
     encode,
     encode_mark,
-    near_ttl,
+    inexact_ttl,
     set_fields,
 )
 from .messages import MessageWriter, begins_alone, decode_messages
-from .reasoning import ASKED, SAMPLING, Asked, binds, decode_effort, encode_effort, encode_sampling, finish_thinking
-from .tools import (
-    check_tools,
-    decode_choice,
-    decode_tools,
-    encode_choice,
-    encode_tools,
-    servers_without_toolset,
+from .reasoning import (
+    SAMPLING,
+    THINKING_OPTIONS,
+    ThinkingOptions,
+    binds,
+    decode_effort,
+    encode_effort,
+    encode_sampling,
+    finish_thinking,
 )
+from .tools import check_tools, decode_choice, decode_tools, encode_choice, encode_tools, servers_without_toolset
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -62,9 +64,9 @@ __all__ = ["decode_request", "encode_request", "route"]
 # --- the whole request -----------------------------------------------------------------------------------------------
 
 MAX_TOKENS = 32_000
-"""The longest answer where a request does not say and the model gives that many; the vendor wants a number."""
+"""The longest answer where a request has none and the model gives that many; the vendor requires a number."""
 
-NOBODY = "..."
+FIRST_USER_TEXT = "..."
 """What the user says before a conversation that the assistant begins."""
 
 
@@ -83,21 +85,21 @@ DECIDED = (
     "context_management",
 )
 """Options that this wire may have to say otherwise."""
-NOT_SAID = ("system", "stop_sequences", "mcp_servers")
-"""Fields that say nothing where they are empty."""
+EMPTY_FIELDS = ("system", "stop_sequences", "mcp_servers")
+"""Fields that mean nothing where they are empty."""
 SUMMARIZE = types.CompactionConfig(type="summarize")
 
 # Notes about a request, beside those of `kept`.
-ASKED_FOR = "asked"
+THINKING_NOTE = "asked"
 """How thinking and effort, which say one thing together, were asked for."""
-ALONE = "alone"
+WITHOUT_TOOLSET = "alone"
 """The MCP servers that came without a toolset."""
 BEGINS_WITH = "begins"
-"""Who speaks first."""
+"""The role of the first message."""
 OLDER_FORMAT = "format"
 """That the format of the answer came in its older field."""
 EMPTY = "empty"
-"""The messages that say nothing."""
+"""The messages that are empty."""
 UNBOUND = "binding"
 """That thinking blocks came without a word about what happens where their prefix has changed."""
 UNCHANGED = "lost"
@@ -126,7 +128,7 @@ def encode_request(
 def decode_request(
     body: types.Request, *, dialect: MessagesDialect = ANTHROPIC, model: str | None = None, keep: bool = True
 ) -> tuple[ours.Request, list[Loss]]:
-    """The request for a body; `keep` leaves what only this wire says, and `model` is the model of the URL where it has one."""
+    """The request for a body; `keep` leaves what only this wire has, and `model` is the model of the URL where it has one."""
     name = body.model if given(body.model) else model
     facts = messages_model(name or "")
     request = ours.Request(model=name, stream=or_none(body.stream))
@@ -145,7 +147,7 @@ def decode_request(
         items.append(ours.CompactionTrigger())
     request.input = items
     request.max_output_tokens = body.max_tokens or None
-    request.reasoning = decode_effort(_asked(body), body.max_tokens, facts)
+    request.reasoning = decode_effort(_thinking_options(body), body.max_tokens, facts)
     _decode_options(body, request)
     if keep:
         request.leftovers = as_leftovers(_leftovers(body, request, known, facts))
@@ -153,10 +155,10 @@ def decode_request(
 
 
 def _leftovers(body: types.Request, request: ours.Request, known: list[bool], model: MessagesModel) -> Json:
-    """What `body` says beyond what we write of `request`; `known` are the tools that Responses has too."""
+    """What `body` has beyond what we write of `request`; `known` are the tools that Responses has too."""
     notes, near, lost = cast("Json", {}), cast("Json", {}), Losses()
     if without := servers_without_toolset(body):
-        notes[ALONE] = {"servers": without}
+        notes[WITHOUT_TOOLSET] = {"servers": without}
     if body.messages and body.messages[0].role == "assistant":
         notes[BEGINS_WITH] = "assistant"
     if given(body.output_format) and not (body.output_config and given(body.output_config.format)):
@@ -180,16 +182,16 @@ def _leftovers(body: types.Request, request: ours.Request, known: list[bool], mo
     made.compaction = body.compaction if body.compaction == SUMMARIZE else made.compaction
     for name in SAMPLING:
         setattr(made, name, or_unset(or_none(getattr(body, name))))
-    asked, made_asked = _asked(body), _asked(made)
+    asked, made_asked = _thinking_options(body), _thinking_options(made)
     if request.reasoning:
-        near |= _near(asked, made_asked, request.reasoning)
+        near |= _inexact_thinking(asked, made_asked, request.reasoning)
         if asked != made_asked:
-            notes[ASKED_FOR] = note(asked, made_asked)
+            notes[THINKING_NOTE] = note(asked, made_asked)
             _ask(made, asked)
-    empty = {name: value for name in NOT_SAID if not (value := getattr(body, name))}
+    empty = {name: value for name in EMPTY_FIELDS if not (value := getattr(body, name))}
     left = diff(body, made, RULES._replace(defaults={**RULES.defaults, **empty}))
     notes |= left.get(SPELLING, {})
-    near |= near_ttl(body.cache_control, {}).get(SPELLING, {}).get(NEAR, {})
+    near |= inexact_ttl(body.cache_control, {}).get(SPELLING, {}).get(NEAR, {})
     if near:
         notes[NEAR] = near
     for i, message in enumerate(body.messages):
@@ -201,7 +203,7 @@ def _leftovers(body: types.Request, request: ours.Request, known: list[bool], mo
     return {**left, SPELLING: notes} if notes else left
 
 
-def _near(asked: Asked, made: Asked, reasoning: ours.ReasoningOptions) -> Json:
+def _inexact_thinking(asked: ThinkingOptions, made: ThinkingOptions, reasoning: ours.ReasoningOptions) -> Json:
     """The fields of thinking that Responses says only nearly."""
     thinking = asked.thinking
     if not given(thinking):
@@ -217,13 +219,13 @@ def _near(asked: Asked, made: Asked, reasoning: ours.ReasoningOptions) -> Json:
 
 
 def _patch_options(request: ours.Request, body: types.Request, left: Json, lost: Losses) -> types.Request:
-    """The body with what its document said beyond our own writing of it; what that loses is no loss while it is unchanged."""
+    """The body with what its document had beyond our own writing of it; what that loses is no loss while it is unchanged."""
     notes = as_object(left.get(SPELLING))
     unchanged = as_object(notes.get(UNCHANGED))
     if lost and unchanged.get("digest") == _digest_of(request):
         lost[:] = [loss for loss in lost if loss.path not in as_list(unchanged.get("paths"))]
-    if ASKED_FOR in notes:
-        _ask(body, recall(notes[ASKED_FOR], _asked(body), ASKED))
+    if THINKING_NOTE in notes:
+        _ask(body, recall(notes[THINKING_NOTE], _thinking_options(body), THINKING_OPTIONS))
     return patch(body, {name: value for name, value in left.items() if name != "messages"})
 
 
@@ -326,7 +328,7 @@ def _encode_text(text: ours.TextOptions, lost: Losses) -> types.OutputFormat | N
 
 
 def _decode_format(format: Opt[types.OutputFormat]) -> ours.JsonSchemaFormat | None:
-    """The format in Responses, which wants a name; `None` where it has no such format."""
+    """The format in Responses, which requires a name; `None` where it has no such format."""
     if not given(format) or format.type != "json_schema" or not given(format.schema):
         return None
     return schema_format(format.schema)
@@ -384,7 +386,7 @@ def _encode_options(
     body = types.Request(
         model=or_unset(request.model), max_tokens=max_tokens, messages=[], stream=or_unset(request.stream)
     )
-    _encode_tools(request, body, as_list(as_object(notes.get(ALONE)).get("servers")), context)
+    _encode_tools(request, body, as_list(as_object(notes.get(WITHOUT_TOOLSET)).get("servers")), context)
     drops = binds(request) and UNBOUND not in notes and types.BINDING in betas(request, prefix)
     if drops or given(request.reasoning):
         _ask(body, encode_effort(request.reasoning or ours.ReasoningOptions(), max_tokens, context, drops=drops))
@@ -398,9 +400,9 @@ def _encode_options(
     return body
 
 
-def _encode_tools(request: ours.Request, body: types.Request, alone: Sequence[str], context: Context) -> None:
+def _encode_tools(request: ours.Request, body: types.Request, without_toolset: Sequence[str], context: Context) -> None:
     lost = context.lost
-    offer = encode_tools({f"tools[{i}]": tool for i, tool in enumerate(request.tools or ())}, alone, context)
+    offer = encode_tools({f"tools[{i}]": tool for i, tool in enumerate(request.tools or ())}, without_toolset, context)
     body.container = offer.container
     if offer.servers:
         body.mcp_servers = [*offer.servers.values()]
@@ -423,11 +425,11 @@ def _encode_tools(request: ours.Request, body: types.Request, alone: Sequence[st
             lost.dropped("max_tool_calls", no_such("option", "Anthropic"))
 
 
-def _asked(body: types.Request) -> Asked:
-    return Asked(thinking=body.thinking, effort=body.output_config.effort if body.output_config else UNSET)
+def _thinking_options(body: types.Request) -> ThinkingOptions:
+    return ThinkingOptions(thinking=body.thinking, effort=body.output_config.effort if body.output_config else UNSET)
 
 
-def _ask(body: types.Request, asked: Asked) -> None:
+def _ask(body: types.Request, asked: ThinkingOptions) -> None:
     body.thinking = asked.thinking
     if body.output_config or asked.effort is not UNSET:
         body.output_config = body.output_config or types.OutputConfig()
@@ -452,7 +454,7 @@ def _encode_input(request: ours.Request, body: types.Request, context: Context, 
     elif notes.get(BEGINS_WITH) != "assistant" and (
         earlier.begins_alone if earlier is not None else begins_alone(body.messages[0])
     ):
-        body.messages = [types.InputMessage(role="user", content=NOBODY), *body.messages]
+        body.messages = [types.InputMessage(role="user", content=FIRST_USER_TEXT), *body.messages]
         lost.emulated("input[0]", "Anthropic lets the user speak first; a message of three dots was put before it")
     system, instructions = writer.system, request.instructions
     if instructions and instructions.isspace():
@@ -540,7 +542,7 @@ def betas(request: ours.Request, prefix: EncodedPrefix | None = None) -> list[st
         if isinstance(tool, ours.McpTool):
             found.add(
                 types.FIRST_MCP
-                if tool.server_label in as_list(as_object(own(kept, SPELLING).get(ALONE)).get("servers"))
+                if tool.server_label in as_list(as_object(own(kept, SPELLING).get(WITHOUT_TOOLSET)).get("servers"))
                 else types.MCP_BETA
             )
         elif isinstance(tool, Unknown):

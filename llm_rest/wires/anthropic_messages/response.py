@@ -144,7 +144,7 @@ def model_of(response: ours.Response, request: ours.Request | None) -> str:
 
 
 def begin_response(message: types.Message, request: ours.Request | None, now: float) -> ours.Response:
-    """The response before anything was said."""
+    """The response before any output."""
     reader = BlockReader("", id_of(message), keep=False)
     response = finish_response(message, reader, 0, request, now)
     return replace(response, status="in_progress", input_transformations=None)
@@ -260,7 +260,7 @@ def overwrite(struct: Any, news: Model, names: tuple[str, ...] = ()) -> None:
 
 
 def change_message(message: types.Message, event: types.MessageDelta, lost: Losses) -> types.Message:
-    """The answer with what became known of it after it had begun, which replaces what was said at its beginning."""
+    """The answer with what became known of it after it had begun, which replaces what it began with."""
     overwrite(message, event.delta)
     overwrite(message, event, ("context_management", "input_transformations"))
     if given(event.usage):
@@ -416,7 +416,7 @@ CODES = {
 
 
 def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
-    """What an error answer says."""
+    """The facts of an error answer."""
     facts = error_facts(WIRE, status, headers, body)
     said = facts.leftovers.get(WIRE, {})
     details = said.get("error", {}).get("details") if isinstance(said.get("error"), dict) else None
@@ -433,7 +433,7 @@ def _error_code(details: Any) -> str | None:
 
 
 def encode_error(facts: ErrorFacts) -> tuple[int, types.Error]:
-    """The status and body with which this wire says it."""
+    """The status and the body of an error on this wire."""
     type = facts.type
     if type not in STATUSES:
         kind = error_class(facts)

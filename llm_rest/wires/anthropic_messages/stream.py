@@ -1,8 +1,8 @@
 """Streams from the vendor: each event as the Responses events it makes; the way back is in `stream_encoder`.
 
 The blocks of an answer are read by the `BlockReader` that whole answers are read by, and the end is the end of `decode_response`;
-here is what is told of a block before it is over. Before changing this file, know that the end of an answer may contradict its
-beginning, that a stream without `message_stop` broke off, that a tool's input may never come, that tools which the vendor
+here is what is sent of a block before it is complete. Before changing this file, know that the end of an answer may contradict
+its beginning, that a stream without `message_stop` broke off, that a tool's input may never come, that tools which the vendor
 runs are reported while they run, and that an annotation covers a text that has not come yet. Follows Anthropic's guide to
 streaming (read 2026-11-20).
 """
@@ -24,11 +24,11 @@ from ...responses.emit import OpenItem, tell
 from ...unknown import Model, Unknown, base, extras
 from ...vendors.dialects import MessagesDialect
 from .. import stream
-from ..leftovers import as_plain
+from ..leftovers import as_plain, kind_of, struct_of
 from ..tool_names import names_sent, wire_name
 from . import types
-from .content import ANTHROPIC, NOTHING, decode_call, encode, kind_of, struct_of
-from .messages import SAID, BlockReader
+from .content import ANTHROPIC, NOTHING, decode_call, encode
+from .messages import OUTPUT_BLOCKS, BlockReader
 from .reasoning import Use, block_items
 from .response import begin_response, change_message, decode_failure, decode_usage, finish_response, id_of, overwrite
 from .types import WIRE
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["decode_stream", "encode_stream"]
 
 CITATION = f"{WIRE}:citation"
-"""An event of ours: a citation as the vendor gave it, when it comes. Its carrier stands behind the whole message."""
+"""An event of ours: a citation as the vendor gave it, when it comes. Its carrier is behind the whole message."""
 
 GROWS: dict[type, tuple[str, str]] = {
     types.TextDelta: ("text", "text"),
@@ -52,7 +52,7 @@ GROWS: dict[type, tuple[str, str]] = {
 
 Start, Delta, Stop = types.ContentBlockStart, types.ContentBlockDelta, types.ContentBlockStop
 OfBlock = types.ContentBlockStart | types.ContentBlockDelta | types.ContentBlockStop
-FORGOTTEN: dict[type, Callable[[], types.AnyBlock]] = {
+UNBEGUN: dict[type, Callable[[], types.AnyBlock]] = {
     types.TextDelta: partial(types.Text, text=""),
     types.ThinkingDelta: partial(types.Thinking, thinking="", signature=""),
 }
@@ -72,7 +72,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         self._message: types.Message | None = None
         self._model = ""  # that went on with the answer
         self._reported: set[str] = set()
-        # The open block, where it stands in the content, its number, and its pieces by the field that they grow.
+        # The open block, where it is in the content, its number, and its pieces by the field that they grow.
         self._block: Any = None
         self._place = 0
         self._index: int | None = None
@@ -134,7 +134,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
     # -- the message
 
     def _begun(self) -> types.Message:
-        """The message so far; one that says nothing where the host forgot to begin."""
+        """The message so far; one that is empty where the host forgot to begin."""
         return self._message or self._start(types.Message(content=[]))
 
     def _start(self, message: types.Message) -> types.Message:
@@ -187,8 +187,8 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
             self._begin_block(event.content_block)
         elif isinstance(event, Start) or event.index in self._waiting:
             self._waiting.setdefault(event.index, []).append(event)
-        elif isinstance(event, Delta) and event.index >= self._place and type(event.delta) in FORGOTTEN:
-            self._of_block(Start(index=event.index, content_block=FORGOTTEN[type(event.delta)]()))
+        elif isinstance(event, Delta) and event.index >= self._place and type(event.delta) in UNBEGUN:
+            self._of_block(Start(index=event.index, content_block=UNBEGUN[type(event.delta)]()))
             self._of_block(event)
         elif isinstance(event, Delta):
             self._report_once(f"content[{event.index}]", "a piece of a block that did not begin")
@@ -211,8 +211,8 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
     def _begin_block(self, block: types.AnyBlock) -> None:
         """A block begins, perhaps with something in it."""
         i, reader = self._place, self._reader
-        reader.settle(block)
-        if isinstance(block, SAID):
+        reader.flush(block)
+        if isinstance(block, OUTPUT_BLOCKS):
             self._uses.clear()
             self._stalled = False
         block = self._block = Unknown(block) if isinstance(block, Unknown) else copy(block)
@@ -289,7 +289,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         pieces.append(piece)
 
     def _end_block(self) -> None:
-        """The block is over: read it, and tell what of it did not come in pieces."""
+        """The block is over: read it, and send what of it did not come in pieces."""
         block = self._block
         if block is None:
             return

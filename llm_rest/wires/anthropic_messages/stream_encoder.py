@@ -21,13 +21,13 @@ from ...responses.carriers import report_failure
 from ...unknown import Decoder, Unknown
 from ...vendors.dialects import MessagesDialect, messages_model
 from .. import stream
-from ..leftovers import opened
+from ..leftovers import kind_of, opened
 from ..tool_names import Call
 from ..tools import json_value
 from . import types
-from .content import ANTHROPIC, NOTHING, Context, encode, encode_call, encode_part, kind_of, wire_id
+from .content import ANTHROPIC, NOTHING, Context, encode, encode_call, encode_part, wire_id
 from .messages import AssistantMessage
-from .reasoning import GAP, VISIBLE, AnyPayload, Cited, Sealed, guest_thought, returning_blocks
+from .reasoning import GAP, VISIBLE, AnyPayload, Cited, Sealed, encode_foreign_thinking, returning_blocks
 from .response import encode_end, encode_failure, encode_response, encode_usage, message_delta, model_of
 from .stream import CITATION, Delta, Start, Stop
 from .types import WIRE
@@ -52,10 +52,10 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         self._sent = 0
         self._part = -1
         self._shown, self._thought = "", 0
-        self._held = ""  # the beginning of arguments that may be no object
+        self._deferred = ""  # the beginning of arguments that may be no object
         # The texts of the last message as they were sent, and as they turned out to be.
         self._texts: list[types.Text] = []
-        self._meant: list[types.Text] = []
+        self._expected: list[types.Text] = []
 
     def feed(self, event: ev.AnyEvent) -> list[types.AnyEvent]:
         """What is sent for `event`."""
@@ -119,9 +119,9 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         if index >= self._at:
             super()._in_order(event, index)
         if index > self._at and isinstance(event, ev.OutputItemDone) and isinstance(event.item, ours.Reasoning):
-            self._overtake(event.item, index)
+            self._send_early(event.item, index)
 
-    def _overtake(self, item: ours.Reasoning, index: int) -> None:
+    def _send_early(self, item: ours.Reasoning, index: int) -> None:
         """A run whose blocks are there needs no end of the items that show it, which may take as long as the answer."""
         payload = opened(item, WIRE, self._dialect.issuer, AnyPayload)
         blocks = returning_blocks(payload.blocks) if isinstance(payload, Sealed) else None
@@ -131,10 +131,10 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         if all(any(isinstance(getattr(event, "item", None), VISIBLE) for event in events) for events in between):
             for k in range(self._at, index + 1):
                 self._later.pop(k, None)
-            self._writer.forget()
+            self._writer.pending = []
             self._at = index
             self._send_whole(blocks)
-            self._leave_item()
+            self._end_item_turn()
             self._advance()
 
     def _encode(self, event: Any) -> None:
@@ -165,17 +165,17 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
     def _begin_item(self, item: ours.AnyItem | None) -> None:
         self._item = item
         if item is None or isinstance(item, ours.Reasoning):
-            return  # which may belong to what stands before it
+            return  # which may belong to what is before it
         self._stop()
         self._texts = []
         if isinstance(item, VISIBLE):
             return
-        self._send_whole(self._writer.settle())
+        self._send_whole(self._writer.flush())
         if isinstance(item, Call):
             empty = replace(item, arguments="{}") if isinstance(item, ours.FunctionCall) else replace(item, input="")
             call = encode_call(empty, wire_id(item.call_id), self._path, self._comparing())
             self._start(replace(call, input=NOTHING))
-            self._held = ""
+            self._deferred = ""
 
     def _end_item(self, item: ours.AnyItem | None) -> None:
         match item:
@@ -192,9 +192,9 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
                 self._add_late_citations()
             case _:
                 self._send_whole(self._writer.write(item, self._path))
-        self._leave_item()
+        self._end_item_turn()
 
-    def _leave_item(self) -> None:
+    def _end_item_turn(self) -> None:
         self._item = None
         self._part = -1
 
@@ -202,8 +202,8 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         """For what is encoded before it is complete: its losses are reported when it is."""
         return Context(Losses(), self._dialect, self._context.model, replay=False)
 
-    def _compare(self, sent: types.AnyBlock, meant: types.AnyBlock) -> None:
-        if sent != meant:
+    def _compare(self, sent: types.AnyBlock, expected: types.AnyBlock) -> None:
+        if sent != expected:
             self.losses.changed(self._path, "what became known of it after it had begun")
 
     # -- blocks
@@ -297,8 +297,8 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
 
     def _add_late_citations(self) -> None:
         """Citations that did not come with their texts reach the last one, which is still open."""
-        for sent, meant in zip(self._texts, self._meant, strict=False):
-            for citation in (meant.citations or [])[len(sent.citations or ()) :]:
+        for sent, expected in zip(self._texts, self._expected, strict=False):
+            for citation in (expected.citations or [])[len(sent.citations or ()) :]:
                 if sent is self._block:
                     self._send_citation(sent, citation)
                 else:
@@ -310,16 +310,16 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
             self._begin_item(item)
         for index in range(max(self._part, 0), len(parts)):
             self._end_part(parts[index], index)
-        self._meant = [block for block in self._writer.write(item, self._path) if isinstance(block, types.Text)]
-        for sent, meant in zip(self._texts, self._meant, strict=False):
-            self._compare(replace(sent, citations=UNSET), replace(meant, text="", citations=UNSET))
+        self._expected = [block for block in self._writer.write(item, self._path) if isinstance(block, types.Text)]
+        for sent, expected in zip(self._texts, self._expected, strict=False):
+            self._compare(replace(sent, citations=UNSET), replace(expected, text="", citations=UNSET))
 
     # -- thinking
 
     def _add_thinking(self, text: str, shown: str, part: int) -> None:
         """A piece of a thought, which shows an item's summary or its content; what is not shown is left out."""
         if not isinstance(self._block, types.Thinking):
-            self._send_whole(self._writer.settle())
+            self._send_whole(self._writer.flush())
             self._start(types.Thinking(thinking="", signature=""))
         if not self._sent:
             self._shown, self._thought = shown, part
@@ -333,7 +333,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         text = GAP.join(part.text for part in getattr(item, self._shown) or ())
         blocks = self._writer.write(item, self._path)
         told = (block for block in blocks if isinstance(block, types.Thinking) and block.thinking == text)
-        block = next(told, None) or guest_thought(item, self._shown)
+        block = next(told, None) or encode_foreign_thinking(item, self._shown)
         if text[self._sent :]:
             self._send(types.ThinkingDelta(thinking=text[self._sent :]))
         self._send(types.SignatureDelta(signature=block.signature))
@@ -345,7 +345,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
     def _add_arguments(self, text: str) -> None:
         """A piece of arguments, which is sent at once if they begin as an object; other ones have to be mended."""
         if not self._sent:
-            text = self._held = self._held + text
+            text = self._deferred = self._deferred + text
         if text and (self._sent or text.lstrip()[:1] == "{"):
             self._send(types.InputJsonDelta(partial_json=text), len(text))
 
@@ -358,18 +358,18 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         if not isinstance(self._block, types.ToolUse):
             self._begin_item(item)
         sent: Any = self._block
-        meant: Call = item
+        expected: Call = item
         if isinstance(item, ours.CustomToolCall):
             if not self._sent or item.input[self._sent :]:
                 self._add_input(item.input[self._sent :])
             self._send(types.InputJsonDelta(partial_json='"}'))
         elif self._sent or item.arguments.lstrip()[:1] == "{":
-            self._held = ""
+            self._deferred = ""
             self._add_arguments(item.arguments[self._sent :])
-            meant = replace(item, arguments="{}")
+            expected = replace(item, arguments="{}")
             if json_value(item.arguments) is None:
                 self.losses.changed(f"{self._path}.arguments", "not a JSON object; streamed as it came")
-        block: Any = self._writer.write(meant, self._path)[-1]
+        block: Any = self._writer.write(expected, self._path)[-1]
         if isinstance(item, ours.FunctionCall):
             self._send_input(block)
         self._compare(sent, replace(block, input=NOTHING))

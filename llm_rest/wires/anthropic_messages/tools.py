@@ -2,7 +2,7 @@
 
 Before changing this file, know that tools come first in what the vendor caches and binds thinking to: the same request gives
 the same list in the same order; that strict tools and formats of answers are enforced by a grammar of few words, and what it
-lacks is told in the description; and that an MCP server's token stands in `authorization` and nowhere else. Follows Anthropic's
+lacks is told in the description; and that an MCP server's token is in `authorization` and nowhere else. Follows Anthropic's
 pages on tool use, structured outputs and the hosted tools (read 2026-11-20).
 """
 
@@ -114,9 +114,9 @@ def encode_tool_search(tool: ours.ToolSearchTool, path: str, context: Context) -
 
 
 def encode_mcp(
-    tool: ours.McpTool, alone: Sequence[str], path: str, context: Context
+    tool: ours.McpTool, without_toolset: Sequence[str], path: str, context: Context
 ) -> tuple[types.McpServer, types.Tool | None] | None:
-    """An MCP server and its toolset; without the toolset where this wire had it `alone`, and still means the same."""
+    """An MCP server and its toolset; without the toolset for a server that came `without_toolset`."""
     lost, allowed = context.lost, tool.allowed_tools
     if not given(tool.server_url):
         lost.refused(path, "an MCP server without a URL; Anthropic has no connectors or tunnels")
@@ -136,7 +136,7 @@ def encode_mcp(
         if allowed.read_only:
             lost.refused(f"{path}.allowed_tools.read_only", "Anthropic does not know which MCP tools only read")
         allowed = allowed.tool_names
-    if tool.server_label in alone:
+    if tool.server_label in without_toolset:
         if given(allowed):
             server.tool_configuration = types.McpServerTools(allowed_tools=allowed)
         return server, None
@@ -202,21 +202,21 @@ Servers = dict[str, types.McpServer]
 class Offer:
     """The tools of a request on this wire: the list, and what else of the body they bring along.
 
-    `alone` are the MCP servers that choose their tools themselves, without a toolset, as the first connector had them.
+    `without_toolset` are the MCP servers that choose their tools themselves, without a toolset, as the first connector had them.
     """
 
-    __slots__ = ("alone", "container", "servers", "tools")
+    __slots__ = ("container", "servers", "tools", "without_toolset")
 
-    def __init__(self, alone: Sequence[str] = ()) -> None:
-        self.alone = alone
+    def __init__(self, without_toolset: Sequence[str] = ()) -> None:
+        self.without_toolset = without_toolset
         self.tools: list[types.Tool] = []
         self.servers: Servers = {}
         self.container: Opt[str] = UNSET
 
 
-def encode_tools(tools: Mapping[str, ours.AnyTool], alone: Sequence[str], context: Context) -> Offer:
-    """The tools by their paths; `alone` are the MCP servers that came without a toolset."""
-    offer = Offer(alone)
+def encode_tools(tools: Mapping[str, ours.AnyTool], without_toolset: Sequence[str], context: Context) -> Offer:
+    """The tools by their paths; `without_toolset` are the MCP servers that came without a toolset."""
+    offer = Offer(without_toolset)
     for tool, namespace, path in each_tool(tools, context.lost):
         offer.tools += _encode_tool(tool, namespace, path, offer, context)
     return offer
@@ -251,7 +251,7 @@ def _encode_tool(
         case ours.ToolSearchTool():
             return encode_tool_search(tool, path, context)
         case ours.McpTool():
-            found = encode_mcp(tool, offer.alone, path, context)
+            found = encode_mcp(tool, offer.without_toolset, path, context)
             if found is None:
                 return []
             server, toolset = found

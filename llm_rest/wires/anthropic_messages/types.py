@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 
 class CacheControl(Model):
-    """Ends a stretch of the prompt that may be cached; `ttl` is five minutes unless said."""
+    """Ends a stretch of the prompt that may be cached; `ttl` is five minutes unless given."""
 
     type: Literal["ephemeral"] | str = "ephemeral"
     ttl: Opt[Literal["5m", "1h"] | str] = UNSET
@@ -188,7 +188,7 @@ class ToolUse(MarkableBlock, tag="tool_use", kw_only=False):
 
 
 class ToolResult(MarkableBlock, tag="tool_result", kw_only=False):
-    """What the tool gave; stands first in the user message right after its call."""
+    """What the tool gave; is first in the user message right after its call."""
 
     tool_use_id: str
     content: Opt[str | list[Open[Text | Image | Document | SearchResult | ToolReference]]] = UNSET
@@ -271,7 +271,7 @@ class McpToolListing(Block, tag="mcp_tool_listing"):
 
 
 class Compaction(MarkableBlock, tag="compaction"):
-    """Stands for everything before it; null content is a compaction that failed."""
+    """Represents everything before it; null content is a compaction that failed."""
 
     content: Opt[str] = UNSET
     encrypted_content: Opt[str] = UNSET
@@ -590,7 +590,7 @@ def _typed(document: Any) -> Any:
 
 
 RESPONSE: Decoder[Message | Error] = Decoder(Message | Error, repair=_typed, most_unknown=MOST_IN_ANSWER)
-"""Decodes an answer, and the error body that stands in its place."""
+"""Decodes an answer, and the error body that is in its place."""
 
 
 # --- stream events --------------------------------------------------------------------------------------------------
@@ -786,7 +786,7 @@ BETA_FIELDS = {
     "clear_at": "mid-conversation-system-clear-at-2026-08-21",
     "skills": "skills-2025-10-02",
 }
-"""Fields of this wire that need a beta, wherever they stand."""
+"""Fields of this wire that need a beta, wherever they are."""
 
 BETA_VALUES = {
     "advisor_20260301": "advisor-tool-2026-03-01",

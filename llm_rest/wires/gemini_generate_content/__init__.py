@@ -33,6 +33,6 @@ def goes_on(body: types.Response) -> bool:
 
 
 def continued(body: bytes, token: str) -> bytes:
-    """The body of the request that continues a long answer where `token` stands: the same request with the token."""
+    """The body of the request that continues a long answer where `token` is: the same request with the token."""
     fields = msgspec.json.decode(body)
     return msgspec.json.encode(fields | {"continuationToken": token})

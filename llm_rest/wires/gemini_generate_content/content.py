@@ -1,6 +1,6 @@
 """What a user, a tool or the model shows, both ways: texts, images, sound and files, and the sources of texts.
 
-A part of ours becomes `inlineData` (data URLs, base64) or `fileData` (URIs), whose media type the vendor insists on; where ours
+A part of ours becomes `inlineData` (data URLs, base64) or `fileData` (URIs), which require a media type; where ours
 names none it is read off the end of the URI. Before changing this file, know that a part which nothing of ours resembles comes
 back as an empty text whose leftovers hold it; that segments of grounding count bytes of UTF-8 while annotations count characters;
 and that a segment may mean another part than it names (thoughts and streams shift the count), which its own text tells. Follows
@@ -18,46 +18,20 @@ from urllib.parse import urlsplit
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...losses import Losses, no_such, not_in
 from ...responses.carriers import SPELLING, digest, own, report_foreign
-from ...responses.items import (
-    CodeInterpreterCall,
-    CodeLogs,
-    FileSearchCall,
-    Message,
-    OpenPage,
-    Search,
-    UrlSource,
-    WebSearchCall,
-)
-from ...responses.parts import (
-    AudioData,
-    FileCitation,
-    InputAudio,
-    InputFile,
-    InputImage,
-    InputText,
-    InputVideo,
-    OutputText,
-    PlainText,
-    RefusalPart,
-    UrlCitation,
-    data_url,
-    parse_data_url,
-    standard,
-)
+from ...responses.parts import data_url, parse_data_url, standard
 from ...unknown import Unknown, given, or_none, or_unset
 from ...vendors.dialects import GeminiDialect, GeminiModel
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import as_object, report_unknown
+from ..leftovers import as_object, copies, kind_of, report_unknown
 from . import types
 from .types import WIRE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...responses.items import AnyItem
-    from ...responses.parts import AnyAnnotation, ContentPart, Leftovers
     from ...unknown import Opt
 
 MEDIA_TYPES = {
@@ -75,7 +49,7 @@ MEDIA_TYPES = {
 """Media types by the end of a name."""
 
 VENDOR = ("gs://", "https://generativelanguage.googleapis.com/")
-"""How URIs begin that the vendor keeps itself, and nobody else could fetch."""
+"""How URIs begin that the vendor keeps itself, and others cannot fetch."""
 VIDEO_HOSTS = ("youtube.com", "www.youtube.com", "m.youtube.com", "youtu.be")
 
 DETAILS = {
@@ -84,7 +58,7 @@ DETAILS = {
     "original": "MEDIA_RESOLUTION_ULTRA_HIGH",
 }
 """How closely an image is looked at, ours on the left. Without a word the model decides, which is our `auto`."""
-DETAILS_BACK = {theirs: ours for ours, theirs in DETAILS.items()}
+DETAILS_BACK = {theirs: our for our, theirs in DETAILS.items()}
 
 
 class Context(NamedTuple):
@@ -110,7 +84,7 @@ GROUNDED = "grounded"
 """The note on sources and searches that grounding told of: they describe an answer, and the vendor takes none back."""
 
 
-def is_grounded(leftovers: Leftovers | None) -> bool:
+def is_grounded(leftovers: ours.Leftovers | None) -> bool:
     """Whether sources, or a search, come from the grounding of an answer."""
     return bool(leftovers) and bool(as_object(own(leftovers, WIRE).get(SPELLING)).get(GROUNDED))
 
@@ -118,17 +92,27 @@ def is_grounded(leftovers: Leftovers | None) -> bool:
 # --- Responses to this wire -----------------------------------------------------------------------------------------
 
 
+new_part = copies(types.Part())
+
+
+def text_part(text: str) -> types.Part:
+    """The part of a text."""
+    part = new_part()
+    part.text = text
+    return part
+
+
 def encode_content(
-    content: str | Sequence[ContentPart], path: str, context: Context, first: int = 0
+    content: str | Sequence[ours.ContentPart], path: str, context: Context, first: int = 0
 ) -> list[types.Part]:
     """The parts of a content at `path`, from position `first`; empty texts are left out, since the vendor refuses them."""
     if isinstance(content, str):
-        return [types.Part(text=content)] if content else []
+        return [text_part(content)] if content else []
     parts: list[types.Part] = []
     for j, part in enumerate(content, first):
-        if type(part) is InputText and part.leftovers is None and part.prompt_cache_breakpoint is None:
+        if type(part) is ours.InputText and part.leftovers is None and part.prompt_cache_breakpoint is None:
             if part.text:
-                parts.append(types.Part(text=part.text))
+                parts.append(text_part(part.text))
         else:
             found = _encode(part, f"{path}[{j}]", context)
             if found is not None:
@@ -136,7 +120,7 @@ def encode_content(
     return parts
 
 
-def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None:
+def _encode(part: ours.ContentPart, path: str, context: Context) -> types.Part | None:
     lost = context.lost
     if isinstance(part, Unknown):
         lost.dropped(path, not_in(f"a part of type {part.kind!r}", "Gemini"))
@@ -146,9 +130,14 @@ def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None
         lost.dropped(f"{path}.prompt_cache_breakpoint", "Gemini caches by itself and knows no marks")
     encoded: types.Part | None
     match part:
-        case InputText(text=text) | OutputText(text=text) | PlainText(text=text) | RefusalPart(refusal=text):
+        case (
+            ours.InputText(text=text)
+            | ours.OutputText(text=text)
+            | ours.PlainText(text=text)
+            | ours.RefusalPart(refusal=text)
+        ):
             encoded = types.Part(text=text) if text or WIRE in (part.leftovers or ()) else None
-        case InputImage():
+        case ours.InputImage():
             encoded = _by_url(
                 or_unset(part.image_url or part.file_id), "image/jpeg", left, path, context, id=not part.image_url
             )
@@ -157,20 +146,20 @@ def _encode(part: ContentPart, path: str, context: Context) -> types.Part | None
                     encoded.media_resolution = types.MediaResolution(level=DETAILS[part.detail])
                 else:
                     lost.dropped(f"{path}.detail", "this model looks at all images of a request alike")
-        case InputFile():
+        case ours.InputFile():
             encoded = _file(part, left, path, context)
-        case InputAudio(input_audio=sound):
+        case ours.InputAudio(input_audio=sound):
             kind = MEDIA_TYPES["mp3"] if sound.format == "mp3" else f"audio/{sound.format}"
             encoded = types.Part(inline_data=types.Blob(mime_type=kind, data=sound.data))
-        case InputVideo(video_url=url):
+        case ours.InputVideo(video_url=url):
             encoded = _by_url(url, "video/mp4", left, path, context)
         case _:
-            lost.dropped(path, not_in(f"a part of type {part.__struct_config__.tag!r}", "Gemini"))
+            lost.dropped(path, not_in(f"a part of type {kind_of(part)!r}", "Gemini"))
             return None
     return patch(encoded, left) if encoded is not None else None
 
 
-def _file(part: InputFile, left: types.Json, path: str, context: Context) -> types.Part | None:
+def _file(part: ours.InputFile, left: types.Json, path: str, context: Context) -> types.Part | None:
     lost, name = context.lost, part.filename or ""
     kind, data = media_type(name), part.file_data
     if data and not data.startswith("data:"):
@@ -213,12 +202,12 @@ def _by_url(
     media = parse_data_url(url)
     if media is not None:
         return types.Part(inline_data=types.Blob(mime_type=media.type, data=media.data))
-    ours = url.startswith(VENDOR) or _host(url) in VIDEO_HOSTS
-    if not ours and (id or not url.startswith(("https://", "http://"))):
+    our = url.startswith(VENDOR) or _host(url) in VIDEO_HOSTS
+    if not our and (id or not url.startswith(("https://", "http://"))):
         what = "a file of another vendor" if id else "a URL this vendor cannot fetch"
         lost.refused(path, f"{what}: {url[:40]!r}; send its bytes, or its URI at Google")
         return None
-    if not (ours or context.model.external_urls or context.dialect.fetches_urls):
+    if not (our or context.model.external_urls or context.dialect.fetches_urls):
         lost.refused(path, "this model fetches nothing itself; send the bytes, `fetch_image(url)` gets them")
     kind = named or media_type(url)
     if kind is None and "fileData" not in left:
@@ -244,49 +233,49 @@ def media_type(uri: str) -> str | None:
 # --- this wire to Responses -----------------------------------------------------------------------------------------
 
 
-def decode_content(parts: Sequence[types.Part]) -> list[ContentPart]:
+def decode_content(parts: Sequence[types.Part]) -> list[ours.ContentPart]:
     """The parts of a user's content, without outputs of functions."""
     return [_decode(part) for part in parts]
 
 
-def _decode(part: types.Part) -> ContentPart:
+def _decode(part: types.Part) -> ours.ContentPart:
     if part.text and part == types.Part(text=part.text):
-        return InputText(text=part.text)
+        return ours.InputText(text=part.text)
     blob, file = part.inline_data, part.file_data
-    found: InputText | InputImage | InputFile | InputAudio
+    found: ours.InputText | ours.InputImage | ours.InputFile | ours.InputAudio
     if part.text:
-        found = InputText(text=part.text)
+        found = ours.InputText(text=part.text)
     elif blob and blob.mime_type and blob.data and blob.mime_type.startswith("audio/"):
         format = "mp3" if blob.mime_type == MEDIA_TYPES["mp3"] else blob.mime_type.removeprefix("audio/")
-        found = InputAudio(input_audio=AudioData(data=standard(blob.data), format=format))
+        found = ours.InputAudio(input_audio=ours.AudioData(data=standard(blob.data), format=format))
     elif blob and blob.mime_type and blob.data:
-        found = _shown(blob.mime_type, data_url(blob.mime_type, standard(blob.data)), part, blob.display_name)
+        found = _visible_parts(blob.mime_type, data_url(blob.mime_type, standard(blob.data)), part, blob.display_name)
     elif file and file.file_uri and file.mime_type:
-        found = _shown(file.mime_type, file.file_uri, part, file.display_name)
+        found = _visible_parts(file.mime_type, file.file_uri, part, file.display_name)
     else:
-        found = InputText(text="", leftovers={WIRE: {}})
+        found = ours.InputText(text="", leftovers={WIRE: {}})
     left = diff(part, _encode(found, "", comparing()) or types.Part(), FILES if given(file) else MEDIA)
     if left or found.leftovers:
         found.leftovers = {WIRE: left}
     return found
 
 
-def _shown(kind: str, url: str, part: types.Part, name: Opt[str]) -> InputImage | InputFile:
+def _visible_parts(kind: str, url: str, part: types.Part, name: Opt[str]) -> ours.InputImage | ours.InputFile:
     """The part of ours for media at a URL."""
     kept = url.startswith(VENDOR)
     if kind.startswith("image/"):
         level = part.media_resolution.level if given(part.media_resolution) else None
         detail = DETAILS_BACK.get(level or "")
-        return InputImage(file_id=url, detail=detail) if kept else InputImage(image_url=url, detail=detail)
+        return ours.InputImage(file_id=url, detail=detail) if kept else ours.InputImage(image_url=url, detail=detail)
     if url.startswith("data:"):
-        return InputFile(file_data=url, filename=or_none(name))
+        return ours.InputFile(file_data=url, filename=or_none(name))
     named = or_none(name)
-    return InputFile(file_id=url, filename=named) if kept else InputFile(file_url=url, filename=named)
+    return ours.InputFile(file_id=url, filename=named) if kept else ours.InputFile(file_url=url, filename=named)
 
 
 # --- sources of an answer: this wire to Responses -------------------------------------------------------------------
 
-PlacedText = tuple[int, OutputText]
+PlacedText = tuple[int, ours.OutputText]
 """A text of an answer and the place of its part."""
 
 
@@ -298,9 +287,11 @@ class Place(NamedTuple):
     end: Opt[int] = UNSET
 
 
-def annotated(items: list[AnyItem], outputs: Sequence[PlacedText], candidate: types.Candidate) -> list[AnyItem]:
-    """The items with the sources of their texts; the texts are those `said`, in their order."""
-    sourced: dict[int, ContentPart] = {}
+def annotated(
+    items: list[ours.AnyItem], outputs: Sequence[PlacedText], candidate: types.Candidate
+) -> list[ours.AnyItem]:
+    """The items with the sources of their texts; `outputs` has the texts in their order."""
+    sourced: dict[int, ours.ContentPart] = {}
     for (_, part), sources in zip(outputs, sources_of(outputs, candidate), strict=True):
         if sources:
             left = own(part.leftovers, WIRE)
@@ -308,15 +299,15 @@ def annotated(items: list[AnyItem], outputs: Sequence[PlacedText], candidate: ty
             sourced[id(part)] = replace(part, annotations=sources, leftovers={WIRE: left})
     return [
         replace(item, content=[sourced.get(id(part), part) for part in item.content])
-        if isinstance(item, Message) and not isinstance(item.content, str)
+        if isinstance(item, ours.Message) and not isinstance(item.content, str)
         else item
         for item in items
     ]
 
 
-def sources_of(outputs: Sequence[PlacedText], candidate: types.Candidate) -> list[list[AnyAnnotation]]:
+def sources_of(outputs: Sequence[PlacedText], candidate: types.Candidate) -> list[list[ours.AnyAnnotation]]:
     """The sources of each of the texts."""
-    found: list[list[AnyAnnotation]] = [[] for _ in outputs]
+    found: list[list[ours.AnyAnnotation]] = [[] for _ in outputs]
     grounding, citations = candidate.grounding_metadata, candidate.citation_metadata
     if not outputs:
         return found
@@ -333,11 +324,11 @@ def sources_of(outputs: Sequence[PlacedText], candidate: types.Candidate) -> lis
             if given(cited.uri):
                 start, end = cited.start_index or 0, cited.end_index
                 title = cited.title if given(cited.title) else cited.uri
-                found[0].append(UrlCitation(url=cited.uri, title=title, start_index=start, end_index=or_none(end)))
+                found[0].append(ours.UrlCitation(url=cited.uri, title=title, start_index=start, end_index=or_none(end)))
     return found
 
 
-def _source(chunk: types.GroundingChunk, place: Place) -> AnyAnnotation | None:
+def _source(chunk: types.GroundingChunk, place: Place) -> ours.AnyAnnotation | None:
     uri: Opt[str] = UNSET
     title: Opt[str] = UNSET
     if given(chunk.web):
@@ -347,13 +338,13 @@ def _source(chunk: types.GroundingChunk, place: Place) -> AnyAnnotation | None:
         uri, title = passage.uri, passage.title
         if not given(uri):
             file_id = passage.document_name or passage.file_search_store or ""
-            return FileCitation(file_id=file_id, filename=or_none(title), index=or_none(place.end))
+            return ours.FileCitation(file_id=file_id, filename=or_none(title), index=or_none(place.end))
     else:
         found = chunk.maps or chunk.image or {}
         uri = next((u for u in (found.get("uri"), found.get("sourceUri")) if isinstance(u, str)), UNSET)
         title = found["title"] if isinstance(found.get("title"), str) else UNSET
     return (
-        UrlCitation(url=uri, title=or_none(title), start_index=or_none(place.start), end_index=or_none(place.end))
+        ours.UrlCitation(url=uri, title=or_none(title), start_index=or_none(place.start), end_index=or_none(place.end))
         if given(uri)
         else None
     )
@@ -368,7 +359,7 @@ MOST_SEARCHED = 4_000_000
 
 
 class _Text:
-    """A text and its UTF-8: where a stretch in bytes stands in characters, and the other way round."""
+    """A text and its UTF-8: where a stretch in bytes is in characters, and the other way round."""
 
     __slots__ = ("_ends", "size", "text")
 
@@ -388,7 +379,7 @@ class _Text:
         return bisect_right(self._ends, start) - 1, bisect_right(self._ends, end) - 1
 
     def has(self, stretch: tuple[int, int] | None, text: str) -> bool:
-        """Whether that stands in this stretch."""
+        """Whether that is in this stretch."""
         return stretch is not None and stretch[1] - stretch[0] == len(text) and self.text[slice(*stretch)] == text
 
     def bytes_to(self, to: int) -> int:
@@ -408,7 +399,7 @@ class _Texts:
         self._searched = -sum(len(text.text) for text in self.all)
 
     def find(self, text: str, k: int) -> int:
-        """Where a text stands in the text number `k`; -1 where it does not, or where too much was searched before."""
+        """Where a text is in the text number `k`; -1 where it is not there, or where too much was searched before."""
         if self._searched > MOST_SEARCHED:
             return -1
         whole = self.all[k].text
@@ -418,7 +409,7 @@ class _Texts:
 
 
 def _locate(segment: types.Segment, texts: _Texts) -> Place:
-    """Where a segment stands: in the part it names if its text is there, else wherever it is, else where its bytes lead."""
+    """Where a segment is: in the part it names if its text is there, else wherever it is, else where its bytes lead."""
     outputs, named = texts.all, texts.named.get(segment.part_index or 0, 0)
     if not given(segment.end_index):
         return Place(named)
@@ -446,25 +437,25 @@ def _locate(segment: types.Segment, texts: _Texts) -> Place:
     return Place(named, *(there or ()))
 
 
-def search_of(candidate: types.Candidate, id: Opt[str]) -> WebSearchCall | None:
-    """The search that grounding tells of."""
+def search_of(candidate: types.Candidate, id: Opt[str]) -> ours.WebSearchCall | None:
+    """The search that the grounding reports."""
     grounding = candidate.grounding_metadata
     if not given(grounding) or not grounding.web_search_queries:
         return None
     pages = [chunk.web.uri for chunk in grounding.grounding_chunks or () if given(chunk.web)]
-    sources = [UrlSource(url=uri) for uri in pages if given(uri)]
-    action = Search(queries=grounding.web_search_queries, sources=[*sources] or None)
+    sources = [ours.UrlSource(url=uri) for uri in pages if given(uri)]
+    action = ours.Search(queries=grounding.web_search_queries, sources=[*sources] or None)
     left = {SPELLING: {GROUNDED: True}}
-    return WebSearchCall(id=or_none(id), status="completed", action=action, leftovers={WIRE: left})
+    return ours.WebSearchCall(id=or_none(id), status="completed", action=action, leftovers={WIRE: left})
 
 
 # --- sources of an answer: Responses to this wire -------------------------------------------------------------------
 
 
 def grounding_of(
-    outputs: Sequence[tuple[int, OutputText, str]], queries: list[str], lost: Losses
+    outputs: Sequence[tuple[int, ours.OutputText, str]], queries: list[str], lost: Losses
 ) -> types.Maybe[types.GroundingMetadata]:
-    """The grounding that tells of searches and the sources of texts, each with the place of its part and its path."""
+    """The grounding for searches and the sources of texts, each with the place of its part and its path."""
     if not queries and not any(part.annotations for _, part, _ in outputs):
         return UNSET
     chunks: list[types.GroundingChunk] = []
@@ -472,7 +463,7 @@ def grounding_of(
     for place, part, path in outputs:
         text, quoted = _Text(part.text), -len(part.text)
         for j, source in enumerate(part.annotations or ()):
-            if not isinstance(source, UrlCitation):
+            if not isinstance(source, ours.UrlCitation):
                 lost.dropped(f"{path}.annotations[{j}]", not_in("a source that is no page", "Gemini"))
                 continue
             report_foreign(source.leftovers, WIRE, f"{path}.annotations[{j}]", lost)
@@ -500,30 +491,36 @@ def grounding_of(
 
 # --- the vendor's tools ---------------------------------------------------------------------------------------------
 
-VisibleItem = WebSearchCall | FileSearchCall | CodeInterpreterCall
+VisibleItem = ours.WebSearchCall | ours.FileSearchCall | ours.CodeInterpreterCall
 """The items that show what a run did."""
 
-PREFIX: dict[type[VisibleItem], str] = {WebSearchCall: "ws", FileSearchCall: "fs", CodeInterpreterCall: "ci"}
+PREFIX: dict[type[VisibleItem], str] = {
+    ours.WebSearchCall: "ws",
+    ours.FileSearchCall: "fs",
+    ours.CodeInterpreterCall: "ci",
+}
 """How ids of items begin, as Responses hosts expect it."""
 
 OUTCOMES = {"OUTCOME_OK": "completed", "OUTCOME_FAILED": "completed", "OUTCOME_DEADLINE_EXCEEDED": "incomplete"}
 """How a run of code ended, theirs on the left; code that failed ran to its end."""
 
 
-def fingerprint(items: Sequence[AnyItem]) -> str:
+def fingerprint(items: Sequence[ours.AnyItem]) -> str:
     """A digest of what items show of a run; ids and statuses do not count, since clients rewrite them."""
     return digest("\n".join(f"{type(item).__name__} {_visible_text(item)}" for item in items))
 
 
-def _visible_text(item: AnyItem) -> str:
+def _visible_text(item: ours.AnyItem) -> str:
     match item:
-        case CodeInterpreterCall():
-            return "\n".join((item.code or "", *(out.logs for out in item.outputs or () if isinstance(out, CodeLogs))))
-        case WebSearchCall(action=Search(queries=queries)):
+        case ours.CodeInterpreterCall():
+            return "\n".join(
+                (item.code or "", *(out.logs for out in item.outputs or () if isinstance(out, ours.CodeLogs)))
+            )
+        case ours.WebSearchCall(action=ours.Search(queries=queries)):
             return "\n".join(queries or ())
-        case WebSearchCall(action=OpenPage(url=url)):
+        case ours.WebSearchCall(action=ours.OpenPage(url=url)):
             return url or ""
-        case FileSearchCall(queries=queries):
+        case ours.FileSearchCall(queries=queries):
             return "\n".join(queries)
         case _:
             return ""
@@ -532,40 +529,40 @@ def _visible_text(item: AnyItem) -> str:
 def visible_items(parts: list[types.Part]) -> list[VisibleItem]:
     """The items that show a run, one for each use of a tool."""
     items: list[VisibleItem] = []
-    code: CodeInterpreterCall | None = None
+    code: ours.CodeInterpreterCall | None = None
     answered = {part.tool_response.id for part in parts if given(part.tool_response)}
     for part in parts:
         if given(part.executable_code):
-            code = CodeInterpreterCall(status="incomplete", code=part.executable_code.code or "", outputs=None)
+            code = ours.CodeInterpreterCall(status="incomplete", code=part.executable_code.code or "", outputs=None)
             items.append(code)
         elif given(part.code_execution_result):
             if code is None:
-                code = CodeInterpreterCall(code="")
+                code = ours.CodeInterpreterCall(code="")
                 items.append(code)
-            _ran(code, part.code_execution_result)
+            _add_result(code, part.code_execution_result)
             code = None
         elif given(part.tool_call):
             status = "completed" if part.tool_call.id in answered else "in_progress"
-            items += _used(part.tool_call, status)
+            items += _tool_items(part.tool_call, status)
     return items
 
 
-def _ran(code: CodeInterpreterCall, result: types.CodeExecutionResult) -> None:
+def _add_result(code: ours.CodeInterpreterCall, result: types.CodeExecutionResult) -> None:
     outcome = result.outcome
     code.status = OUTCOMES.get(outcome, "incomplete") if given(outcome) else "completed"
-    code.outputs = [CodeLogs(logs=result.output)] if given(result.output) else []
+    code.outputs = [ours.CodeLogs(logs=result.output)] if given(result.output) else []
 
 
-def _used(call: types.ToolCall, status: str) -> list[VisibleItem]:
+def _tool_items(call: types.ToolCall, status: str) -> list[VisibleItem]:
     args: types.Json = call.args or {}
     match call.tool_type:
         case "GOOGLE_SEARCH_WEB" | "GOOGLE_SEARCH_IMAGE":
-            return [WebSearchCall(status=status, action=Search(queries=_texts(args.get("queries"))))]
+            return [ours.WebSearchCall(status=status, action=ours.Search(queries=_texts(args.get("queries"))))]
         case "URL_CONTEXT":
             urls = _texts(args.get("urls")) or _texts([args.get("url")])
-            return [WebSearchCall(status=status, action=OpenPage(url=url)) for url in urls]
+            return [ours.WebSearchCall(status=status, action=ours.OpenPage(url=url)) for url in urls]
         case "FILE_SEARCH":
-            return [FileSearchCall(status=status, queries=_texts(args.get("queries")))]
+            return [ours.FileSearchCall(status=status, queries=_texts(args.get("queries")))]
         case _:
             return []
 

@@ -1,6 +1,6 @@
 """The contents of a conversation, both ways: who spoke when, what belongs into one content, and outputs of functions.
 
-Outputs of functions stand together in the user content right after the calls they answer, in the order of the calls; what the
+Outputs of functions are together in the user content right after the calls they answer, in the order of the calls; what the
 model says in one go is one content, and every message of a user is one. Outputs are objects: a text goes out as
 `{"output": text}`, a failure as `{"error": text}`, and any other object comes back as its JSON text. Before changing this file,
 know that an output finds its call by id, else by name, else by order, and that the vendor caches by prefix: appending items may
@@ -11,60 +11,37 @@ touch no content but a model's that is still open. Follows Google's guide to fun
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, cast
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...losses import Losses
-from ...responses.carriers import BEGINS, SPELLING, own
-from ...responses.items import (
-    AdditionalTools,
-    AnyItem,
-    CompactionTrigger,
-    CustomToolCallOutput,
-    Direct,
-    FunctionCall,
-    FunctionCallOutput,
-    ItemBase,
-    ItemReference,
-    Message,
-    Reasoning,
-)
-from ...responses.parts import ContentPart, InputText
-from ...unknown import Unknown, given
+from ...responses.carriers import BEGINS, SPELLING
+from ...unknown import given
+from ..call_ids import UnansweredCalls
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import as_object
+from ..leftovers import as_object, keep_message, kept_message, struct_of
 from ..tool_names import Call
 from ..tools import json_value
 from . import types
-from .content import VisibleItem, comparing, decode_content, encode_content
+from .content import VisibleItem, comparing, decode_content, encode_content, new_part
 from .reasoning import AssistantMessage, Reader
 from .tools import Output, encode_call
 from .types import WIRE, Json, encode, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .content import Context
 
 RULES = Rules(apart=frozenset({"parts"}), words=frozenset({"role"}))
 
-JOINED = "joined"
-"""The note on a message that stands in the content before it, behind the outputs there."""
-
-
-def kept_message(item: AnyItem) -> Json | None:
-    """What a document said of the content that begins with an item; `None` where the item need not begin one."""
-    left = None if isinstance(item, Unknown) or not item.leftovers else own(item.leftovers, WIRE).get(BEGINS)
-    return cast("Json", left) if isinstance(left, dict) else None
-
-
-def keep_message(item: AnyItem, left: Json) -> None:
-    """Let a content begin with an item, and leave what its document said of it."""
-    if isinstance(item, ItemBase):
-        item.leftovers = {WIRE: {**own(item.leftovers, WIRE), BEGINS: left}}
+SAME_CONTENT = "joined"
+"""The note on a message that is in the content before it, behind the outputs there."""
 
 
 # --- Responses -> Gemini --------------------------------------------------------------------------------------------
@@ -76,7 +53,7 @@ class MessageWriter:
     `state` are the instructions of the turns that were encoded before; `None` where there are no such turns.
     """
 
-    def __init__(self, items: Sequence[AnyItem], context: Context, state: list[types.Part] | None = None) -> None:
+    def __init__(self, items: Sequence[ours.AnyItem], context: Context, state: list[types.Part] | None = None) -> None:
         self.context = context
         self.lost = context.lost
         self.system = [*(state or ())]
@@ -95,22 +72,27 @@ class MessageWriter:
         """Write the items from `start` up to `end`."""
         if self._outputs is None:
             self._outputs = {}
-            for i in range(start, len(self._items)):
-                item = self._items[i]
-                if isinstance(item, Output):
-                    self._outputs.setdefault(item.call_id or "", deque()).append((i, item))
+            for i, output in enumerate(islice(self._items, start, None), start):
+                if isinstance(output, Output):
+                    self._outputs.setdefault(output.call_id or "", deque()).append((i, output))
+        items = self._items
         for i in range(start, end):
-            item = self._items[i]
-            if (left := kept_message(item)) is not None:
+            item = items[i]
+            add = self.HANDLERS.get(type(item))
+            if add is not None and self._left is None and item.leftovers is None:  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]
+                add(self, item, i)
+                continue
+            if (left := kept_message(item, WIRE)) is not None:
                 self._close()
                 self._left = left
-            self._add(item, i)
-            if self._left is not None and not isinstance(item, Reasoning | VisibleItem):  # which may begin no content
+            self.HANDLERS.get(struct_of(item), MessageWriter._add_assistant)(self, item, i)
+            # Reasoning and searches may begin no content.
+            if self._left is not None and not isinstance(item, ours.Reasoning | VisibleItem):
                 self._left = None
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; whether nothing that follows can change it."""
-        self._leave(end)
+        self._close_turn(end)
         if max(self._placed, default=0) >= end or self._left is not None:
             return False
         self._check_first()
@@ -119,7 +101,7 @@ class MessageWriter:
 
     def finish(self) -> None:
         """End the conversation."""
-        self._leave(len(self._items))
+        self._close_turn(len(self._items))
         if self.messages and self.messages[-1].role == "model" and not self.context.model.prefill:
             self.lost.refused("input", "this model does not continue an answer; the conversation ends with the user")
         self._check_first()
@@ -129,26 +111,14 @@ class MessageWriter:
         if first.role == "model" and any(given(part.function_call) for part in first.parts or ()):
             self.lost.refused("input", "a conversation cannot begin with a call")
 
-    def _add(self, item: AnyItem, i: int) -> None:
-        match item:
-            case Message():
-                if item.role == "assistant":
-                    self._assistant(item, i)
-                else:
-                    self._plain(item, i)
-            case FunctionCall():
-                self._assistant(item, i)
-            case FunctionCallOutput() | CustomToolCallOutput():
-                self._leave(i)
-                if i not in self._placed:
-                    self.lost.refused(f"input[{i}]", "an output without a call before it")
-                    self._begin("user", [encode_output(item, None, f"input[{i}]", self.context)[0]])
-            case ItemReference() | CompactionTrigger():
-                self.lost.refused(f"input[{i}]", "what only a server that keeps conversations knows")
-            case AdditionalTools():
-                pass  # offered with the other tools
-            case _:
-                self._assistant(item, i)
+    def _add_output(self, item: Output, i: int) -> None:
+        self._close_turn(i)
+        if i not in self._placed:
+            self.lost.refused(f"input[{i}]", "an output without a call before it")
+            self._begin("user", [encode_output(item, None, f"input[{i}]", self.context)[0]])
+
+    def _refuse(self, _: ours.AnyItem, i: int) -> None:
+        self.lost.refused(f"input[{i}]", "what only a server that keeps conversations knows")
 
     def _begin(self, role: str, parts: list[types.Part]) -> None:
         if not parts:
@@ -168,7 +138,7 @@ class MessageWriter:
         self._message.begin()
         self._open = False
 
-    def _assistant(self, item: AnyItem, i: int) -> None:
+    def _add_assistant(self, item: ours.AnyItem, i: int) -> None:
         message, self._written = self._message, True
         message.write(item, f"input[{i}]")
         if isinstance(item, Call):
@@ -177,22 +147,23 @@ class MessageWriter:
             self._begin("model", message.parts)
             self._open = True
 
-    def _leave(self, i: int) -> None:
+    def _close_turn(self, i: int) -> None:
         """What follows at `i` is not the model's: its content is complete, and its calls need their outputs now."""
-        self._close()
+        if self._written:
+            self._close()
         if self._waiting:
             self._answer(i)
 
     def _answer(self, i: int) -> None:
         outputs: list[types.Part] = []
         beside: list[types.Part] = []
-        there = i  # up to here the outputs already stand behind their calls
+        there = i  # up to here the outputs already are behind their calls
         while there < len(self._items) and isinstance(self._items[there], Output):
             there += 1
         for k, call, encoded in self._waiting:
-            later = (self._outputs or {}).get(call.call_id, deque())
+            later = self._outputs.get(call.call_id) if self._outputs else None
             while later and later[0][0] < k:
-                later.popleft()  # it stands before the call, and before every later one
+                later.popleft()  # it is before the call, and before every later one
             if not later:
                 self.lost.refused(f"input[{k}]", "a call without an output")
                 continue
@@ -204,12 +175,14 @@ class MessageWriter:
             outputs.append(part)
             beside += more
         self._waiting = []
-        self._begin("user", [*outputs, *beside])
+        self._begin("user", outputs + beside)
 
-    def _plain(self, item: Message, i: int) -> None:
-        """The content for a message that is not the assistant's."""
+    def _add_message(self, item: ours.Message, i: int) -> None:
+        if item.role == "assistant":
+            self._add_assistant(item, i)
+            return
         path = f"input[{i}]"
-        self._leave(i)
+        self._close_turn(i)
         left = own_leftovers(item, WIRE, path, self.lost)
         parts = encode_content(item.content, f"{path}.content", self.context)
         if item.role in ("system", "developer"):
@@ -225,11 +198,22 @@ class MessageWriter:
             ]
         elif item.role != "user":
             self.lost.changed(f"{path}.role", f"{item.role!r} is sent as a user")
-        last = self.messages[-1] if self.messages else types.Content()
-        if as_object(left.get(SPELLING)).get(JOINED) and last.role == "user" and given(last.parts):
+        last = self.messages[-1] if left and self.messages else None
+        if last and last.parts and last.role == "user" and as_object(left.get(SPELLING)).get(SAME_CONTENT):
             last.parts.extend(parts)
         else:
             self._begin("user", parts)
+
+    HANDLERS: ClassVar[dict[type, Callable[[MessageWriter, Any, int], None]]] = {
+        ours.Message: _add_message,
+        ours.FunctionCall: _add_assistant,
+        ours.FunctionCallOutput: _add_output,
+        ours.CustomToolCallOutput: _add_output,
+        ours.ItemReference: _refuse,
+        ours.CompactionTrigger: _refuse,
+        ours.AdditionalTools: lambda writer, item, i: None,  # offered with the other tools
+    }
+    """What writes an item; any other is the assistant's."""
 
 
 # --- outputs --------------------------------------------------------------------------------------------------------
@@ -241,28 +225,29 @@ FORM = "response"
 def encode_output(
     item: Output, call: types.FunctionCall | None, path: str, context: Context
 ) -> tuple[types.Part, list[types.Part]]:
-    """The part with the output of `call`, and the media that have to stand beside it."""
+    """The part with the output of `call`, and the media that have to be beside it."""
     lost = context.lost
     left = own_leftovers(item, WIRE, path, lost)
-    if isinstance(item, CustomToolCallOutput):
+    if isinstance(item, ours.CustomToolCallOutput):
         lost.emulated(path, "a custom tool's output is sent as a function's")
-    if given(item.caller) and not isinstance(item.caller, Direct):
+    if given(item.caller) and not isinstance(item.caller, ours.Direct):
         lost.dropped(f"{path}.caller", "which program made the call")
     text, inside, beside = _encode_output(item, path, context)
     if text is None and item.is_error:
         lost.changed(f"{path}.output", "an error is told in words, of which there are none")
         text = ""
-    form = as_object(left.get(SPELLING)).get(FORM)
+    form = as_object(left.get(SPELLING)).get(FORM) if left else None
     made = types.FunctionResponse(
         id=item.call_id or "" if call is None else call.id,
         name=item.call_id or "" if call is None else call.name,
         response=Raw(b"{}") if text is None else _object_of(text, form, item.is_error),
         parts=inside or UNSET,
     )
-    part = types.Part(function_response=made)
+    part = new_part()
+    part.function_response = made
     if left:
         part = patch(part, {name: value for name, value in left.items() if name != BEGINS})
-    if isinstance(item, FunctionCallOutput) and given(item.name) and part.function_response:
+    if isinstance(item, ours.FunctionCallOutput) and given(item.name) and part.function_response:
         part.function_response.name = item.name
     return part, beside
 
@@ -275,12 +260,12 @@ def _encode_output(item: Output, path: str, context: Context) -> tuple[str | Non
     texts: list[str] = []
     inside: list[types.Part] = []
     beside: list[types.Part] = []
-    for j, ours in enumerate(item.output):
-        for part in encode_content([ours], f"{path}.output", context, j):
+    for j, our in enumerate(item.output):
+        for part in encode_content([our], f"{path}.output", context, j):
             media = part.inline_data or part.file_data
             if given(part.text):
                 texts.append(part.text)
-            elif isinstance(ours, InputText):
+            elif isinstance(our, ours.InputText):
                 inside.append(part)  # which came as a part of an output, and says nothing we know
             elif media and media.mime_type in context.model.media_in_outputs:
                 if given(part.media_resolution):
@@ -308,10 +293,10 @@ def _object_of(text: str, form: Any, failed: Any) -> Raw:
 # --- Gemini -> Responses --------------------------------------------------------------------------------------------
 
 
-def decode_messages(contents: Sequence[types.Content], issuer: str, lost: Losses) -> list[AnyItem]:
+def decode_messages(contents: Sequence[types.Content], issuer: str, lost: Losses) -> list[ours.AnyItem]:
     """The items that `contents` are in Responses."""
-    items: list[AnyItem] = []
-    calls = Unanswered()
+    items: list[ours.AnyItem] = []
+    calls = UnansweredCalls()
     before = ""
     for k, content in enumerate(contents):
         role = "model" if content.role == "model" else "user"
@@ -320,10 +305,10 @@ def decode_messages(contents: Sequence[types.Content], issuer: str, lost: Losses
             for part in content.parts or ():
                 reader.add(part)
             found = reader.close()
-            # Parallel calls may stand in contents of their own; anything else the model says ends their turn.
+            # Parallel calls may be in contents of their own; anything else the model says ends their turn.
             for item in found:
-                if isinstance(item, FunctionCall):
-                    calls.add(item)
+                if isinstance(item, ours.FunctionCall):
+                    calls.add(item, item.call_id)
         else:
             found = _decode_user(content.parts or (), calls, f"call_{k}")
         if not found:
@@ -333,20 +318,20 @@ def decode_messages(contents: Sequence[types.Content], issuer: str, lost: Losses
         if content.role != role or type(content) is not types.Content:
             left = diff(content, types.Content(role=role, parts=content.parts), RULES)
         if left or role == before == "model":
-            keep_message(found[0], left)
+            keep_message(found[0], WIRE, left)
         items += found
         before = role
     return items
 
 
-def _decode_user(parts: Sequence[types.Part], calls: Unanswered, origin: str) -> list[AnyItem]:
-    items: list[AnyItem] = []
+def _decode_user(parts: Sequence[types.Part], calls: UnansweredCalls, origin: str) -> list[ours.AnyItem]:
+    items: list[ours.AnyItem] = []
     plain: list[types.Part] = []
 
     def close() -> None:
         if plain:
-            joined = {WIRE: {SPELLING: {JOINED: True}}} if items else None
-            items.append(Message(role="user", content=decode_content(plain), leftovers=joined))
+            joined = {WIRE: {SPELLING: {SAME_CONTENT: True}}} if items else None
+            items.append(ours.Message(role="user", content=decode_content(plain), leftovers=joined))
             plain.clear()
 
     for part in parts:
@@ -360,17 +345,17 @@ def _decode_user(parts: Sequence[types.Part], calls: Unanswered, origin: str) ->
 
 
 def decode_output(
-    part: types.Part, response: types.FunctionResponse, calls: Unanswered, fallback: str
-) -> FunctionCallOutput:
+    part: types.Part, response: types.FunctionResponse, calls: UnansweredCalls, fallback: str
+) -> ours.FunctionCallOutput:
     """The output in a part, for the call among `calls` that it answers."""
-    found = calls.take(response)
-    item = FunctionCallOutput(call_id=found.call_id if found else response.id or fallback, output="")
+    found = calls.take(response.id, response.name, exact=True)
+    item = ours.FunctionCallOutput(call_id=found.call_id if found else response.id or fallback, output="")
     if response.name and response.name != (found.name if found else item.call_id):
         item.name = response.name
     text, form = _decode_output(item, response)
     item.output = [] if text is None else text
     if response.parts:
-        texts: list[ContentPart] = [] if text is None else [InputText(text=text)]
+        texts: list[ours.ContentPart] = [] if text is None else [ours.InputText(text=text)]
         item.output = [*texts, *decode_content(response.parts)]
     notes = {FORM: form} if form else {}
     item.leftovers = {WIRE: {SPELLING: notes}} if notes else None
@@ -386,8 +371,8 @@ def decode_output(
     return item
 
 
-def _decode_output(item: FunctionCallOutput, response: types.FunctionResponse) -> tuple[str | None, str]:
-    """The text in `response`, `None` where it says nothing, and how it stands there."""
+def _decode_output(item: ours.FunctionCallOutput, response: types.FunctionResponse) -> tuple[str | None, str]:
+    """The text in `response`, `None` where it is empty, and how it is there."""
     if response.response is UNSET:
         return None, ""
     try:
@@ -407,39 +392,3 @@ def _decode_output(item: FunctionCallOutput, response: types.FunctionResponse) -
 
 
 _object = msgspec.json.Decoder(dict[str, Raw])
-
-
-class Unanswered:
-    """Calls that wait for their outputs, in their order."""
-
-    def __init__(self) -> None:
-        self._open: dict[int, FunctionCall] = {}
-        self._ids: dict[str, deque[int]] = {}
-        self._names: dict[str, deque[int]] = {}
-        self._count = 0
-        self._next = 0
-
-    def add(self, call: FunctionCall) -> None:
-        """Wait for the output of one more call."""
-        number, self._count = self._count, self._count + 1
-        self._open[number] = call
-        self._ids.setdefault(call.call_id, deque()).append(number)
-        self._names.setdefault(call.name, deque()).append(number)
-
-    def take(self, response: types.FunctionResponse) -> FunctionCall | None:
-        """The call that an output answers, which then waits no longer: the one with its id, else of its name, else the next."""
-        if response.id:
-            return self._first(self._ids.get(response.id))
-        found = self._first(self._names.get(response.name or ""))
-        if found is None and self._open:
-            while self._next not in self._open:
-                self._next += 1
-            found = self._open.pop(self._next)
-        return found
-
-    def _first(self, numbers: deque[int] | None) -> FunctionCall | None:
-        while numbers:
-            found = self._open.pop(numbers.popleft(), None)
-            if found is not None:
-                return found
-        return None

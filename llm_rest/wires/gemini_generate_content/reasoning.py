@@ -1,10 +1,10 @@
-"""What the model thought and said in one content, both ways: texts, thoughts, images, calls, and the signatures on them.
+"""Output of the model in one content, both ways: texts, thoughts, images, calls, and the signatures on them.
 
 A thought signature belongs to one part and must come back on that very part. An envelope in a reasoning item says which: a call
 by its id, a text or an image by a digest of what is seen of it, so that an edit is noticed. Before changing this file, know that
 envelopes may be forged: their payloads are the tagged structs below, and whole parts come out only where they say nothing a
-client could have said himself; that parts with and without a signature are never joined; that an envelope waits for the item it
-stands before, and one that a stream sent behind its text reaches back to it; and that consecutive parts of the vendor's own tools
+client could have written; that parts with and without a signature are never joined; that an envelope waits for the item it
+is before, and one that a stream sent behind its text reaches back to it; and that consecutive parts of the vendor's own tools
 are a *run*: one visible item per use and one envelope with the whole parts behind them, since signatures and results in it cannot
 be rebuilt. Follows Google's guides to thinking, thought signatures and tool combination (read 2026-11-20).
 """
@@ -12,35 +12,31 @@ be rebuilt. Follows Google's guides to thinking, thought signatures and tool com
 from __future__ import annotations
 
 from contextlib import suppress
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
+from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import no_such, not_in
 from ...responses.carriers import digest, own, seal
-from ...responses.items import (
-    AnyItem,
-    CodeInterpreterCall,
-    Compaction,
-    CustomToolCall,
-    FileSearchCall,
-    FunctionCall,
-    ImageGenerationCall,
-    Message,
-    Reasoning,
-    Search,
-    WebSearchCall,
-)
-from ...responses.parts import OutputText, RefusalPart, SummaryText
 from ...unknown import Opt, Unknown, given, or_none
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import carrier, new_message, new_text, opened, report_unknown, report_unopened
+from ..leftovers import carrier, kind_of, new_message, new_text, opened, report_unknown, report_unopened
 from ..tool_names import Call, Sent, undo
 from . import types
-from .content import PREFIX, SIGNED, VisibleItem, encode_content, fingerprint, is_grounded, visible_items
+from .content import (
+    PREFIX,
+    SIGNED,
+    VisibleItem,
+    encode_content,
+    fingerprint,
+    is_grounded,
+    new_part,
+    text_part,
+    visible_items,
+)
 from .tools import decode_call, encode_call
 from .types import WIRE, ProtoDecoder, encode, text_of
 
@@ -49,7 +45,7 @@ if TYPE_CHECKING:
     from .content import Context
 
 DUMMY = "skip_thought_signature_validator"
-"""Stands for the signature of a call that this vendor's models did not make; the vendor takes it for any."""
+"""Represents the signature of a call that this vendor's models did not make; the vendor takes it for any."""
 
 
 # --- payloads -------------------------------------------------------------------------------------------------------
@@ -60,7 +56,7 @@ class Payload(Struct, tag_field="kind", omit_defaults=True, kw_only=True):
 
 
 class Mark(Struct, array_like=True):
-    """A signature on the visible part number `at`; where `hidden`, on an empty text that stood before it."""
+    """A signature on the visible part number `at`; where `hidden`, on an empty text that was before it."""
 
     at: int
     signature: str
@@ -78,7 +74,7 @@ class Thought(Payload, tag="thought"):
     """The name in a call without an id, which stays when the arguments are put right."""
 
 
-class Shown(Payload, tag="shown"):
+class VisibleSignatures(Payload, tag="shown"):
     """Signatures on a message or an image: the one that follows the envelope where `before`, else the one it follows."""
 
     digest: str
@@ -93,7 +89,7 @@ class Whole(Payload, tag="parts"):
     parts: Raw
 
 
-AnyPayload = Thought | Shown | Whole
+AnyPayload = Thought | VisibleSignatures | Whole
 
 EMPTY = digest("")
 
@@ -104,10 +100,10 @@ _sorted = msgspec.json.Encoder(order="sorted")
 
 
 def call_ref(call_id: str | None, name: str, arguments: str) -> str:
-    """How an envelope names a call: by its id on the wire, else by what it asks for, however its JSON is spelled."""
+    """How an envelope names a call: by its id on the wire, else by what it asks for, however its JSON is formatted."""
     if call_id is not None:
         return call_id
-    with suppress(msgspec.MsgspecError):  # what is no JSON counts as it is spelled
+    with suppress(msgspec.MsgspecError):  # what is no JSON counts as it is
         arguments = _sorted.encode(_plain.decode(arguments)).decode()
     return f"#{digest(f'{name} {arguments}')}"
 
@@ -129,7 +125,7 @@ def returning_parts(raw: Raw) -> list[types.Part] | None:
 class Awaiting(NamedTuple):
     """Signatures that wait for the item they are for."""
 
-    payload: Shown
+    payload: VisibleSignatures
     path: str
 
 
@@ -144,7 +140,7 @@ class AssistantMessage:
         self.context = context
         self.blocked = blocked
         self.refusals: list[str] = []
-        self.outputs: list[tuple[types.Part, OutputText, str]] = []
+        self.outputs: list[tuple[types.Part, ours.OutputText, str]] = []
         self.queries: list[str] = []
         self._lost = context.lost
         self.begin()
@@ -156,108 +152,107 @@ class AssistantMessage:
         self._visible: str | None = (
             ""  # what was shown last, of which there is nothing behind a thought or call, and its parts
         )
-        self._shown: list[types.Part] = []
+        self._visible_parts: list[types.Part] = []
         self._signatures: dict[str, tuple[str, str]] = {}
         self._next = ("", "")  # how an envelope names the call right behind it, and the tool it calls
-        self._pending: list[tuple[str, AnyItem]] = []
+        self._pending: list[tuple[str, ours.AnyItem]] = []
         self._awaiting: Awaiting | None = None
 
     def close(self) -> None:
         """The content ends here; report what was still waiting for its carrier, or its call."""
         if self._pending:
             self._drop_pending()
-        self._release()
+        self._drop_awaiting()
         for path, _ in self._signatures.values():
             self._lost.dropped(path, "the signature of a call that is gone")
         self._signatures = {}
 
-    def write(self, item: AnyItem, path: str) -> None:
-        """Add the parts of one item, which stands at `path`."""
-        if isinstance(item, Reasoning):
+    def write(self, item: ours.AnyItem, path: str) -> None:
+        """Add the parts of one item, at `path`."""
+        if isinstance(item, ours.Reasoning):
             self._reasoning(item, path)
             return
         if self._pending and not isinstance(item, VisibleItem):
             self._drop_pending()
-        if self._awaiting is not None and not isinstance(item, Message | ImageGenerationCall):
-            self._release()
+        if self._awaiting is not None and not isinstance(item, ours.Message | ours.ImageGenerationCall):
+            self._drop_awaiting()
         match item:
-            case Message():
+            case ours.Message():
                 self._message(item, path)
-            case FunctionCall() | CustomToolCall():
+            case ours.FunctionCall() | ours.CustomToolCall():
                 self._call(item, path)
-            case ImageGenerationCall():
+            case ours.ImageGenerationCall():
                 self._image(item, path)
-            case Compaction():
+            case ours.Compaction():
                 report_unknown(item, path, self._lost)
                 report = self._lost.withheld if self.context.replay else self._lost.dropped
                 report(path, "the compaction of another vendor")
             case Unknown():
                 self._lost.dropped(path, not_in(f"an item of type {item.kind!r}", "Gemini"))
-            case WebSearchCall() | FileSearchCall() | CodeInterpreterCall():
+            case ours.WebSearchCall() | ours.FileSearchCall() | ours.CodeInterpreterCall():
                 own_leftovers(item, WIRE, path, self._lost)
                 if not is_grounded(item.leftovers):
                     self._pending.append((path, item))
-                elif isinstance(item, WebSearchCall) and isinstance(item.action, Search):
+                elif isinstance(item, ours.WebSearchCall) and isinstance(item.action, ours.Search):
                     self.queries += item.action.queries or ()
             case _:
                 report_unknown(item, path, self._lost)
-                self._lost.dropped(path, f"an item of type {item.__struct_config__.tag!r}, which Gemini cannot rebuild")
+                self._lost.dropped(path, f"an item of type {kind_of(item)!r}, which Gemini cannot rebuild")
 
     def _drop_pending(self) -> None:
         for path, item in self._pending:
-            kind = item.kind if isinstance(item, Unknown) else item.__struct_config__.tag
-            self._lost.dropped(path, f"an item of type {kind!r} without the parts it was made from")
+            self._lost.dropped(path, f"an item of type {kind_of(item)!r} without the parts it was made from")
         self._pending = []
 
     # --- texts
 
-    def _message(self, item: Message, path: str) -> None:
+    def _message(self, item: ours.Message, path: str) -> None:
         own_leftovers(item, WIRE, path, self._lost)
         if given(item.phase):
             self._lost.dropped(f"{path}.phase", no_such("field", "Gemini"))
         if isinstance(item.content, str):
-            self._show([types.Part(text=item.content)] if item.content else [], item.content)
+            self._add_visible([text_part(item.content)] if item.content else [], item.content)
             return
         parts: list[types.Part] = []
         visible: list[str] = []
         for j, part in enumerate(item.content):
             at = f"{path}.content[{j}]"
-            if isinstance(part, RefusalPart):
+            if isinstance(part, ours.RefusalPart):
                 if self.blocked:
                     self.refusals.append(part.refusal)
                     continue
                 self._lost.changed(at, "a refusal is plain text at Gemini")
             found = encode_content([part], f"{path}.content", self.context, j)
-            if isinstance(part, OutputText):
+            if isinstance(part, ours.OutputText):
                 visible.append(part.text)
                 if self.context.replay:
                     self._drop_sources(part, at)
                 elif found:
                     self.outputs.append((found[0], part, at))
             parts += found
-        self._show(parts, "".join(visible))
+        self._add_visible(parts, "".join(visible))
 
-    def _drop_sources(self, part: OutputText, path: str) -> None:
+    def _drop_sources(self, part: ours.OutputText, path: str) -> None:
         if part.annotations and not is_grounded(part.leftovers):
             self._lost.dropped(f"{path}.annotations", "sources of an earlier answer, which Gemini does not take back")
         if part.logprobs:
             self._lost.dropped(f"{path}.logprobs", "probabilities of an earlier answer")
 
-    def _show(self, parts: list[types.Part], visible: str) -> None:
-        before = self._shown, self._visible
+    def _add_visible(self, parts: list[types.Part], visible: str) -> None:
+        before = self._visible_parts, self._visible
         self.parts += parts
-        self._shown, self._visible = parts, visible
-        waiting = self._awaiting
-        if waiting is not None and self._is_shown(waiting.payload):
-            self._awaiting = None
-            self.mark(waiting.payload.marks)
-        self._release(*before)
+        self._visible_parts, self._visible = parts, visible
+        if (waiting := self._awaiting) is not None:
+            if self._is_visible(waiting.payload):
+                self._awaiting = None
+                self.mark(waiting.payload.marks)
+            self._drop_awaiting(*before)
 
-    def _is_shown(self, payload: Shown) -> bool:
+    def _is_visible(self, payload: VisibleSignatures) -> bool:
         """Whether what was shown last is what a signature is of."""
         return self._visible is not None and payload.digest == digest(self._visible)
 
-    def _image(self, item: ImageGenerationCall, path: str) -> None:
+    def _image(self, item: ours.ImageGenerationCall, path: str) -> None:
         left = own_leftovers(item, WIRE, path, self._lost)
         for name in ("action", "background", "quality", "revised_prompt", "size", "error", "svg_usage"):
             if given(getattr(item, name)):
@@ -265,29 +260,29 @@ class AssistantMessage:
         if not given(item.result):
             self._lost.dropped(path, "an image without its data")
             return
-        self._show([patch(encode_image(item, item.result), left)], item.result)
+        self._add_visible([patch(encode_image(item, item.result), left)], item.result)
 
     # --- thoughts and carriers
 
-    def _reasoning(self, item: Reasoning, path: str) -> None:
+    def _reasoning(self, item: ours.Reasoning, path: str) -> None:
         payload: AnyPayload | None = opened(item, WIRE, self.context.dialect.issuer, AnyPayload)
         if not isinstance(payload, Whole) and self._pending:
             self._drop_pending()
-        self._release()
+        self._drop_awaiting()
         own_leftovers(item, WIRE, path, self._lost)
         match payload:
             case Thought():
                 self._thought(item, payload, path)
-            case Shown():
-                self._sign(payload, path)
+            case VisibleSignatures():
+                self._add_signatures(payload, path)
             case Whole():
                 self._restore(payload, path)
             case None if self.context.replay:
                 report_unopened(item, WIRE, self.context.dialect.issuer, path, self._lost)
             case None:
-                self._show_foreign(item, path)
+                self._encode_foreign_thinking(item, path)
 
-    def _thought(self, item: Reasoning, payload: Thought, path: str) -> None:
+    def _thought(self, item: ours.Reasoning, payload: Thought, path: str) -> None:
         summary = item.summary or ()
         if payload.call:
             self._signatures[payload.call] = path, payload.signature
@@ -297,10 +292,10 @@ class AssistantMessage:
             return
         parts = [patch(types.Part(text=part.text, thought=True), own(part.leftovers, WIRE)) for part in summary]
         self.parts += parts
-        self._shown, self._visible = parts, None  # nothing behind a thought belongs to it
+        self._visible_parts, self._visible = parts, None  # nothing behind a thought belongs to it
         self.mark(payload.marks, thought=True)
 
-    def _show_foreign(self, item: Reasoning, path: str) -> None:
+    def _encode_foreign_thinking(self, item: ours.Reasoning, path: str) -> None:
         """Show a client what another vendor's model thought."""
         if item.content or (self.parts and self.parts[-1].thought):
             self._lost.changed(path, "what the model thought is shown as one summary")
@@ -311,35 +306,35 @@ class AssistantMessage:
             place = f"{path}.encrypted_content" if item.summary or item.content else path
             self._lost.dropped(place, "opaque state, which no answer of Gemini holds")
 
-    def _sign(self, payload: Shown, path: str) -> None:
+    def _add_signatures(self, payload: VisibleSignatures, path: str) -> None:
         if payload.before:
             self._awaiting = Awaiting(payload, path)
             return
-        is_shown = self._is_shown(payload)
+        is_shown = self._is_visible(payload)
         if not is_shown and payload.digest != EMPTY:
             self._lost.dropped(path, "the signature of a text or image that was changed or is gone")
             return
         if not is_shown:
-            self._shown = []
+            self._visible_parts = []
         self.mark(payload.marks)
 
-    def _release(self, shown: list[types.Part] | None = None, visible: str | None = None) -> None:
+    def _drop_awaiting(self, shown: list[types.Part] | None = None, visible: str | None = None) -> None:
         """What waited for the next item does not wait for longer: streams show some texts first and their signatures then."""
         if self._awaiting is None:
             return
         waiting, self._awaiting = self._awaiting, None
-        now = self._shown, self._visible
+        now = self._visible_parts, self._visible
         if shown is not None:
-            self._shown, self._visible = shown, visible
-        if self._is_shown(waiting.payload):
+            self._visible_parts, self._visible = shown, visible
+        if self._is_visible(waiting.payload):
             self.mark(waiting.payload.marks)
         else:
             self._lost.dropped(waiting.path, "the signature of a text or image that was changed or is gone")
-        self._shown, self._visible = now
+        self._visible_parts, self._visible = now
 
     def mark(self, marks: list[Mark], *, thought: bool = False) -> None:
         """Put signatures on the parts that were shown last, and between them."""
-        shown = self._shown
+        shown = self._visible_parts
         between: dict[int, list[types.Part]] = {}
         for mark in marks:
             if not mark.hidden and shown:
@@ -376,7 +371,7 @@ class AssistantMessage:
             self._lost.emulated(path, "a call without this vendor's signature, which the documented stand-in replaces")
         self._called = True
         self._next = "", ""
-        self._shown, self._visible = [], None
+        self._visible_parts, self._visible = [], None
         self.parts.append(part)
 
     def _signature(self, item: Call, call: types.FunctionCall) -> str:
@@ -395,19 +390,17 @@ class AssistantMessage:
 
 IMAGES = {"png": "image/png", "jpeg": "image/jpeg", "webp": "image/webp", "gif": "image/gif"}
 """Formats of generated images, ours on the left."""
-IMAGES_BACK = {theirs: ours for ours, theirs in IMAGES.items()}
-
-_TEXT = ("text", "thought", "thought_signature")
-_more = attrgetter(*(name for name in types.Part.__struct_fields__ if name not in _TEXT))
-_NO_MORE = _more(types.Part())
+IMAGES_BACK = {theirs: our for our, theirs in IMAGES.items()}
 
 
-def says_more(part: types.Part) -> bool:
+def has_other_fields(part: types.Part) -> bool:
     """Whether a part with a text says anything beside it."""
-    return _more(part) != _NO_MORE or type(part) is not types.Part
+    plain = new_part()
+    plain.text, plain.thought, plain.thought_signature = part.text, part.thought, part.thought_signature
+    return type(part) is not types.Part or part != plain
 
 
-def encode_image(item: ImageGenerationCall, data: str) -> types.Part:
+def encode_image(item: ours.ImageGenerationCall, data: str) -> types.Part:
     """The part of an image that the model made."""
     kind = IMAGES.get(item.output_format or "png", f"image/{item.output_format}")
     return types.Part(inline_data=types.Blob(mime_type=kind, data=data))
@@ -430,11 +423,11 @@ class Reader:
         answer: str | None = None,
         named: dict[str, Sent] | None = None,
     ) -> None:
-        self.items: list[AnyItem] = []
+        self.items: list[ours.AnyItem] = []
         self.answer = answer
-        self.outputs: list[tuple[int, OutputText]] = []
+        self.outputs: list[tuple[int, ours.OutputText]] = []
         self.place = 0
-        self.texts: list[OutputText | SummaryText] = []
+        self.texts: list[ours.OutputText | ours.SummaryText] = []
         self._named = named
         self._lost = lost
         self._issuer = issuer
@@ -469,7 +462,7 @@ class Reader:
                     self._lost.dropped(f"candidates[0].content.parts[{self.place}]", what)
         self.place += 1
 
-    def close(self) -> list[AnyItem]:
+    def close(self) -> list[ours.AnyItem]:
         """The items of the parts so far."""
         self._close_texts()
         self._close_run()
@@ -489,22 +482,23 @@ class Reader:
             self._close_run()
 
     def _add_text(self, part: types.Part, text: str, *, thought: bool) -> None:
-        self.turn(thought=thought)
-        self._open = thought
+        if self._run or self._open is not thought:
+            self.turn(thought=thought)
+            self._open = thought
         signature = part.thought_signature
         if given(signature):
-            hidden = not text and not says_more(part)
+            hidden = not text and not has_other_fields(part)
             self._marks.append(Mark(len(self.texts), signature, hidden))
             if hidden:
                 return
-        outputs: OutputText | SummaryText
+        outputs: ours.OutputText | ours.SummaryText
         if thought:
-            outputs = SummaryText(text=text)
+            outputs = ours.SummaryText(text=text)
         else:
             outputs = new_text()
             outputs.text, outputs.annotations = text, None if self.answer is None else []
             self.outputs.append((self.place, outputs))
-        if says_more(part) or not (text or thought) or part.thought is False:
+        if not (text or thought) or part.thought is False or has_other_fields(part):
             left = diff(part, types.Part(text=text, thought=True if thought else UNSET), SIGNED)
             outputs.leftovers = {WIRE: left}
         self.texts.append(outputs)
@@ -524,19 +518,21 @@ class Reader:
                 self._signed(item, visible, marks)
             elif marks:
                 self.items.append(
-                    carrier(Shown(digest=digest(visible), marks=marks), WIRE, self._issuer, self.id("rs"))
+                    carrier(VisibleSignatures(digest=digest(visible), marks=marks), WIRE, self._issuer, self.id("rs"))
                 )
             return
         visible = digest("".join(part.text for part in texts))
         held = Thought(digest=visible, marks=marks, call=call, signature=signature, tool=tool)
         sealed = seal(WIRE, self._issuer, held)
-        self.items.append(Reasoning(id=or_none(self.id("rs")), summary=cast("Any", texts), encrypted_content=sealed))
+        self.items.append(
+            ours.Reasoning(id=or_none(self.id("rs")), summary=cast("Any", texts), encrypted_content=sealed)
+        )
 
-    def _signed(self, item: AnyItem, visible: str, marks: list[Mark]) -> None:
-        """Add an item, and before it its signatures, so that what the model said is last. It is named before they are known."""
+    def _signed(self, item: ours.AnyItem, visible: str, marks: list[Mark]) -> None:
+        """Add an item, and before it its signatures, so that the output is last. It is named before they are known."""
         self.items.append(item)
         if marks:
-            sealed = Shown(digest=digest(visible), marks=marks, before=True)
+            sealed = VisibleSignatures(digest=digest(visible), marks=marks, before=True)
             self.items.insert(-1, carrier(sealed, WIRE, self._issuer, self.id("rs")))
 
     # --- calls and images
@@ -553,7 +549,7 @@ class Reader:
 
     def _image(self, part: types.Part, blob: types.Blob, data: str) -> None:
         kind = blob.mime_type or ""
-        item = ImageGenerationCall(id=or_none(self.id("ig")), status="completed", result=data)
+        item = ours.ImageGenerationCall(id=or_none(self.id("ig")), status="completed", result=data)
         item.output_format = IMAGES_BACK.get(kind)
         if left := diff(part, encode_image(item, data), SIGNED):
             item.leftovers = {WIRE: left}

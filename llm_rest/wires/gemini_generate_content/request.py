@@ -1,8 +1,8 @@
 """The request, both ways: options and contents become one body; also token counting and the list of models.
 
-Before changing this file, know that the model and whether to stream stand in the URL, that an option which a model does not take
+Before changing this file, know that the model and whether to stream are in the URL, that an option which a model does not take
 fails the whole request, so it stays behind and is reported, and that `extra` is merged in last, objects within objects. Token
-counting has two bodies: the Developer API counts a whole request only where it stands inside `generateContentRequest`, and
+counting has two bodies: the Developer API counts a whole request only where it is inside `generateContentRequest`, and
 Vertex knows no such field. Follows the references of `generateContent`, `GenerationConfig`, `countTokens` and `models.list` of
 both hosts (read 2026-11-20).
 """
@@ -16,19 +16,11 @@ from urllib.parse import quote
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...losses import Loss, Losses
 from ...responses.carriers import SPELLING, digest
-from ...responses.items import AnyItem, Message
-from ...responses.request import (
-    JsonObjectFormat,
-    JsonSchemaFormat,
-    ReasoningOptions,
-    Request,
-    TextFormat,
-    TextOptions,
-    items_of,
-)
-from ...responses.tools import ImageGenerationTool, strict_if_possible
+from ...responses.request import items_of
+from ...responses.tools import strict_if_possible
 from ...unknown import Unknown, given, or_none, or_unset
 from ...vendors.dialects import GeminiDialect, gemini_model
 from .. import Route
@@ -83,7 +75,7 @@ DEFAULT = GeminiDialect()
 JSON = "application/json"
 TIERS = {"default": "standard", "flex": "flex", "priority": "priority"}
 """Service tiers, ours on the left; without a word the vendor decides, which is our `auto`."""
-TIERS_BACK = {theirs: ours for ours, theirs in TIERS.items()}
+TIERS_BACK = {theirs: our for our, theirs in TIERS.items()}
 
 REFUSED = ("previous_response_id", "conversation", "prompt", "background", "moderation", "truncation")
 """Options without which the answer would be about something else."""
@@ -115,9 +107,9 @@ RULES = Rules(
     words=frozenset({"mode"}),
 )
 
-DRAWS = ["TEXT", "IMAGE"]
+IMAGE_MODALITIES = ["TEXT", "IMAGE"]
 """The modalities of an answer with images."""
-APART = ("metadata", "store", "service_tier")
+HOST_OPTIONS = ("metadata", "store", "service_tier")
 """Options of which a document returns only what its host takes."""
 OPTIONS_NOTE = "options"
 """The note on options that are written otherwise than they came and return as they came, so that nothing is lost by that."""
@@ -126,7 +118,7 @@ OPTIONS_NOTE = "options"
 
 
 def encode_request(
-    request: Request, *, dialect: GeminiDialect = DEFAULT, prefix: EncodedPrefix | None = None
+    request: ours.Request, *, dialect: GeminiDialect = DEFAULT, prefix: EncodedPrefix | None = None
 ) -> tuple[types.Request, list[Loss]]:
     """The body of `:generateContent` for a request, and what could not be carried."""
     lost, found = Losses(), Losses()
@@ -141,7 +133,7 @@ def encode_request(
         lost.refused("input", "nothing to answer")
     body = _encode_options(request, added_tools(items, turns.count), left, context._replace(lost=found))
     if left and as_object(left.get(SPELLING)).get(OPTIONS_NOTE) == digest(encode(body).decode()):
-        found[:] = [loss for loss in found if loss.path in OPTIONS or loss.path.partition(".")[0] in APART]
+        found[:] = [loss for loss in found if loss.path in OPTIONS or loss.path.partition(".")[0] in HOST_OPTIONS]
     lost += found
     if request.instructions:
         system.insert(0, types.Part(text=request.instructions))
@@ -170,11 +162,11 @@ _fields = dict(zip(types.Request.__struct_encode_fields__, types.Request.__struc
 
 def decode_request(
     body: types.Request, *, dialect: GeminiDialect = DEFAULT, model: str | None = None, keep: bool = True
-) -> tuple[Request, list[Loss]]:
-    """The request that a body is; `model` is the one its URL names, and `keep` leaves what only this wire says."""
+) -> tuple[ours.Request, list[Loss]]:
+    """The request that a body is; `model` is the one its URL names, and `keep` leaves what only this wire has."""
     lost = Losses()
     named = model if model is not None else body.model
-    request = Request(model=named.removeprefix("models/") if given(named) else None, store=or_none(body.store))
+    request = ours.Request(model=named.removeprefix("models/") if given(named) else None, store=or_none(body.store))
     _decode_options(body, request, lost)
     request.input = [*_decode_system(body, request, lost), *decode_messages(body.contents, dialect.issuer, lost)]
     if given(body.labels):
@@ -187,9 +179,13 @@ def decode_request(
 
 
 def route(
-    request: Request, *, dialect: GeminiDialect = DEFAULT, stream: bool = False, prefix: EncodedPrefix | None = None
+    request: ours.Request,
+    *,
+    dialect: GeminiDialect = DEFAULT,
+    stream: bool = False,
+    prefix: EncodedPrefix | None = None,
 ) -> Route:
-    """Where the request goes: the model and the method stand in the path."""
+    """Where the request goes: the model and the method are in the path."""
     if stream:
         return Route(f"{model_path(request.model or '', dialect)}:streamGenerateContent", {"alt": "sse"})
     return Route(f"{model_path(request.model or '', dialect)}:generateContent")
@@ -211,7 +207,7 @@ def model_path(model: str, dialect: GeminiDialect) -> str:
 # --- options --------------------------------------------------------------------------------------------------------
 
 
-def _encode_options(request: Request, added: Added, left: Json, context: Context) -> types.Request:
+def _encode_options(request: ours.Request, added: Added, left: Json, context: Context) -> types.Request:
     """The body but for its contents."""
     body, config, lost = types.Request(contents=[]), types.GenerationConfig(), context.lost
     offer = Offer(context)
@@ -225,15 +221,15 @@ def _encode_options(request: Request, added: Added, left: Json, context: Context
     encode_logprobs(request, config, context)
     encode_format(or_unset(request.text), config, context, tools=bool(offer.functions or offer.hosted))
     config.thinking_config = encode_effort(or_unset(request.reasoning), context)
-    if offer.draws:
-        config.response_modalities = DRAWS.copy()
+    if offer.makes_images:
+        config.response_modalities = IMAGE_MODALITIES.copy()
     if config != types.GenerationConfig():
         body.generation_config = config
     encode_rest(request, body, context)
     return body
 
 
-def _decode_options(body: types.Request, request: Request, lost: Losses) -> None:
+def _decode_options(body: types.Request, request: ours.Request, lost: Losses) -> None:
     config, choice = body.generation_config, body.tool_config
     calling = choice.function_calling_config if given(choice) else UNSET
     if body.tools is not UNSET:
@@ -247,12 +243,12 @@ def _decode_options(body: types.Request, request: Request, lost: Losses) -> None
     request.text = or_none(decode_format(config))
     if given(config.thinking_config):
         request.reasoning = or_none(decode_effort(config.thinking_config, lost))
-    if config.response_modalities == DRAWS:
-        request.tools = [*(request.tools or ()), ImageGenerationTool()]
+    if config.response_modalities == IMAGE_MODALITIES:
+        request.tools = [*(request.tools or ()), ours.ImageGenerationTool()]
 
 
-def _keep_options(body: types.Request, request: Request, dialect: GeminiDialect) -> Json:
-    """What a document says beyond its contents that we would not write for the request."""
+def _keep_options(body: types.Request, request: ours.Request, dialect: GeminiDialect) -> Json:
+    """What a document has beyond its contents that we would not write for the request."""
     left: Json = {"tools": unnamed_tools(body.tools or ())}
     found = Losses()
     made = _encode_options(request, [], left, Context(found, dialect, gemini_model(request.model or ""), replay=True))
@@ -281,13 +277,13 @@ def _keep_options(body: types.Request, request: Request, dialect: GeminiDialect)
 
 
 def _patch_options(body: types.Request, left: Json) -> types.Request:
-    """The body with what its document said beyond it."""
+    """The body with what its document had beyond it."""
     body.tools = patch_tools(body.tools, left)
     return patch(body, {name: value for name, value in left.items() if name not in TOOL_FIELDS})
 
 
-def _decode_system(body: types.Request, request: Request, lost: Losses) -> list[AnyItem]:
-    """What is said to the model first: its first text as instructions, the others as messages of the developer."""
+def _decode_system(body: types.Request, request: ours.Request, lost: Losses) -> list[ours.AnyItem]:
+    """The system prompt: its first text as instructions, the others as messages of the developer."""
     system = body.system_instruction
     if not given(system):
         return []
@@ -297,7 +293,7 @@ def _decode_system(body: types.Request, request: Request, lost: Losses) -> list[
     parts = list(system.parts)
     if parts[0].text and parts[0] == types.Part(text=parts[0].text):
         request.instructions = or_none(parts.pop(0).text)
-    return [Message(role="developer", content=decode_content([part])) for part in parts]
+    return [ours.Message(role="developer", content=decode_content([part])) for part in parts]
 
 
 # --- numbers --------------------------------------------------------------------------------------------------------
@@ -314,7 +310,7 @@ OPTIONS = {
 """Options with the same name on both sides, and what about a model says whether it takes them."""
 
 
-def encode_numbers(request: Request, config: types.GenerationConfig, context: Context) -> None:
+def encode_numbers(request: ours.Request, config: types.GenerationConfig, context: Context) -> None:
     """Set the numbers of a request that the model takes."""
     model = context.model
     takes = {
@@ -334,7 +330,7 @@ def encode_numbers(request: Request, config: types.GenerationConfig, context: Co
         config.stop_sequences = [request.stop] if isinstance(request.stop, str) else list(request.stop)
 
 
-def decode_numbers(config: types.GenerationConfig, request: Request) -> None:
+def decode_numbers(config: types.GenerationConfig, request: ours.Request) -> None:
     """Set on a request the numbers that a document gives."""
     for name in OPTIONS:
         value = getattr(config, name)
@@ -343,7 +339,7 @@ def decode_numbers(config: types.GenerationConfig, request: Request) -> None:
     request.stop = or_none(config.stop_sequences)
 
 
-def encode_logprobs(request: Request, config: types.GenerationConfig, context: Context) -> None:
+def encode_logprobs(request: ours.Request, config: types.GenerationConfig, context: Context) -> None:
     """Ask for probabilities, and report what else should be included."""
     if asks_for_logprobs(request, context.lost):
         config.response_logprobs = True
@@ -353,7 +349,7 @@ def encode_logprobs(request: Request, config: types.GenerationConfig, context: C
     report_include(request, (LOGPROBS, *INCLUDED), WIRE, context.lost)
 
 
-def decode_logprobs(config: types.GenerationConfig, request: Request) -> None:
+def decode_logprobs(config: types.GenerationConfig, request: ours.Request) -> None:
     """Set on a request which probabilities a document asks for."""
     request.top_logprobs = or_none(config.logprobs)
     if config.response_logprobs:
@@ -365,12 +361,12 @@ def decode_logprobs(config: types.GenerationConfig, request: Request) -> None:
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Efforts from little to much."""
 BUDGETS = {"minimal": 512, "low": 1024, "medium": 8192, "high": 24_576, "xhigh": 28_672, "max": 32_768}
-"""Tokens to think with by effort, for models that are told a number."""
+"""Tokens to think with by effort, for models that take a number."""
 DYNAMIC = "medium"
 """What is said for a model that decides itself how much to think, which is a budget of -1."""
 
 
-def encode_effort(wanted: Opt[ReasoningOptions], context: Context) -> types.Maybe[types.ThinkingConfig]:
+def encode_effort(wanted: Opt[ours.ReasoningOptions], context: Context) -> types.Maybe[types.ThinkingConfig]:
     """`thinkingConfig` for what is asked of reasoning."""
     if not given(wanted):
         return UNSET
@@ -409,9 +405,9 @@ def nearest(effort: str, levels: tuple[str, ...]) -> str:
     return next((level for level in levels if EFFORTS.index(level) >= EFFORTS.index(effort)), levels[-1])
 
 
-def decode_effort(config: types.ThinkingConfig, lost: Losses) -> Opt[ReasoningOptions]:
+def decode_effort(config: types.ThinkingConfig, lost: Losses) -> Opt[ours.ReasoningOptions]:
     """What a thinking configuration asks of reasoning."""
-    found = ReasoningOptions()
+    found = ours.ReasoningOptions()
     if given(config.thinking_level):
         found.effort = config.thinking_level.lower()
     elif given(config.thinking_budget):
@@ -422,7 +418,7 @@ def decode_effort(config: types.ThinkingConfig, lost: Losses) -> Opt[ReasoningOp
             lost.changed(path, f"a budget of {tokens} tokens, read as the effort {found.effort!r}")
     if config.include_thoughts:
         found.summary = "auto"
-    return UNSET if found == ReasoningOptions() else found
+    return UNSET if found == ours.ReasoningOptions() else found
 
 
 def _effort(tokens: int) -> str:
@@ -434,20 +430,22 @@ def _effort(tokens: int) -> str:
 # --- the form of the answer -----------------------------------------------------------------------------------------
 
 
-def encode_format(text: Opt[TextOptions], config: types.GenerationConfig, context: Context, *, tools: bool) -> None:
+def encode_format(
+    text: Opt[ours.TextOptions], config: types.GenerationConfig, context: Context, *, tools: bool
+) -> None:
     """Ask for JSON, with a schema where there is one; `tools` says whether there are any beside it."""
     lost = context.lost
     if not given(text):
         return
     report_format(text, WIRE, lost)
     match text.format:
-        case JsonSchemaFormat(schema=dict(schema)):
+        case ours.JsonSchemaFormat(schema=dict(schema)):
             config.response_mime_type = JSON
             config.response_json_schema = fitted(schema, GEMINI, lost, "text.format.schema")
-        case JsonSchemaFormat():
+        case ours.JsonSchemaFormat():
             config.response_mime_type = JSON
             lost.changed("text.format", "a schema that is not there; any JSON is asked for")
-        case JsonObjectFormat():
+        case ours.JsonObjectFormat():
             config.response_mime_type = JSON
         case Unknown():
             pass
@@ -457,25 +455,25 @@ def encode_format(text: Opt[TextOptions], config: types.GenerationConfig, contex
         lost.refused("text.format", "this model takes tools or a form for the answer, not both")
 
 
-def decode_format(config: types.GenerationConfig) -> Opt[TextOptions]:
+def decode_format(config: types.GenerationConfig) -> Opt[ours.TextOptions]:
     """The form of the answer that a document asks for."""
     schema: Any = config.response_json_schema
     if given(config.response_schema):
         schema = from_openapi(config.response_schema)
     if isinstance(schema, dict):
         schema = cast("types.Json", schema)
-        return TextOptions(format=schema_format(schema, strict=strict_if_possible(schema)))
+        return ours.TextOptions(format=schema_format(schema, strict=strict_if_possible(schema)))
     if config.response_mime_type == JSON:
-        return TextOptions(format=JsonObjectFormat())
+        return ours.TextOptions(format=ours.JsonObjectFormat())
     if config.response_mime_type == "text/plain":
-        return TextOptions(format=TextFormat())
+        return ours.TextOptions(format=ours.TextFormat())
     return UNSET
 
 
 # --- everything else ------------------------------------------------------------------------------------------------
 
 
-def encode_rest(request: Request, body: types.Request, context: Context) -> None:
+def encode_rest(request: ours.Request, body: types.Request, context: Context) -> None:
     """Set labels, storage and the tier, and report what has no counterpart."""
     lost, lacks, tier = context.lost, context.dialect.lacks, request.service_tier
     report_missing(request, WIRE, lost, refused=REFUSED, dropped=DROPPED)
@@ -507,7 +505,7 @@ def _is_label(name: str, value: str) -> bool:
 _COUNTED = ("contents", "system_instruction", "tools", "generation_config")
 
 
-def encode_count(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tuple[types.CountRequest, list[Loss]]:
+def encode_count(request: ours.Request, *, dialect: GeminiDialect = DEFAULT) -> tuple[types.CountRequest, list[Loss]]:
     """The body that asks how many tokens a request has."""
     body, lost = encode_request(request, dialect=dialect)
     if "generateContentRequest" in dialect.lacks:
@@ -518,7 +516,7 @@ def encode_count(request: Request, *, dialect: GeminiDialect = DEFAULT) -> tuple
 
 def decode_count(
     body: types.CountRequest, *, dialect: GeminiDialect = DEFAULT, model: str | None = None
-) -> tuple[Request, list[Loss]]:
+) -> tuple[ours.Request, list[Loss]]:
     """The request whose tokens are to be counted; `model` is the one its URL names."""
     whole = body.generate_content_request
     if not given(whole):
@@ -538,7 +536,7 @@ def decode_count(
     return request, [*lost, *more]
 
 
-def count_route(request: Request, *, dialect: GeminiDialect = DEFAULT) -> Route:
+def count_route(request: ours.Request, *, dialect: GeminiDialect = DEFAULT) -> Route:
     """Where counting is asked for."""
     return Route(f"{model_path(request.model or '', dialect)}:countTokens")
 

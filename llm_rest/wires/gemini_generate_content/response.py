@@ -1,4 +1,4 @@
-"""The answer, both ways: what the model said, how it ended, what it cost and where it found it; and errors.
+"""The answer, both ways: output, finish reason, usage and sources; and errors.
 
 Before changing this file, know that a streamed answer must come out the same (`finish_response` serves both), that the HTTP
 status is 200 however an answer ends, that calls end with `STOP` like a text does, that a call the model got wrong never counts
@@ -19,28 +19,28 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...losses import Loss, Losses
 from ...responses.carriers import GROUP, SPELLING, WITHIN, digest
-from ...responses.items import AnyItem, Message, Reasoning, WebSearchCall
-from ...responses.parts import Logprob, OutputText, RefusalPart, TopLogprob
-from ...responses.response import (
-    InputTokensDetails,
-    OutputTokensDetails,
-    Response,
-    ResponseError,
-    ResponseStatus,
-    Usage,
-    echo,
-)
+from ...responses.response import echo
 from ...unknown import given, or_none
 from ...vendors.dialects import GeminiDialect, gemini_model
 from ..errors import error_facts, status_of
 from ..kept import Rules, diff, note, own_leftovers, patch, unknown
-from ..leftovers import as_object, new_response, new_usage, report_answer, report_unknown, report_usage, set_status
+from ..leftovers import (
+    as_object,
+    keep_message,
+    kept_message,
+    new_response,
+    new_usage,
+    report_answer,
+    report_unknown,
+    report_usage,
+    set_status,
+)
 from ..tool_names import names_sent
 from . import types
 from .content import Context, annotated, grounding_of, search_of
-from .messages import keep_message, kept_message
 from .reasoning import AssistantMessage, Reader
 from .request import DEFAULT, TIERS, TIERS_BACK
 from .tools import wire_name
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ...errors import ErrorFacts
-    from ...responses.request import Request
     from ...unknown import Opt
 
 __all__ = ["decode_error", "decode_response", "encode_error", "encode_response"]
@@ -74,14 +73,14 @@ CANDIDATE_RULES = Rules(
 def decode_response(
     body: types.Response,
     *,
-    request: Request | None = None,
+    request: ours.Request | None = None,
     dialect: GeminiDialect = DEFAULT,
     now: float = 0,
     keep: bool = True,
-) -> tuple[Response, list[Loss]]:
+) -> tuple[ours.Response, list[Loss]]:
     """The Response that an answer is. `request` undoes what sending it renamed, and is echoed; `now` is when it was made.
 
-    `keep` leaves with it what describes this document and how it was written; what parts say beyond items always stays.
+    `keep` leaves with it what describes this document and how it was written; what parts have beyond items always stays.
     """
     lost = Losses()
     response_id = id_of(body)
@@ -100,7 +99,7 @@ def decode_response(
 
 
 def encode_response(
-    response: Response, *, request: Request | None = None, dialect: GeminiDialect = DEFAULT
+    response: ours.Response, *, request: ours.Request | None = None, dialect: GeminiDialect = DEFAULT
 ) -> tuple[types.Response, list[Loss]]:
     """The answer of this wire for a Response; a failed one says why under `error`."""
     lost = Losses()
@@ -135,13 +134,13 @@ def id_of(body: types.Response) -> str:
     return body.response_id if given(body.response_id) else f"resp_{digest(encode(body).decode())}"
 
 
-def reader_of(response_id: str, request: Request | None, dialect: GeminiDialect, lost: Losses) -> Reader:
+def reader_of(response_id: str, request: ours.Request | None, dialect: GeminiDialect, lost: Losses) -> Reader:
     """A reader for the parts of one answer."""
-    named = names_sent(request, custom_tools=False, naming=wire_name)
+    named = names_sent(request, custom_tools=False, naming=wire_name) if request is not None else None
     return Reader(dialect.issuer, f"call_{response_id}", lost, answer=response_id, named=named)
 
 
-def begin_response(body: types.Response, response_id: str, request: Request | None, now: float) -> Response:
+def begin_response(body: types.Response, response_id: str, request: ours.Request | None, now: float) -> ours.Response:
     """What is known of a response before any output."""
     response = new_response()
     response.id, response.created_at = response_id, or_none(decode_time(body.create_time, now))
@@ -156,7 +155,7 @@ _NOTHING = _about(types.Candidate())
 
 
 def finish_response(
-    response: Response,
+    response: ours.Response,
     body: types.Response,
     candidate: types.Candidate,
     reader: Reader,
@@ -175,33 +174,35 @@ def finish_response(
     content = candidate.content
     if given(content) and type(content) is not types.Content and response.output:
         response.output[0] = copy(response.output[0])  # which a stream has handed over
-        keep_message(response.output[0], unknown(replace(content, parts=[])))
+        keep_message(response.output[0], WIRE, unknown(replace(content, parts=[])))
     if keep and (left := keep_answer(response, body, candidate, dialect)):
         response.leftovers = {WIRE: left}
 
 
-def _with_sources(candidate: types.Candidate, reader: Reader) -> list[AnyItem]:
-    """The output with what the candidate tells about it: sources, searches, probabilities."""
+def _with_sources(candidate: types.Candidate, reader: Reader) -> list[ours.AnyItem]:
+    """The output with what the candidate adds: sources, searches, probabilities."""
     output = annotated(reader.items, reader.outputs, candidate)
     if given(candidate.logprobs_result) and len(reader.outputs) == 1:
-        message = next(item for item in output if isinstance(item, Message))
+        message = next(item for item in output if isinstance(item, ours.Message))
         part = message.content[0]
-        if isinstance(part, OutputText):
+        if isinstance(part, ours.OutputText):
             part.logprobs = decode_logprobs(candidate.logprobs_result)
-    if not any(isinstance(item, WebSearchCall) for item in output):
+    if not any(isinstance(item, ours.WebSearchCall) for item in output):
         search = search_of(candidate, reader.id("ws"))
         if search is not None:
             return [*output, search]
     return output
 
 
-def keep_answer(response: Response, body: types.Response, candidate: types.Candidate, dialect: GeminiDialect) -> Json:
+def keep_answer(
+    response: ours.Response, body: types.Response, candidate: types.Candidate, dialect: GeminiDialect
+) -> Json:
     """What an answer says that we would not write for the response."""
-    made, ours, _ = _encode_answer(response, response.model or "", dialect, Losses())
+    made, our, _ = _encode_answer(response, response.model or "", dialect, Losses())
     content = candidate.content
     if given(content):
         candidate = replace(candidate, content=_without_parts(content))
-    inner = diff(candidate, replace(ours, content=_without_parts(ours.content)), CANDIDATE_RULES)
+    inner = diff(candidate, replace(our, content=_without_parts(our.content)), CANDIDATE_RULES)
     notes: Json = {}
     left = diff(body, made, RULES)
     if inner and body.candidates:
@@ -209,7 +210,7 @@ def keep_answer(response: Response, body: types.Response, candidate: types.Candi
     if not given(body.response_id):
         notes["responseId"] = note(UNSET, UNSET)
     if not body.candidates:
-        notes["candidates"] = note(body.candidates, [ours])
+        notes["candidates"] = note(body.candidates, [our])
     elif len(body.candidates) > 1:
         left |= diff(types.Response(candidates=body.candidates[1:]), types.Response())
     if given(body.usage_metadata) and not given(response.usage):
@@ -223,7 +224,7 @@ def _without_parts(content: types.Maybe[types.Content]) -> types.Maybe[types.Con
 
 
 def _encode_answer(
-    response: Response, model: str, dialect: GeminiDialect, lost: Losses
+    response: ours.Response, model: str, dialect: GeminiDialect, lost: Losses
 ) -> tuple[types.Response, types.Candidate, Losses]:
     """The answer in our own writing, its candidate, and what the sources lose in it."""
     message = AssistantMessage(Context(lost, dialect, gemini_model(model), replay=False), blocked=is_blocked(response))
@@ -231,7 +232,7 @@ def _encode_answer(
         message.write(item, f"output[{i}]")
     message.close()
     content = types.Content(role="model", parts=message.parts or UNSET)
-    if response.output and (around := kept_message(response.output[0])):
+    if response.output and (around := kept_message(response.output[0], WIRE)):
         content = patch(content, around)
         content.parts = message.parts or UNSET
     body = types.Response(
@@ -274,7 +275,7 @@ def _encode_scores(candidate: types.Candidate, message: AssistantMessage, lost: 
 FILTERED = "content_filter"
 SERVER_ERROR = "server_error"
 
-FINISH_REASONS: dict[str, tuple[ResponseStatus, str | None]] = {
+FINISH_REASONS: dict[str, tuple[ours.ResponseStatus, str | None]] = {
     "STOP": ("completed", None),
     "MAX_TOKENS": ("incomplete", "max_output_tokens"),
     "CONTINUATION": ("incomplete", "max_output_tokens"),
@@ -291,12 +292,12 @@ FINISH_REASONS: dict[str, tuple[ResponseStatus, str | None]] = {
 }
 """How an answer ended, theirs on the left: our status, and the reason or the code of the error."""
 EMPTY_REASONS = ("OTHER", "IMAGE_OTHER", "NO_IMAGE", "FINISH_REASON_UNSPECIFIED")
-"""Reasons that mean a failure where nothing was said; after something was said they are an end like any unknown one."""
+"""Reasons that mean a failure where there is no output; after some output they are an end like any unknown one."""
 FINISH_REASONS_BACK = {"max_output_tokens": "MAX_TOKENS", FILTERED: "SAFETY"}
 """Reasons of an incomplete answer, ours on the left, the likelier of several."""
 
 
-def decode_finish_reason(response: Response, body: types.Response, candidate: types.Candidate) -> None:
+def decode_finish_reason(response: ours.Response, body: types.Response, candidate: types.Candidate) -> None:
     """Set the status, and why it is not a better one."""
     finish, message, feedback = candidate.finish_reason, candidate.finish_message, body.prompt_feedback
     if given(body.error):
@@ -319,16 +320,18 @@ def decode_finish_reason(response: Response, body: types.Response, candidate: ty
         _cut(response)
         if reason == FILTERED and given(message):
             id = f"msg_{response.id}_{len(response.output)}"
-            refusal = Message(id=id, role="assistant", status="incomplete", content=[RefusalPart(refusal=message)])
+            refusal = ours.Message(
+                id=id, role="assistant", status="incomplete", content=[ours.RefusalPart(refusal=message)]
+            )
             response.output = [*response.output, refusal]
 
 
-def encode_finish_reason(response: Response, body: types.Response, lost: Losses) -> types.Maybe[str]:
+def encode_finish_reason(response: ours.Response, body: types.Response, lost: Losses) -> types.Maybe[str]:
     """The finish reason of a response; a failure is an error instead."""
     if response.status == "completed":
         return "STOP"
     if response.status == "failed":
-        error = response.error or ResponseError()
+        error = response.error or ours.ResponseError()
         body.error = encode_failure(error)
         if given(error.code) and decode_failure(body.error).code != error.code:
             lost.changed("error.code", f"Gemini has no such word; {body.error.status} is the nearest")
@@ -344,17 +347,17 @@ def encode_finish_reason(response: Response, body: types.Response, lost: Losses)
     return response.status.upper()
 
 
-def _cut(response: Response) -> None:
-    """Mark the message that was cut short, which is the last thing that was said; a signature alone may stand behind it."""
+def _cut(response: ours.Response) -> None:
+    """Mark the message that was cut short, which is the last output; a signature alone may be behind it."""
     output = response.output
     last = len(output) - 1
-    if last > 0 and isinstance(carrier := output[last], Reasoning) and not carrier.summary:
+    if last > 0 and isinstance(carrier := output[last], ours.Reasoning) and not carrier.summary:
         last -= 1
-    if last >= 0 and isinstance(message := output[last], Message):
+    if last >= 0 and isinstance(message := output[last], ours.Message):
         response.output = [*output[:last], replace(message, status="incomplete"), *output[last + 1 :]]
 
 
-def is_blocked(response: Response) -> bool:
+def is_blocked(response: ours.Response) -> bool:
     """Whether the answer was held back, so that a refusal in it is what the vendor said about that."""
     details = response.incomplete_details
     return response.status == "incomplete" and given(details) and details.reason == FILTERED
@@ -364,7 +367,7 @@ def is_blocked(response: Response) -> bool:
 
 
 def decode_time(stamp: Opt[str], now: float) -> Opt[int | float]:
-    """When an answer was made, in seconds; `now` where it does not say."""
+    """When an answer was made, in seconds; `now` where it has none."""
     if not given(stamp):
         return now or UNSET
     try:
@@ -390,24 +393,24 @@ def encode_time(created: int | float | None) -> str | None:
 # --- how probable it was --------------------------------------------------------------------------------------------
 
 
-def decode_logprobs(result: types.LogprobsResult) -> list[Logprob]:
+def decode_logprobs(result: types.LogprobsResult) -> list[ours.Logprob]:
     """The probabilities of the tokens of a text."""
     tops = result.top_candidates or []
-    found: list[Logprob] = []
+    found: list[ours.Logprob] = []
     for i, chosen in enumerate(result.chosen_candidates or ()):
         others = (tops[i].candidates or ()) if i < len(tops) else ()
-        token, logprob, data = _scored(chosen)
-        top = [TopLogprob(token=t, logprob=p, bytes=b) for t, p, b in map(_scored, others)]
-        found.append(Logprob(token=token, logprob=logprob, bytes=data, top_logprobs=top))
+        token, logprob, data = _token_of(chosen)
+        top = [ours.TopLogprob(token=t, logprob=p, bytes=b) for t, p, b in map(_token_of, others)]
+        found.append(ours.Logprob(token=token, logprob=logprob, bytes=data, top_logprobs=top))
     return found
 
 
-def _scored(token: types.ScoredToken) -> tuple[str, float, list[int]]:
+def _token_of(token: types.ScoredToken) -> tuple[str, float, list[int]]:
     text = token.token if given(token.token) else ""
     return text, token.log_probability or 0, list(text.encode("utf-8", "surrogatepass"))
 
 
-def encode_logprobs(logprobs: list[Logprob]) -> types.LogprobsResult:
+def encode_logprobs(logprobs: list[ours.Logprob]) -> types.LogprobsResult:
     """The probabilities as this wire lists them."""
     return types.LogprobsResult(
         chosen_candidates=[_score(one) for one in logprobs],
@@ -417,7 +420,7 @@ def encode_logprobs(logprobs: list[Logprob]) -> types.LogprobsResult:
     )
 
 
-def _score(one: Logprob | TopLogprob) -> types.ScoredToken:
+def _score(one: ours.Logprob | ours.TopLogprob) -> types.ScoredToken:
     return types.ScoredToken(token=one.token, log_probability=one.logprob)
 
 
@@ -431,7 +434,7 @@ COUNTS = (
 _counts, _NO_COUNTS = attrgetter(*COUNTS), (UNSET,) * len(COUNTS)
 
 
-def decode_usage(counted: types.UsageMetadata, *, keep: bool) -> Usage | None:
+def decode_usage(counted: types.UsageMetadata, *, keep: bool) -> ours.Usage | None:
     """Token counts as Responses counts them: input with what tools gave, output with thoughts; `None` where none came."""
     prompt, cached, visible, thought, total, tools = counts = _counts(counted)
     if counts == _NO_COUNTS:
@@ -439,8 +442,8 @@ def decode_usage(counted: types.UsageMetadata, *, keep: bool) -> Usage | None:
     usage = new_usage()
     usage.input_tokens, usage.output_tokens = (prompt or 0) + (tools or 0), (visible or 0) + (thought or 0)
     usage.total_tokens = usage.input_tokens + usage.output_tokens if total is UNSET else total
-    usage.input_tokens_details = InputTokensDetails(cached_tokens=cached or 0, cache_write_tokens=0)
-    usage.output_tokens_details = OutputTokensDetails(reasoning_tokens=thought or 0)
+    usage.input_tokens_details = ours.InputTokensDetails(cached_tokens=cached or 0, cache_write_tokens=0)
+    usage.output_tokens_details = ours.OutputTokensDetails(reasoning_tokens=thought or 0)
     if keep:
         made = _encode_usage(usage, tools or 0, Losses())
         made.service_tier = counted.service_tier if counted.service_tier in TIERS_BACK else UNSET
@@ -449,7 +452,7 @@ def decode_usage(counted: types.UsageMetadata, *, keep: bool) -> Usage | None:
     return usage
 
 
-def encode_usage(response: Response, lost: Losses) -> types.Maybe[types.UsageMetadata]:
+def encode_usage(response: ours.Response, lost: Losses) -> types.Maybe[types.UsageMetadata]:
     """Token counts of this wire: thoughts outside the candidates, tool results outside the prompt."""
     used, tier, counted = response.usage, response.service_tier, types.UsageMetadata()
     if given(used):
@@ -465,7 +468,7 @@ def encode_usage(response: Response, lost: Losses) -> types.Maybe[types.UsageMet
     return counted if given(used) or given(counted.service_tier) else UNSET
 
 
-def _encode_usage(used: Usage, tools: int, lost: Losses) -> types.UsageMetadata:
+def _encode_usage(used: ours.Usage, tools: int, lost: Losses) -> types.UsageMetadata:
     cached, reasoned = used.input_tokens_details, used.output_tokens_details
     thought = int(reasoned.reasoning_tokens or 0) if given(reasoned) else 0
     if thought > used.output_tokens:
@@ -501,7 +504,7 @@ STATUSES = {word: status for status, word in TYPES.items()} | {"FAILED_PRECONDIT
 
 CODES = {"RESOURCE_EXHAUSTED": "rate_limit_exceeded", "INTERNAL": "server_error", "UNAVAILABLE": "server_overloaded"}
 """Codes of failed responses, theirs on the left; other words stay as they are."""
-CODES_BACK = {ours: theirs for theirs, ours in CODES.items()}
+CODES_BACK = {our: theirs for theirs, our in CODES.items()}
 
 RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
 ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
@@ -510,7 +513,7 @@ _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{0,9})?)s")
 
 
 def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
-    """What an error answer says."""
+    """The facts of an error answer."""
     facts = error_facts(WIRE, status, headers, body)
     error: Any = as_object(facts.leftovers.get(WIRE)).get("error")
     if not isinstance(error, dict):
@@ -536,7 +539,7 @@ def _objects(value: Any) -> Iterator[types.Json]:
 
 
 def encode_error(facts: ErrorFacts) -> tuple[int, types.Response]:
-    """The status and body with which this wire says it."""
+    """The status and the body of an error on this wire."""
     status = status_of(facts, 500, STATUSES)
     word = (
         facts.type
@@ -563,14 +566,14 @@ def _details_of(facts: ErrorFacts) -> list[types.Json]:
     return details
 
 
-def decode_failure(error: types.Status) -> ResponseError:
+def decode_failure(error: types.Status) -> ours.ResponseError:
     """Why a response failed, from an error in the place of an answer."""
     word = error.status if given(error.status) else TYPES.get(error.code or 500, "INTERNAL")
     message = error.message if given(error.message) else "the vendor answered with an error"
-    return ResponseError(code=CODES.get(word, word.lower()), type=word, message=message)
+    return ours.ResponseError(code=CODES.get(word, word.lower()), type=word, message=message)
 
 
-def encode_failure(error: ResponseError) -> types.Status:
+def encode_failure(error: ours.ResponseError) -> types.Status:
     """The error for a failed response."""
     code = str(error.code) if given(error.code) else "server_error"
     word = CODES_BACK.get(code) or (error.type if given(error.type) else code.upper())

@@ -4,7 +4,7 @@ Pieces of a text are joined into the part they are of, and complete parts go to 
 both give the same items. Before changing this file, know how fields grow: counts are cumulative, so the last ones are right,
 grounding comes late and in pieces, probabilities and citations are of the chunk they came in; that the signature of a thought
 comes with the part behind it, and the end with the end of the body; and that chunks cannot be taken back: a signature that comes
-after its text stands on an empty text behind it, as the vendor does it. Follows the reference of `streamGenerateContent` (read
+after its text is on an empty text behind it, as the vendor does it. Follows the reference of `streamGenerateContent` (read
 2026-11-20).
 """
 
@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...losses import Loss, Losses
 from ...responses import events as ev
 from ...responses.carriers import report_failure
-from ...responses.items import CustomToolCall, FunctionCall, Message, Reasoning
-from ...responses.parts import OutputText, SummaryText
 from ...unknown import extras, given, or_none, with_extras
 from ...vendors.dialects import GeminiDialect, gemini_model
 from .. import stream
 from . import types
 from .content import Context
-from .reasoning import AssistantMessage, Reader, says_more
+from .reasoning import AssistantMessage, Reader, has_other_fields
 from .request import DEFAULT
 from .response import (
     begin_response,
@@ -48,10 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ...losses import Kind
-    from ...responses.items import AnyItem
-    from ...responses.response import Response
     from ...unknown import Opt
-    from .reasoning import Mark, Shown
+    from .reasoning import Mark, VisibleSignatures
 
 __all__ = ["decode_stream", "encode_stream"]
 
@@ -69,17 +66,17 @@ class Tail:
         self._expected: list[tuple[bool, str]] = []  # the next last
 
     def mark(self) -> None:
-        """A token stands here."""
+        """A token is here."""
         self.whole, self._sent = False, []
 
     def replay(self) -> None:
-        """The next hop begins where the token stands: what came behind it may come once more."""
+        """The next hop begins where the token is: what came behind it may come once more."""
         runs = groupby([*self._sent, *reversed(self._expected)], key=itemgetter(0))
         self._expected = [(thought, "".join(text for _, text in run)) for thought, run in runs][::-1]
         self._sent = []
 
     def new_parts(self, parts: Sequence[types.Part]) -> list[types.Part]:
-        """The parts without what was said before."""
+        """The parts without what came before."""
         return [left for part in parts for left in self._new(part)]
 
     def _new(self, part: types.Part) -> list[types.Part]:
@@ -109,7 +106,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
     def _prepare(self) -> None:
         self._whole = WholeAnswer()
         self._reader = Reader("", "", self.losses)
-        self._response: Response | None = None
+        self._response: ours.Response | None = None
         self._emitted = 0  # how many of the reader's items are over
         self._part = types.Part()  # the open text's part, as it began
         self._text: list[str] | None = None  # what came of it
@@ -134,7 +131,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
                 self._add_candidate(candidate)
                 self._last = chunk if candidate.finish_reason else self._last
         if given(chunk.error) and self._response is not None:
-            self._over = True  # nothing is told any more, and what was open stays so
+            self._over = True  # no more events follow, and what was open stays so
             self._fail(decode_failure(chunk.error), self._whole_response(self._response))
 
     def _add_candidate(self, candidate: types.Candidate) -> None:
@@ -177,7 +174,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         return self._from if self._from and not self._brought else None
 
     def resume(self) -> None:
-        """Another hop begins where the last token stands."""
+        """Another hop begins where the last token is."""
         token = self._whole.candidate.continuation_token
         self._from = token if given(token) else self._from
         self._brought, self._last = False, None
@@ -201,7 +198,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         self._response = begin_response(self._whole.body, response_id, self._request, self._now)
         self._to.start(self._response)
 
-    def _whole_response(self, begun: Response) -> Response:
+    def _whole_response(self, begun: ours.Response) -> ours.Response:
         """The complete response; what is still open ends with what it says, and a call that was cut is incomplete."""
         self._end_call(cut=True)
         self._end_text()
@@ -237,8 +234,8 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         signed, opened = part.thought_signature is not UNSET, self._open
         if not text and not signed:
             return
-        alone = signed or says_more(part)
-        kind, shown = (Reasoning, SummaryText) if part.thought is True else (Message, OutputText)
+        alone = signed or has_other_fields(part)
+        kind, shown = (ours.Reasoning, ours.SummaryText) if part.thought is True else (ours.Message, ours.OutputText)
         if alone or self._text is None or opened is None or opened.kind is not kind:
             self._new_text(part, text, alone=alone)
         else:
@@ -246,7 +243,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
             opened.add(text, shown)
 
     def _new_text(self, part: types.Part, text: str, *, alone: bool) -> None:
-        """A part begins; one with a signature or anything else beside its text stands `alone`."""
+        """A part begins; one with a signature or anything else beside its text is `alone`."""
         self._end_text()
         thought = part.thought is True
         if not text:
@@ -257,15 +254,15 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         if self._open is not None:
             self._open.end_part([*self._open.parts, self._reader.texts[-1]])
         if thought:
-            self._grow(Reasoning, text, SummaryText)
+            self._grow(ours.Reasoning, text, ours.SummaryText)
         else:
-            self._grow(Message, text)
+            self._grow(ours.Message, text)
         self._part, self._text = part, [text]
         if alone:
             self._end_text()
 
     def _name(self, item: Any) -> None:
-        item.id = or_none(self._reader.id("msg" if isinstance(item, Message) else "rs"))
+        item.id = or_none(self._reader.id("msg" if isinstance(item, ours.Message) else "rs"))
 
     def _end_text(self) -> None:
         """The open part is complete."""
@@ -280,21 +277,26 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         self._reader.add(part)
         self._emit(self._reader.items)
 
-    def _emit(self, items: Sequence[AnyItem]) -> None:
+    def _emit(self, items: Sequence[ours.AnyItem]) -> None:
         """Emit the items that are complete by now, the text that is open before its signature, which came behind it."""
         new = [*items[self._emitted :]]
-        if self._open is not None and self._open.kind is Message and len(new) > 1 and isinstance(new[1], Message):
+        if (
+            self._open is not None
+            and self._open.kind is ours.Message
+            and len(new) > 1
+            and isinstance(new[1], ours.Message)
+        ):
             new[:2] = new[1], new[0]
         for item in new if not self._over else ():
             opened, self._open = self._open, None
             if opened is None:
                 self._add_whole(item)
                 continue
-            if isinstance(item, Message) and isinstance(last := item.content[-1], OutputText):
+            if isinstance(item, ours.Message) and isinstance(last := item.content[-1], ours.OutputText):
                 for source in last.annotations or ():
                     opened.item.annotation(source)
                 opened.end_part([*opened.parts, last])
-            elif isinstance(item, Reasoning) and item.summary:
+            elif isinstance(item, ours.Reasoning) and item.summary:
                 opened.end_part([*opened.parts, item.summary[-1]])
             self._done(opened.item, item)
         self._emitted = max(self._emitted, len(items))
@@ -315,7 +317,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         if self._call is not None:
             part, self._call = self._call.part(), None
             self._reader.add(part)
-            if cut and isinstance(call := self._reader.items[-1], FunctionCall | CustomToolCall):
+            if cut and isinstance(call := self._reader.items[-1], ours.FunctionCall | ours.CustomToolCall):
                 call.status = "incomplete"
             self._emit(self._reader.items)
 
@@ -348,7 +350,7 @@ class WholeAnswer:
         self.body.usage_metadata, self._spent = summed(self._spent, self.body.usage_metadata), UNSET
 
     def add(self, chunk: types.Response) -> None:
-        """What a chunk says of the answer."""
+        """Add what a chunk has of the answer."""
         body, counted = self.body, chunk.usage_metadata
         _take(body, chunk, LAST)
         for name in FIRST:
@@ -362,7 +364,7 @@ class WholeAnswer:
             self.body = with_extras(body, {**extras(body), **extras(chunk)})
 
     def add_candidate(self, candidate: types.Candidate) -> None:
-        """What a chunk says of the candidate."""
+        """Add what a chunk has of the candidate."""
         whole = self.candidate
         if candidate.index is not UNSET:
             whole.index = candidate.index
@@ -393,7 +395,7 @@ class WholeAnswer:
         return before
 
     def add_content(self, content: types.Content, *, parts: bool) -> None:
-        """What a chunk says of the content around its parts."""
+        """Add what a chunk has of the content around its parts."""
         before = self.candidate.content
         whole = merge(before, content) if given(before) and type(before) is not type(content) else before or content
         self.candidate.content = replace(
@@ -441,29 +443,29 @@ class _LateMessage(AssistantMessage):
         self.late = False  # whether a signature came too late for its part
         self.more = False  # whether a part that has left says more than its text
 
-    def done(self, item: AnyItem, streamed: set[int]) -> list[types.Part]:
+    def done(self, item: ours.AnyItem, streamed: set[int]) -> list[types.Part]:
         """The parts of a complete item but for its texts at the places `streamed`."""
         self.parts = []
         self.outputs = []
         self.write(item, "")
         if not streamed:
             return self.parts
-        if isinstance(item, Message) and not isinstance(item.content, str):
-            texts = {j: part for j, part in enumerate(item.content) if isinstance(part, OutputText)}
+        if isinstance(item, ours.Message) and not isinstance(item.content, str):
+            texts = {j: part for j, part in enumerate(item.content) if isinstance(part, ours.OutputText)}
             # Some hosts number the parts from 1.
             places = streamed if streamed <= texts.keys() else [*texts][: len(streamed)]
             sent = {id(texts[j]) for j in places}
             left = [part for part, text, _ in self.outputs if id(text) in sent]
         else:
             left = [part for part in self.parts if part.text][: len(streamed)]
-        self.more = self.more or any(map(says_more, left))
+        self.more = self.more or any(map(has_other_fields, left))
         gone = set(map(id, left))
         return [part for part in self.parts if id(part) not in gone]
 
-    def _sign(self, payload: Shown, path: str) -> None:
+    def _add_signatures(self, payload: VisibleSignatures, path: str) -> None:
         # A stream of this wire tells a text before its signature.
-        behind = payload.before and self._is_shown(payload)
-        super()._sign(replace(payload, before=False) if behind else payload, path)
+        behind = payload.before and self._is_visible(payload)
+        super()._add_signatures(replace(payload, before=False) if behind else payload, path)
 
     def mark(self, marks: list[Mark], *, thought: bool = False) -> None:
         """Put signatures behind what they are for."""
@@ -479,13 +481,13 @@ class StreamEncoder(stream.StreamEncoder[GeminiDialect, types.Response]):
     DIALECT = DEFAULT
 
     def _prepare(self) -> None:
-        self._head = types.Response()  # what every chunk says of the answer
+        self._head = types.Response()  # what every chunk repeats of the answer
         self._writer = _LateMessage(Context(Losses(), self._dialect, gemini_model(""), replay=False))
         self._streamed: dict[int, set[int]] = {}  # the texts of open items that left, by item and place
         self._joined = False  # whether texts that were apart have left side by side
         self._answered = False
 
-    def _begin(self, response: Response) -> None:
+    def _begin(self, response: ours.Response) -> None:
         named = response.model or (self._request.model if self._request is not None else None)
         created = encode_time(response.created_at) or UNSET
         self._head = types.Response(response_id=response.id, model_version=named or UNSET, create_time=created)
@@ -519,7 +521,7 @@ class StreamEncoder(stream.StreamEncoder[GeminiDialect, types.Response]):
         outputs, self._writer.refusals = self._writer.refusals, []
         return [types.Part(text=text) for text in outputs]
 
-    def _end(self, response: Response) -> None:
+    def _end(self, response: ours.Response) -> None:
         """The last chunk: how the answer ended, what it took, and what else describes it."""
         self._begin(response)
         body, lost = encode_response(response, request=self._request, dialect=self._dialect)

@@ -3,7 +3,7 @@
 A tool of the vendor that Responses has no name for can be asked for by a kind that begins with `google:`, such as
 `{"type": "google:url_context"}`, with the fields of this wire; one that a document lists is kept in leftovers. Before changing
 this file, know that the vendor caches tools first, so the same tools must give the same bytes; that names must be the same every
-time, since histories already sent hold them; that the headers of an MCP server are secrets, which stand on its tool and nowhere
+time, since histories already sent hold them; that the headers of an MCP server are secrets, which are on its tool and nowhere
 else; and that paths into streamed arguments, which only Vertex sends, come from outside. Follows the references of `Tool`,
 `ToolConfig` and `FunctionDeclaration`, of whose two lengths of names the shorter one holds everywhere, and Vertex's guide to
 streaming function call arguments (read 2026-11-20).
@@ -20,25 +20,9 @@ import msgspec
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...losses import Losses
 from ...responses.carriers import BEGINS, SPELLING, WITHIN
-from ...responses.items import CustomToolCallOutput, FunctionCall, FunctionCallOutput
-from ...responses.tools import (
-    ChooseAllowed,
-    ChooseCustom,
-    ChooseFunction,
-    ChooseMcp,
-    CodeInterpreterTool,
-    CustomTool,
-    FileSearchTool,
-    FunctionTool,
-    ImageGenerationTool,
-    McpTool,
-    McpToolFilter,
-    SearchFilters,
-    ToolChoice,
-    WebSearchTool,
-)
 from ...unknown import Unknown, given, or_none, or_unset
 from ..kept import Rules, diff, note, own_leftovers, patch
 from ..leftovers import as_list, as_object, new_call, report_unknown
@@ -56,13 +40,12 @@ from ..tools import (
     report_names,
 )
 from . import types
-from .content import MEDIA, SIGNED
+from .content import MEDIA, SIGNED, new_part
 from .types import WIRE, Json, encode, from_openapi, merge, restored, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...responses.tools import AnyTool, Schema
     from ...unknown import Opt
     from .content import Context
 
@@ -74,7 +57,7 @@ DROPPED = ("defer_loading", "allowed_callers", "async_")
 
 MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 """Words of the tool choice, ours on the left."""
-MODES_BACK = {theirs: ours for ours, theirs in MODES.items()}
+MODES_BACK = {theirs: our for our, theirs in MODES.items()}
 
 _legal = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}").fullmatch
 _illegal = re.compile(r"[^A-Za-z0-9_.:-]")
@@ -96,8 +79,8 @@ class Offer:
         self.context = context
         self.functions: dict[str, types.FunctionDeclaration] = {}
         self.hosted: list[types.Tool] = []
-        self.held: dict[str, Opt[bool]] = {}  # where each function stands, and whether it is held to its schema
-        self.draws = False
+        self.held: dict[str, Opt[bool]] = {}  # where each function is, and whether it is held to its schema
+        self.makes_images = False
 
     def finish(self, left: Json) -> list[types.Tool]:
         """The tools as the body lists them, with those of its document that have no name in Responses."""
@@ -110,33 +93,33 @@ class Offer:
         functions = [types.Tool(function_declarations=[*self.functions.values()])] if self.functions else []
         return [*functions, *self.hosted]
 
-    def add(self, tool: AnyTool, namespace: str | None, path: str) -> None:
-        """Offer one more tool, which stands at `path`."""
+    def add(self, tool: ours.AnyTool, namespace: str | None, path: str) -> None:
+        """Offer one more tool, at `path`."""
         lost, lacks = self.context.lost, self.context.dialect.lacks
         match tool:
-            case FunctionTool() | CustomTool():
+            case ours.FunctionTool() | ours.CustomTool():
                 self._function(tool, namespace, path)
             case _ if isinstance(tool, WebSearch):
                 self.hosted.append(types.Tool(google_search=_search(tool, path, self.context)))
-            case CodeInterpreterTool():
+            case ours.CodeInterpreterTool():
                 if tool.container is not None and tool.container != AUTO_CONTAINER:
                     lost.dropped(f"{path}.container", "code runs in a place of the vendor's own choice")
                 self.hosted.append(types.Tool(code_execution={}))
-            case FileSearchTool(vector_store_ids=stores):
+            case ours.FileSearchTool(vector_store_ids=stores):
                 if "fileSearch" in lacks or not all(name.startswith(STORE) for name in stores):
                     lost.refused(path, f"file search works on stores of the vendor here, named `{STORE}...`")
                     return
                 report_missing(tool, WIRE, lost, dropped=("filters", "ranking_options"), path=path)
                 most = or_unset(tool.max_num_results)
                 self.hosted.append(types.Tool(file_search=types.FileSearch(file_search_store_names=stores, top_k=most)))
-            case McpTool() if "mcpServers" not in lacks:
+            case ours.McpTool() if "mcpServers" not in lacks:
                 if not given(tool.server_url):
                     lost.refused(path, "an MCP server without a URL, which Gemini cannot reach")
                 self.hosted.append(types.Tool(mcp_servers=[self._server(tool, path)]))
-            case ImageGenerationTool() if self.context.model.draws:
-                self.draws = True
+            case ours.ImageGenerationTool() if self.context.model.draws:
+                self.makes_images = True
                 report_missing(tool, WIRE, lost, dropped=tool.__struct_fields__, path=path)
-            case ImageGenerationTool():
+            case ours.ImageGenerationTool():
                 lost.refused(path, "this model draws no images; the ones with `image` in their name do")
             case Unknown() if tool.kind.startswith(GOOGLE):
                 key = re.sub(r"_([a-z])", lambda found: found[1].upper(), tool.kind.removeprefix(GOOGLE))
@@ -148,7 +131,7 @@ class Offer:
             case _:
                 refuse_tool(tool, path, WIRE, lost)
 
-    def _function(self, tool: FunctionTool | CustomTool, namespace: str | None, path: str) -> None:
+    def _function(self, tool: ours.FunctionTool | ours.CustomTool, namespace: str | None, path: str) -> None:
         lost, name = self.context.lost, wire_name(tool.name, namespace)
         report_missing(tool, WIRE, lost, dropped=DROPPED, path=path)
         report_name(name, tool, namespace, path, WIRE, lost)
@@ -159,14 +142,14 @@ class Offer:
             made.parameters_json_schema = fitted(function.parameters, GEMINI, lost, f"{path}.parameters")
         if given(function.output_schema):
             made.response_json_schema = fitted(function.output_schema, GEMINI, lost, f"{path}.output_schema")
-        if isinstance(tool, FunctionTool):
+        if isinstance(tool, ours.FunctionTool):
             self.held[path] = or_unset(tool.strict)
 
-    def _server(self, tool: McpTool, path: str) -> types.McpServer:
+    def _server(self, tool: ours.McpTool, path: str) -> types.McpServer:
         lost, allowed = self.context.lost, tool.allowed_tools
         if tool.require_approval != "never":
             lost.refused(f"{path}.require_approval", "Gemini cannot ask before an MCP call; only `never` is possible")
-        if isinstance(allowed, McpToolFilter) or given(allowed):
+        if isinstance(allowed, ours.McpToolFilter) or given(allowed):
             lost.refused(f"{path}.allowed_tools", "Gemini offers all tools of an MCP server, or none")
         left = ("server_description", "defer_loading", "allowed_callers", "connector_id")
         report_missing(tool, WIRE, lost, dropped=left, path=path)
@@ -201,7 +184,7 @@ def _search(tool: WebSearch, path: str, context: Context) -> types.GoogleSearch:
 # --- the choice -----------------------------------------------------------------------------------------------------
 
 
-def encode_choice(choice: Opt[ToolChoice], offer: Offer, context: Context) -> types.Maybe[types.ToolConfig]:
+def encode_choice(choice: Opt[ours.ToolChoice], offer: Offer, context: Context) -> types.Maybe[types.ToolConfig]:
     """How the model chooses among the tools on offer."""
     lost = context.lost
     if not offer.functions:
@@ -220,24 +203,24 @@ def encode_choice(choice: Opt[ToolChoice], offer: Offer, context: Context) -> ty
     return config if config != types.ToolConfig() else UNSET
 
 
-def _calling(choice: Opt[ToolChoice], lost: Losses) -> types.FunctionCallingConfig:
+def _calling(choice: Opt[ours.ToolChoice], lost: Losses) -> types.FunctionCallingConfig:
     match choice:
         case str() if choice in MODES:
             return types.FunctionCallingConfig(mode=MODES[choice])
-        case ChooseFunction(name=name) | ChooseCustom(name=name):
-            if isinstance(choice, ChooseCustom):
+        case ours.ChooseFunction(name=name) | ours.ChooseCustom(name=name):
+            if isinstance(choice, ours.ChooseCustom):
                 lost.emulated("tool_choice", "a custom tool is chosen as a function")
             return types.FunctionCallingConfig(mode="ANY", allowed_function_names=[wire_name(name)])
-        case ChooseAllowed():
+        case ours.ChooseAllowed():
             return _allowed(choice, lost)
-        case ChooseMcp() | Unknown() | str():
+        case ours.ChooseMcp() | Unknown() | str():
             lost.dropped("tool_choice", "a choice Gemini does not have; the model chooses")
         case _:
             pass
     return types.FunctionCallingConfig()
 
 
-def _allowed(choice: ChooseAllowed, lost: Losses) -> types.FunctionCallingConfig:
+def _allowed(choice: ours.ChooseAllowed, lost: Losses) -> types.FunctionCallingConfig:
     names = [wire_name(entry["name"]) for entry in allowed_tools(choice, lost)]
     if choice.mode and choice.mode not in ("auto", "required"):
         lost.changed("tool_choice.mode", f"{choice.mode!r}, which Gemini does not know; the model chooses")
@@ -250,15 +233,15 @@ def _allowed(choice: ChooseAllowed, lost: Losses) -> types.FunctionCallingConfig
     return types.FunctionCallingConfig(mode=mode, allowed_function_names=names)
 
 
-def decode_choice(config: types.FunctionCallingConfig) -> ToolChoice | None:
+def decode_choice(config: types.FunctionCallingConfig) -> ours.ToolChoice | None:
     """The choice in Responses."""
     mode = config.mode.upper() if given(config.mode) else "AUTO"
     names = config.allowed_function_names
     if mode in ("ANY", "VALIDATED") and names:
         if mode == "ANY" and len(names) == 1:
-            return ChooseFunction(name=names[0])
+            return ours.ChooseFunction(name=names[0])
         tools = [{"type": "function", "name": name} for name in names]
-        return ChooseAllowed(mode="required" if mode == "ANY" else "auto", tools=tools)
+        return ours.ChooseAllowed(mode="required" if mode == "ANY" else "auto", tools=tools)
     if mode == "VALIDATED" or config.mode is UNSET:
         return None
     return MODES_BACK.get(mode, "auto")
@@ -272,10 +255,10 @@ def is_strict(config: types.FunctionCallingConfig) -> bool:
 # --- this wire to Responses -----------------------------------------------------------------------------------------
 
 
-def decode_tools(tools: Sequence[types.Tool], *, strict: bool) -> list[AnyTool]:
+def decode_tools(tools: Sequence[types.Tool], *, strict: bool) -> list[ours.AnyTool]:
     """The tools in Responses, functions first, as they are sent, without those that have no name there."""
-    functions: list[AnyTool] = []
-    hosted: list[AnyTool] = []
+    functions: list[ours.AnyTool] = []
+    hosted: list[ours.AnyTool] = []
     for tool in tools:
         functions += [_decode_function(function, strict) for function in tool.function_declarations or ()]
         for key, value in _fields(tool):
@@ -284,42 +267,42 @@ def decode_tools(tools: Sequence[types.Tool], *, strict: bool) -> list[AnyTool]:
     return [*functions, *hosted]
 
 
-def _decode_function(function: types.FunctionDeclaration, strict: bool) -> FunctionTool:
-    found = FunctionTool(name=function.name or "", description=or_none(function.description), strict=strict)
+def _decode_function(function: types.FunctionDeclaration, strict: bool) -> ours.FunctionTool:
+    found = ours.FunctionTool(name=function.name or "", description=or_none(function.description), strict=strict)
     parameters, response = cast("Any", function.parameters_json_schema), cast("Any", function.response_json_schema)
     if given(function.parameters):
         parameters = from_openapi(function.parameters)
     if given(function.response):
         response = from_openapi(function.response)
     if isinstance(parameters, dict):
-        found.parameters = cast("Schema", parameters)
+        found.parameters = cast("ours.Schema", parameters)
     if isinstance(response, dict):
-        found.output_schema = cast("Schema", response)
+        found.output_schema = cast("ours.Schema", response)
     if function.behavior == "NON_BLOCKING":
         found.async_ = True
     return found
 
 
-def _decode_hosted(key: str, value: Any) -> Sequence[AnyTool] | None:
+def _decode_hosted(key: str, value: Any) -> Sequence[ours.AnyTool] | None:
     """The tools of the vendor under one key, where Responses can say all of them."""
     match value:
         case types.GoogleSearch(exclude_domains=sites) if value == types.GoogleSearch(exclude_domains=sites):
-            return [WebSearchTool(filters=SearchFilters(blocked_domains=sites) if given(sites) else None)]
+            return [ours.WebSearchTool(filters=ours.SearchFilters(blocked_domains=sites) if given(sites) else None)]
         case types.FileSearch(file_search_store_names=[*stores], top_k=most) if value == types.FileSearch(
             file_search_store_names=stores, top_k=most
         ):
-            return [FileSearchTool(vector_store_ids=stores, max_num_results=or_none(most))]
+            return [ours.FileSearchTool(vector_store_ids=stores, max_num_results=or_none(most))]
         case {} if key == "codeExecution" and not value:
-            return [CodeInterpreterTool(container=AUTO_CONTAINER.copy())]
+            return [ours.CodeInterpreterTool(container=AUTO_CONTAINER.copy())]
         case [*servers] if key == "mcpServers":
             return [_decode_server(server) for server in cast("list[types.McpServer]", servers)]
         case _:
             return None
 
 
-def _decode_server(server: types.McpServer) -> McpTool:
+def _decode_server(server: types.McpServer) -> ours.McpTool:
     transport = server.streamable_http_transport or types.StreamableHttpTransport()
-    return McpTool(
+    return ours.McpTool(
         server_label=server.name or "",
         server_url=or_none(transport.url),
         headers=or_none(transport.headers),
@@ -348,8 +331,8 @@ ARRANGED = "arranged"
 
 
 def _fields(tool: types.Tool) -> Iterator[tuple[str, Any]]:
-    for theirs, ours in zip(tool.__struct_encode_fields__, tool.__struct_fields__, strict=True):
-        if given(value := getattr(tool, ours)):
+    for theirs, our in zip(tool.__struct_encode_fields__, tool.__struct_fields__, strict=True):
+        if given(value := getattr(tool, our)):
             yield theirs, value
 
 
@@ -382,11 +365,11 @@ def unnamed_tools(tools: Sequence[types.Tool]) -> list[Json]:
 
 
 def keep_tools(came: types.Maybe[list[types.Tool]], made: Sequence[types.Tool]) -> Json:
-    """What the tools of a document say beyond those we write."""
-    theirs, ours = _declared(came or ()), _declared(made)
-    if len(theirs.mcp_servers) != len(ours.mcp_servers):
-        theirs.mcp_servers = ours.mcp_servers  # which hold secrets
-    left = diff(theirs, ours, RULES)
+    """What the tools of a document have beyond those we write."""
+    theirs, our = _declared(came or ()), _declared(made)
+    if len(theirs.mcp_servers) != len(our.mcp_servers):
+        theirs.mcp_servers = our.mcp_servers  # which hold secrets
+    left = diff(theirs, our, RULES)
     if others := unnamed_tools(came or ()):
         left["tools"] = others
     if came == [] or _arrangement(came or ()) != _arrangement(made):
@@ -395,7 +378,7 @@ def keep_tools(came: types.Maybe[list[types.Tool]], made: Sequence[types.Tool]) 
 
 
 def patch_tools(tools: types.Maybe[list[types.Tool]], left: Json) -> types.Maybe[list[types.Tool]]:
-    """The tools with what their document said beyond them, grouped as there where they are the same."""
+    """The tools with what their document had beyond them, grouped as there where they are the same."""
     found, notes = list(tools or ()), as_object(left.get(SPELLING))
     if "functionDeclarations" in left or "mcpServers" in left:
         names = (*LISTS, SPELLING)
@@ -432,36 +415,36 @@ def _arrange(tools: list[types.Tool], groups: Any) -> list[types.Tool]:
 
 # --- calls ----------------------------------------------------------------------------------------------------------
 
-Output = FunctionCallOutput | CustomToolCallOutput
+Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
 
 
 def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
     """The part of a call, without its signature."""
-    found = Losses()
+    found = Losses() if item.leftovers else lost
     args = object_arguments(call_arguments(item, path, lost), path, found)
     call = types.FunctionCall(id=item.call_id, name=wire_name(item.name, item.namespace or ""), args=args)
     if item.namespace or item.caller or item.async_:
         report_unsaid(item, path, lost)
-    if call.name != qualified(item.name, item.namespace):
+    if call.name != item.name and call.name != qualified(item.name, item.namespace):
         found.changed(f"{path}.name", f"a name Gemini does not take, sent as {call.name}")
-    part = types.Part(function_call=call)
-    left = own_leftovers(item, WIRE, path, lost)
-    if left:
+    part = new_part()
+    part.function_call = call
+    if left := own_leftovers(item, WIRE, path, lost):
         part = patch(part, {name: value for name, value in left.items() if name != BEGINS})
-    if found:  # which is no loss where the document said the same
+    if found and found is not lost:  # which is no loss where the document said the same
         written = part.function_call or types.FunctionCall()
-        ours = {f"{path}.name": written.name == call.name, f"{path}.arguments": written.args == call.args}
-        lost += [loss for loss in found if ours[loss.path]]
+        our = {f"{path}.name": written.name == call.name, f"{path}.arguments": written.args == call.args}
+        lost += [loss for loss in found if our[loss.path]]
     return part
 
 
-def decode_call(part: types.Part, call: types.FunctionCall, origin: str) -> FunctionCall:
+def decode_call(part: types.Part, call: types.FunctionCall, origin: str) -> ours.FunctionCall:
     """The call in a part; `origin` is its id where it came without one."""
     item = new_call()
     item.call_id, item.name = call.id or origin, call.name or ""
     item.arguments = "{}" if call.args is UNSET else text_of(call.args)
     plain = types.Part(function_call=call, thought_signature=part.thought_signature)
-    usual = call.name and call.args and part.thought_signature != "" and part == plain and not _says_more(call)
+    usual = call.name and call.args and part.thought_signature != "" and part == plain and not _has_stream_fields(call)
     if usual and call.id is UNSET:  # what `diff` finds then
         left = {"functionCall": {SPELLING: {"id": note(UNSET, item.call_id)}}, SPELLING: {"functionCall": WITHIN}}
         item.leftovers = {WIRE: left}
@@ -472,7 +455,7 @@ def decode_call(part: types.Part, call: types.FunctionCall, origin: str) -> Func
     return item
 
 
-def _says_more(call: types.FunctionCall) -> bool:
+def _has_stream_fields(call: types.FunctionCall) -> bool:
     return type(call) is not types.FunctionCall or not call.partial_args is call.will_continue is UNSET
 
 

@@ -33,7 +33,7 @@ __all__ = ["COUNT", "COUNT_REQUEST", "EVENT", "MODEL", "MODELS", "REQUEST", "RES
 WIRE = "gemini_generate_content"
 
 NULL = b"null"
-"""A field that is not set, where somebody writes it all the same."""
+"""A field that is not set, where a client writes it."""
 
 encode = msgspec.json.Encoder().encode
 _arrays = msgspec.json.Decoder(list[Raw])
@@ -55,7 +55,7 @@ class ProtoDecoder(Decoder[T]):
                 raw = first
             raw = encode(_value(Raw(raw), self._type))
         except (msgspec.MsgspecError, UnicodeError, RecursionError, IndexError):
-            pass  # what is wrong with it is said by who reads it
+            pass  # what is wrong with it is reported by the decoder
         return super()._decode_open(raw)
 
 
@@ -114,7 +114,7 @@ Maybe: TypeAlias = T | UnsetType
 """A field that may be left out. No struct of this wire holds a null, which says here that a field is left out."""
 
 Json = dict[str, Any]
-"""A JSON object that nobody here needs to look into."""
+"""A JSON object that is not read here."""
 Value = Json | list[Any] | str | bool | int | float
 """Any JSON value."""
 
@@ -246,7 +246,7 @@ class MediaResolution(Document):
 
 
 class Part(Document):
-    """A piece of a content: one payload, and what is said about it. A thought is marked `thought`."""
+    """A piece of a content: one payload, and what describes it. A thought is marked `thought`."""
 
     text: Maybe[str] = UNSET
     thought: Maybe[bool] = UNSET
@@ -271,7 +271,7 @@ class Part(Document):
 
 
 class Content(Document):
-    """What one side said in one go. Without a role it is the user."""
+    """One turn of one side. Without a role it is the user."""
 
     role: Maybe[Literal["user", "model"] | str] = UNSET
     parts: Maybe[Bounded[Part]] = UNSET
@@ -398,7 +398,7 @@ ServiceTier = Literal["unspecified", "flex", "standard", "priority"] | str
 
 
 class Request(Document):
-    """The body of `:generateContent` and `:streamGenerateContent`. The model stands in the URL."""
+    """The body of `:generateContent` and `:streamGenerateContent`. The model is in the URL."""
 
     contents: list[Content]
     system_instruction: Maybe[Content] = UNSET

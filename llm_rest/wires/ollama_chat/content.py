@@ -11,22 +11,9 @@ from __future__ import annotations
 import binascii
 from typing import TYPE_CHECKING, Any
 
+from ... import responses as ours
 from ...losses import no_such, not_in
-from ...responses.parts import (
-    AudioData,
-    ContentPart,
-    InputAudio,
-    InputFile,
-    InputImage,
-    InputText,
-    OutputText,
-    PlainText,
-    ReasoningText,
-    RefusalPart,
-    SummaryText,
-    data_url,
-    parse_data_url,
-)
+from ...responses.parts import data_url, parse_data_url
 from ...unknown import Unknown, given
 from ..kept import own_leftovers
 from .types import WIRE
@@ -50,7 +37,7 @@ HEADS = (
 
 ANY_KIND = "application/octet-stream"
 READABLE = ("text/", "application/json")
-"""Kinds of files whose text can stand in the message."""
+"""Kinds of files whose text can be in the message."""
 
 INLINE = "which this server does not fetch; inline it, for example with fetch_image(url)"
 
@@ -68,7 +55,7 @@ def kind_of(data: str) -> str:
 
 
 def encode_content(
-    content: str | Sequence[ContentPart], path: str, lost: Losses, *, between: str = "\n"
+    content: str | Sequence[ours.ContentPart], path: str, lost: Losses, *, between: str = "\n"
 ) -> tuple[str, list[str]]:
     """The text and the images of a content; `between` joins its texts."""
     if isinstance(content, str):
@@ -99,17 +86,17 @@ def _encode_part(part: Any, path: str, lost: Losses) -> tuple[str | None, str | 
         if given(getattr(part, name, None)):
             lost.dropped(f"{path}.{name}", no_such("option", "Ollama"))
     match part:
-        case InputText(text=text) | OutputText(text=text) | PlainText(text=text):
+        case ours.InputText(text=text) | ours.OutputText(text=text) | ours.PlainText(text=text):
             return text, None
-        case InputImage():
+        case ours.InputImage():
             return None, _encode_image(part, path, lost)
-        case InputAudio(input_audio=sound):
+        case ours.InputAudio(input_audio=sound):
             if kind_of(sound.data) != sound.format:
                 lost.changed(path, f"sound of the format {sound.format!r}, which the server has to tell from its bytes")
             return None, sound.data
-        case InputFile():
+        case ours.InputFile():
             return _encode_file(part, path, lost), None
-        case SummaryText(text=text) | ReasoningText(text=text) | RefusalPart(refusal=text):
+        case ours.SummaryText(text=text) | ours.ReasoningText(text=text) | ours.RefusalPart(refusal=text):
             lost.changed(path, f"{part.__struct_config__.tag}, sent as plain text")
             return text, None
         case _:
@@ -117,7 +104,7 @@ def _encode_part(part: Any, path: str, lost: Losses) -> tuple[str | None, str | 
             return None, None
 
 
-def _encode_image(part: InputImage, path: str, lost: Losses) -> str | None:
+def _encode_image(part: ours.InputImage, path: str, lost: Losses) -> str | None:
     if not given(part.image_url):
         lost.refused(path, "an image by file id, which this server does not keep; inline it")
         return None
@@ -130,7 +117,7 @@ def _encode_image(part: InputImage, path: str, lost: Losses) -> str | None:
     return media.data
 
 
-def _encode_file(part: InputFile, path: str, lost: Losses) -> str | None:
+def _encode_file(part: ours.InputFile, path: str, lost: Losses) -> str | None:
     """The text of a file that is text, under its name; any other is refused."""
     media = parse_data_url(part.file_data) if given(part.file_data) else None
     if media is not None and media.type.startswith(READABLE):
@@ -148,16 +135,16 @@ def _encode_file(part: InputFile, path: str, lost: Losses) -> str | None:
 # --- Ollama -> Responses --------------------------------------------------------------------------------------------
 
 
-def decode_content(text: str, images: list[str] | None) -> str | list[ContentPart]:
+def decode_content(text: str, images: list[str] | None) -> str | list[ours.ContentPart]:
     """The parts for a text and images; a text alone stays a string."""
     if not images:
         return text
-    parts: list[ContentPart] = [InputText(text=text)] if text else []
+    parts: list[ours.ContentPart] = [ours.InputText(text=text)] if text else []
     return [*parts, *map(_decode_image, images)]
 
 
-def _decode_image(data: str) -> InputImage | InputAudio:
+def _decode_image(data: str) -> ours.InputImage | ours.InputAudio:
     kind = kind_of(data)
     if "/" in kind:
-        return InputImage(image_url=data_url(kind, data))
-    return InputAudio(input_audio=AudioData(data=data, format=kind))
+        return ours.InputImage(image_url=data_url(kind, data))
+    return ours.InputAudio(input_audio=ours.AudioData(data=data, format=kind))

@@ -1,35 +1,23 @@
 """The messages of a request and of an answer, both ways: items in the order of a conversation, messages as templates want them.
 
 A message of the assistant holds thoughts, one text and calls in this order. The server checks no order, but templates pair
-outputs with calls by their place and know one system message: so outputs stand right behind the message with their calls and
-in the order of the calls, and what is said to the model before anybody speaks is one message. Before changing this file, know
+outputs with calls by their place and know one system message: so outputs are right behind the message with their calls and
+in the order of the calls, and what is said to the model before the conversation is one message. Before changing this file, know
 that appending items must not change the messages made of earlier ones: the server reuses what it computed for the same
 beginning. Follows Ollama's API reference (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from collections import deque
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from ... import responses as ours
 from ...losses import Losses
-from ...responses import items as it
-from ...responses.carriers import BEGINS, own
-from ...responses.items import (
-    AnyItem,
-    CustomToolCall,
-    CustomToolCallOutput,
-    FunctionCall,
-    FunctionCallOutput,
-    ItemBase,
-    Message,
-    Reasoning,
-)
 from ...responses.lenient import derived_call_id
-from ...responses.parts import OutputText
-from ...unknown import Opt, Unknown, given, or_none, or_unset
+from ...unknown import Unknown, given, or_none, or_unset
+from ..call_ids import UnansweredCalls
 from ..kept import Json, diff, own_leftovers, patch, unknown
-from ..leftovers import new_message, report_unknown
+from ..leftovers import copies, keep_message, kept_message, new_message, report_unknown, struct_of
 from ..tool_names import Call, qualified
 from . import types
 from .content import decode_content, encode_content
@@ -38,52 +26,43 @@ from .tools import decode_call, encode_call
 from .types import WIRE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ...vendors.dialects import OllamaDialect
 
-Output = FunctionCallOutput | CustomToolCallOutput
+Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
 
 HOSTED = (
-    it.WebSearchCall
-    | it.FileSearchCall
-    | it.CodeInterpreterCall
-    | it.ImageGenerationCall
-    | it.McpListTools
-    | it.McpCall
-    | it.ToolSearchCall
-    | it.ToolSearchOutput
+    ours.WebSearchCall
+    | ours.FileSearchCall
+    | ours.CodeInterpreterCall
+    | ours.ImageGenerationCall
+    | ours.McpListTools
+    | ours.McpCall
+    | ours.ToolSearchCall
+    | ours.ToolSearchOutput
 )
 """Records of what a vendor did on its own; their effect is in the text that follows."""
 
 SYSTEM = ("system", "developer")
 
-BESIDE = ("annotations", "logprobs")
+TEXT_FIELDS = ("annotations", "logprobs")
 """What hangs on a text."""
-
-
-def kept_message(item: AnyItem) -> Json | None:
-    """What a document said of the message that begins with an item; `None` where the item need not begin one."""
-    left = None if isinstance(item, Unknown) or not item.leftovers else own(item.leftovers, WIRE).get(BEGINS)
-    return cast("Json", left) if isinstance(left, dict) else None
-
-
-def keep_message(item: AnyItem, left: Json) -> None:
-    """Let a message begin with an item, and leave what its document said of it."""
-    if isinstance(item, ItemBase):
-        item.leftovers = {WIRE: {**own(item.leftovers, WIRE), BEGINS: left}}
 
 
 # --- one message of the assistant -----------------------------------------------------------------------------------
 
 
+new_message_of_assistant = copies(types.Message(role="assistant", content=""))
+
+
 class AssistantMessage:
     """One message of the assistant, put together from items; `finish` gives it."""
 
-    __slots__ = ("_content", "_lost", "_thinking", "begins", "calls", "left", "said", "texts", "thoughts")
+    __slots__ = ("_content", "_lost", "_thinking", "begins", "calls", "left", "msg", "texts", "thoughts")
 
     def __init__(self, lost: Losses, left: Json | None, begins: int = 0) -> None:
-        self.said = types.Message(role="assistant", content="")
+        self.msg = new_message_of_assistant()
         self.left = left
         self.begins = begins  # the item it begins with
         self.calls: list[tuple[Call, str]] = []  # each with its path
@@ -94,7 +73,7 @@ class AssistantMessage:
         self._lost = lost
 
     def _add(self, text: str, pieces: list[str], path: str, paths: list[str]) -> None:
-        """`text` after the `pieces` that stand there already. What is joined to one is no longer told apart."""
+        """`text` after the `pieces` that are there already. What is joined to one is no longer told apart."""
         pieces.append(text)
         paths.append(path)
         if len(pieces) > 1:
@@ -107,11 +86,11 @@ class AssistantMessage:
             self._lost.changed(path, "a thought after a text or call, put before them")
         self._add(text, self._thinking, path, self.thoughts)
 
-    def add_text(self, item: Message, path: str, beside: Sequence[str] = BESIDE) -> None:
-        """Add the text of a message; one that says nothing adds nothing. What hangs `beside` it is lost."""
+    def add_text(self, item: ours.Message, path: str, text_fields: Sequence[str] = TEXT_FIELDS) -> None:
+        """Add the text of a message; one that is empty adds nothing. The `text_fields` of its parts are lost."""
         lost = self._lost
         for j, part in enumerate(item.content if isinstance(item.content, list) else ()):
-            for name in beside if isinstance(part, OutputText) else ():
+            for name in text_fields if isinstance(part, ours.OutputText) else ():
                 if getattr(part, name):
                     lost.dropped(f"{path}.content[{j}].{name}", "what stands beside a text has no place at Ollama")
         text, images = encode_content(item.content, f"{path}.content", lost, between="")
@@ -129,20 +108,20 @@ class AssistantMessage:
         """Add a call."""
         self.calls.append((item, path))
         made = encode_call(item, path, self._lost)
-        if self.said.tool_calls:
-            self.said.tool_calls.append(made)
+        if self.msg.tool_calls:
+            self.msg.tool_calls.append(made)
         else:
-            self.said.tool_calls = [made]
+            self.msg.tool_calls = [made]
 
     def finish(self) -> types.Message:
         """The message."""
         if self._content:
-            self.said.content = "\n\n".join(self._content)
+            self.msg.content = "\n\n".join(self._content)
         if self._thinking:
-            self.said.thinking = "\n\n".join(self._thinking)
-        if self.texts and is_blank(self.said.content or "", self.calls):
+            self.msg.thinking = "\n\n".join(self._thinking)
+        if self.texts and is_blank(self.msg.content or "", self.calls):
             self._lost.changed(self.texts[0], "nothing but space beside calls, which is read as no message")
-        return patch(self.said, self.left) if self.left else self.said
+        return patch(self.msg, self.left) if self.left else self.msg
 
 
 def is_blank(text: str, calls: object) -> bool:
@@ -151,21 +130,21 @@ def is_blank(text: str, calls: object) -> bool:
 
 
 def decode_message(
-    said: types.Message, issuer: str, origin: str, taken: set[str], path: str, lost: Losses, *, keep: bool
-) -> list[AnyItem]:
+    msg: types.Message, issuer: str, origin: str, taken: set[str], path: str, lost: Losses, *, keep: bool
+) -> list[ours.AnyItem]:
     """The items of a message of the assistant. `origin` names it and `taken` are the ids of calls there were before it."""
-    items: list[AnyItem] = []
-    if said.thinking:
-        items.append(decode_thinking(said.thinking, issuer))
-    if said.content and not is_blank(said.content, said.tool_calls):
+    items: list[ours.AnyItem] = []
+    if msg.thinking:
+        items.append(decode_thinking(msg.thinking, issuer))
+    if msg.content and not is_blank(msg.content, msg.tool_calls):
         message = new_message()
-        message.content = said.content
+        message.content = msg.content
         items.append(message)
-    for position, call in enumerate(said.tool_calls or ()):
+    for position, call in enumerate(msg.tool_calls or ()):
         place = f"{path}.tool_calls[{position}]"
         items.append(decode_call(call, origin, position, taken, place, lost, keep=keep))
-    if items and not keep and type(said) is not types.Message:
-        keep_message(items[0], unknown(said))
+    if items and not keep and type(msg) is not types.Message:
+        keep_message(items[0], WIRE, unknown(msg))
     return items
 
 
@@ -176,10 +155,10 @@ class MessageWriter:
     """Writes the items as messages; the instructions, what system messages say first, and `note` are one message."""
 
     state = None  # a turn needs to know nothing of those before it
-    __slots__ = ("_dialect", "_items", "_lost", "_open", "_outputs", "_placed", "_told", "begins", "messages")
+    __slots__ = tuple("begins messages _dialect _items _lost _open _outputs _placed _preamble".split())
 
     def __init__(
-        self, instructions: str, items: Sequence[AnyItem], note: str, dialect: OllamaDialect, lost: Losses
+        self, instructions: str, items: Sequence[ours.AnyItem], note: str, dialect: OllamaDialect, lost: Losses
     ) -> None:
         self.messages: list[types.Message] = []
         self.begins: list[int] = []
@@ -188,9 +167,9 @@ class MessageWriter:
         self._dialect = dialect
         self._lost = lost
         self._open: AssistantMessage | None = None
-        self._placed: set[int] = set()  # outputs that stand behind their calls already
+        self._placed: set[int] = set()  # outputs that are behind their calls already
         self._outputs: dict[str, list[int]] | None = None  # where the outputs of a call are, the first one last
-        self._told = instructions, note
+        self._preamble = instructions, note
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
@@ -203,7 +182,9 @@ class MessageWriter:
                 if isinstance(item, Output):
                     self._outputs.setdefault(item.call_id or "", []).append(i)
         for i in range(start or self._begin(end), end):
-            self._add(i, self._items[i], f"input[{i}]")
+            item = self._items[i]
+            add = self.HANDLERS.get(type(item)) or self.HANDLERS.get(struct_of(item), MessageWriter._add_other)
+            add(self, i, item, f"input[{i}]")
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; whether nothing that follows can change it."""
@@ -221,21 +202,21 @@ class MessageWriter:
         self._close(len(self._items))
 
     def _begin(self, end: int) -> int:
-        """Write what is said to the model before anybody speaks; how many items that took."""
-        instructions, note = self._told
-        said = {"instructions": instructions} if instructions else {}
+        """Write what is said to the model before the conversation; how many items that took."""
+        instructions, note = self._preamble
+        msg = {"instructions": instructions} if instructions else {}
         i = 0
         while i < end:
             path = f"input[{i}]"
             item = self._items[i]
-            if not isinstance(item, Message) or item.role not in SYSTEM or kept_message(item) is not None:
+            if not isinstance(item, ours.Message) or item.role not in SYSTEM or kept_message(item, WIRE) is not None:
                 break
             text = self._plain(item, path).content
             if text:
-                said[path] = text
+                msg[path] = text
             i += 1
-        texts = [*said.values(), note] if note else [*said.values()]
-        for path in said if len(texts) > 1 else ():
+        texts = [*msg.values(), note] if note else [*msg.values()]
+        for path in msg if len(texts) > 1 else ():
             self._lost.changed(path, "part of one system message, in which blank lines stand between the parts")
         if texts:
             self._put(types.Message(role="system", content="\n\n".join(texts)), -1)
@@ -245,46 +226,49 @@ class MessageWriter:
         self.messages.append(message)
         self.begins.append(i)
 
-    def _add(self, i: int, item: AnyItem, path: str) -> None:
+    def _add_message(self, i: int, item: ours.Message, path: str) -> None:
+        if item.role == "assistant":
+            self._assistant(i, item, path).add_text(item, path)
+            return
+        if self._open is not None:
+            self._close(i)
+        message = self._plain(item, path)
+        left = kept_message(item, WIRE)
+        if message.content or message.images or left is not None:
+            self._put(patch(message, left) if left else message, i)
+
+    def _add_call(self, i: int, item: Call, path: str) -> None:
+        self._assistant(i, item, path).add_call(item, path)
+
+    def _add_output(self, i: int, item: Output, path: str) -> None:
+        self._close(i)
+        if i not in self._placed:
+            self._lost.refused(path, "an output without a call before it")
+            self._place(item.call_id or "")
+            self._output(i, item, item.name if isinstance(item, ours.FunctionCallOutput) else None)
+
+    def _add_other(self, i: int, item: ours.AnyItem, path: str) -> None:
         match item:
-            case Message():
-                if item.role == "assistant":
-                    self._assistant(i, item, path).add_text(item, path)
-                    return
-                if self._open is not None:
-                    self._close(i)
-                message = self._plain(item, path)
-                left = kept_message(item)
-                if message.content or message.images or left is not None:
-                    self._put(patch(message, left) if left else message, i)
-            case FunctionCall() | CustomToolCall():
-                self._assistant(i, item, path).add_call(item, path)
-            case FunctionCallOutput() | CustomToolCallOutput():
-                self._close(i)
-                if i not in self._placed:
-                    self._lost.refused(path, "an output without a call before it")
-                    self._place(item.call_id or "")
-                    self._output(i, item, item.name if isinstance(item, FunctionCallOutput) else None)
-            case Reasoning() if item.encrypted_content == issuer_seal(self._dialect.issuer):
+            case ours.Reasoning() if item.encrypted_content == issuer_seal(self._dialect.issuer):
                 if text := encode_thinking(item):
                     self._assistant(i, item, path).add_thinking(text, path)
             case Unknown():
                 self._lost.dropped(path, f"an item of type {item.kind!r}")
             case _:
                 report_unknown(item, path, self._lost)
-                if isinstance(item, Reasoning):
+                if isinstance(item, ours.Reasoning):
                     self._lost.withheld(path, "reasoning of another issuer, which is not given to a model as its own")
                 elif isinstance(item, HOSTED):
                     self._lost.dropped(path, f"the record {item.__struct_config__.tag!r} of what a vendor did")
-                elif not isinstance(item, it.AdditionalTools):  # which are offered with the other tools
+                elif not isinstance(item, ours.AdditionalTools):  # which are offered with the other tools
                     what = f"an item of type {item.__struct_config__.tag!r}, which only Responses has"
                     self._lost.refused(path, what)
 
-    def _assistant(self, i: int, item: AnyItem, path: str) -> AssistantMessage:
+    def _assistant(self, i: int, item: ours.AnyItem, path: str) -> AssistantMessage:
         """The message that an item of the assistant belongs to; a text or thought after a text begins another."""
         own_leftovers(item, WIRE, path, self._lost)
-        left, said = kept_message(item), self._open
-        if said is not None and (left is not None or (said.texts and not said.calls and not isinstance(item, Call))):
+        left, msg = kept_message(item, WIRE), self._open
+        if msg is not None and (left is not None or (msg.texts and not msg.calls and not isinstance(item, Call))):
             self._close(i)
         if self._open is None:
             self._open = AssistantMessage(self._lost, left, i)
@@ -292,13 +276,13 @@ class MessageWriter:
 
     def _close(self, i: int) -> None:
         """Write the open message, and the outputs of its calls behind it, before the item at `i`."""
-        said, self._open = self._open, None
-        if said is None:
+        msg, self._open = self._open, None
+        if msg is None:
             return
-        if said.texts or said.calls or said.thoughts or said.left is not None:
-            self._put(said.finish(), said.begins)
+        if msg.texts or msg.calls or msg.thoughts or msg.left is not None:
+            self._put(msg.finish(), msg.begins)
         after: list[str] = []
-        for call, path in said.calls:
+        for call, path in msg.calls:
             place = self._place(call.call_id)
             if place is None:
                 self._lost.refused(path, "a call without an output")
@@ -312,7 +296,7 @@ class MessageWriter:
             self._put(types.Message(role="user", content="", images=after), -1)
 
     def _place(self, call_id: str) -> int | None:
-        """Where the next output of a call stands."""
+        """Where the next output of a call is."""
         places = (self._outputs or {}).get(call_id)
         return places.pop() if places else None
 
@@ -331,10 +315,10 @@ class MessageWriter:
             message.images, images = images, []
         elif images:
             lost.changed(f"{path}.output", "images, sent in a user message after the outputs")
-        self._put(patch(message, kept_message(item)), i)
+        self._put(patch(message, kept_message(item, WIRE)) if item.leftovers else message, i)
         return images
 
-    def _plain(self, item: Message, path: str) -> types.Message:
+    def _plain(self, item: ours.Message, path: str) -> types.Message:
         """The message for an item that is not the assistant's."""
         own_leftovers(item, WIRE, path, self._lost)
         text, images = encode_content(item.content, f"{path}.content", self._lost)
@@ -349,18 +333,26 @@ class MessageWriter:
                 self._lost.refused(f"{path}.content", "an image in a system message")
         return message
 
+    HANDLERS: ClassVar[dict[type, Callable[[MessageWriter, int, Any, str], None]]] = {
+        ours.Message: _add_message,
+        ours.FunctionCall: _add_call,
+        ours.CustomToolCall: _add_call,
+        ours.FunctionCallOutput: _add_output,
+        ours.CustomToolCallOutput: _add_output,
+    }
+
 
 # --- Ollama -> Responses --------------------------------------------------------------------------------------------
 
 
 def decode_messages(
     messages: Sequence[types.Message], dialect: OllamaDialect, lost: Losses, *, keep: bool
-) -> tuple[str | None, list[AnyItem]]:
-    """What a system message says before anybody speaks, and the other messages as items."""
+) -> tuple[str | None, list[ours.AnyItem]]:
+    """What a system message says before the conversation, and the other messages as items."""
     first = messages[0] if messages else None
-    said = first.content if first is not None and first == types.Message(role="system", content=first.content) else None
+    msg = first.content if first is not None and first == types.Message(role="system", content=first.content) else None
     reader = _Reader(dialect, lost, keep)
-    for k in range(1 if said else 0, len(messages)):
+    for k in range(1 if msg else 0, len(messages)):
         reader.add(k, messages[k])
     if keep:
         writer = MessageWriter("", reader.items, "", dialect, Losses())
@@ -368,91 +360,56 @@ def decode_messages(
         writer.finish()
         for made, i in zip(writer.messages, writer.begins, strict=True):
             if i in reader.begins and (left := diff(reader.begins[i], made)):
-                keep_message(reader.items[i], left)
-    return said or None, reader.items
+                keep_message(reader.items[i], WIRE, left)
+    return msg or None, reader.items
 
 
 class _Reader:
-    __slots__ = ("_calls", "_dialect", "_keep", "_leading", "_lost", "_spoke", "_taken", "begins", "items")
+    __slots__ = ("_after_assistant", "_calls", "_dialect", "_keep", "_leading", "_lost", "_taken", "begins", "items")
 
     def __init__(self, dialect: OllamaDialect, lost: Losses, keep: bool) -> None:
-        self.items: list[AnyItem] = []
+        self.items: list[ours.AnyItem] = []
         self.begins: dict[int, types.Message] = {}  # by the place of their first item
         self._dialect = dialect
         self._lost = lost
         self._keep = keep
-        self._leading = True  # nobody has spoken yet
-        self._spoke = False  # the message before was the assistant's
+        self._leading = True  # no message came yet
+        self._after_assistant = False  # the message before was the assistant's
         self._taken: set[str] = set()
-        self._calls = _Unanswered()
+        self._calls = UnansweredCalls()
 
     def add(self, k: int, message: types.Message) -> None:
         role, path = message.role.lower(), f"messages[{k}]"
         self._leading = self._leading and role == "system"
-        found: list[AnyItem] = []
+        found: list[ours.AnyItem] = []
         begins = False
         if role == "assistant":
             found += self._assistant(message, path)
-            begins = self._spoke or not (message.content or message.tool_calls)
+            begins = self._after_assistant or not (message.content or message.tool_calls)
         elif role == "tool":
             found.append(self._output(message, path))
         else:
             content = decode_content(message.content or "", message.images or None)
-            found.append(Message(role=role, content=content))
+            found.append(ours.Message(role=role, content=content))
             begins = self._leading or not content
-        if begins and self._keep and kept_message(found[0]) is None:
-            keep_message(found[0], {})
+        if begins and self._keep and kept_message(found[0], WIRE) is None:
+            keep_message(found[0], WIRE, {})
         self.begins[len(self.items)] = message
         self.items += found
-        self._spoke = role == "assistant"
+        self._after_assistant = role == "assistant"
 
-    def _assistant(self, message: types.Message, path: str) -> list[AnyItem]:
+    def _assistant(self, message: types.Message, path: str) -> list[ours.AnyItem]:
         issuer = self._dialect.issuer
         items = decode_message(message, issuer, path, self._taken, path, self._lost, keep=self._keep)
-        calls = [item for item in items if isinstance(item, FunctionCall)]
+        calls = [item for item in items if isinstance(item, ours.FunctionCall)]
         for item, call in zip(calls, message.tool_calls or (), strict=True):
             self._calls.add(item, call.id)
-        return items or [Message(role="assistant", content="")]
+        return items or [ours.Message(role="assistant", content="")]
 
-    def _output(self, message: types.Message, path: str) -> FunctionCallOutput:
+    def _output(self, message: types.Message, path: str) -> ours.FunctionCallOutput:
         call = self._calls.take(message.tool_call_id, message.tool_name)
-        return FunctionCallOutput(
+        return ours.FunctionCallOutput(
             call_id=call.call_id if call else message.tool_call_id or derived_call_id(path, 0),
             output=decode_content(message.content or "", message.images or None),
             name=None if call else or_none(message.tool_name),
         )
-
-
-class _Unanswered:
-    """The calls without an output yet, found by the id they came with, by their name, and in their order."""
-
-    __slots__ = ("_answered", "_by_id", "_by_name", "_calls", "_in_order")
-
-    def __init__(self) -> None:
-        self._calls: list[FunctionCall] = []
-        self._answered: set[int] = set()
-        self._by_id: dict[str, deque[int]] = {}
-        self._by_name: dict[str, deque[int]] = {}
-        self._in_order: deque[int] = deque()
-
-    def add(self, call: FunctionCall, id: Opt[str]) -> None:
-        """A call that came with `id`."""
-        place = len(self._calls)
-        self._calls.append(call)
-        self._in_order.append(place)
-        self._by_name.setdefault(call.name, deque()).append(place)
-        if id:
-            self._by_id.setdefault(id, deque()).append(place)
-
-    def take(self, id: Opt[str], name: Opt[str]) -> FunctionCall | None:
-        """The call that a tool message is about: of its id, else the next of its name, else the next.
-
-        The server looks at no id, and there are clients that make up one for a call that came without.
-        """
-        for places in (self._by_id.get(id or ""), self._by_name.get(name or ""), self._in_order):
-            while places:
-                place = places.popleft()
-                if place not in self._answered:
-                    self._answered.add(place)
-                    return self._calls[place]
-        return None

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Struct
 
+from ... import responses as ours
 from ...responses.carriers import seal
-from ...responses.items import Reasoning
-from ...responses.parts import ReasoningText
-from ...responses.request import ReasoningOptions
 from ...unknown import given
 from .types import WIRE
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
 EFFORTS = {"none": False, "low": "low", "medium": "medium", "high": "high", "max": "max"}
 """Reasoning efforts as values of `think`, ours on the left."""
-EFFORTS_BACK = {theirs: ours for ours, theirs in EFFORTS.items()}
+EFFORTS_BACK = {theirs: our for our, theirs in EFFORTS.items()}
 
 
 # --- what was thought -----------------------------------------------------------------------------------------------
@@ -40,12 +38,12 @@ def issuer_seal(issuer: str) -> str:
     return seal(WIRE, issuer, Thought())
 
 
-def decode_thinking(text: str, issuer: str) -> Reasoning:
+def decode_thinking(text: str, issuer: str) -> ours.Reasoning:
     """A reasoning item with the words of a model of `issuer`."""
-    return Reasoning(summary=[], content=[ReasoningText(text=text)], encrypted_content=issuer_seal(issuer))
+    return ours.Reasoning(summary=[], content=[ours.ReasoningText(text=text)], encrypted_content=issuer_seal(issuer))
 
 
-def encode_thinking(item: Reasoning) -> str:
+def encode_thinking(item: ours.Reasoning) -> str:
     """What can be read in a reasoning item: the words themselves, else their summary."""
     return "\n\n".join(part.text for part in item.content or item.summary or ())
 
@@ -53,7 +51,7 @@ def encode_thinking(item: Reasoning) -> str:
 # --- how much thinking is asked for ---------------------------------------------------------------------------------
 
 
-def encode_effort(options: ReasoningOptions, dialect: OllamaDialect, lost: Losses) -> Any:
+def encode_effort(options: ours.ReasoningOptions, dialect: OllamaDialect, lost: Losses) -> Any:
     """The value of `think` for options of reasoning."""
     effort = options.effort
     if given(options.summary) and (given(effort) or options.summary != "auto"):
@@ -69,8 +67,8 @@ def encode_effort(options: ReasoningOptions, dialect: OllamaDialect, lost: Losse
     return EFFORTS.get(effort, UNSET)
 
 
-def decode_effort(think: Any) -> ReasoningOptions | None:
-    """The options of reasoning for a value of `think`; none for a word that nobody knows."""
+def decode_effort(think: Any) -> ours.ReasoningOptions | None:
+    """The options of reasoning for a value of `think`; none for an unknown word."""
     if think is True:
-        return ReasoningOptions(summary="auto")
-    return ReasoningOptions(effort=EFFORTS_BACK[think]) if think in EFFORTS_BACK else None
+        return ours.ReasoningOptions(summary="auto")
+    return ours.ReasoningOptions(effort=EFFORTS_BACK[think]) if think in EFFORTS_BACK else None

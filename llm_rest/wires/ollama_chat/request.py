@@ -12,8 +12,9 @@ from typing import Any
 
 from msgspec import UNSET
 
+from ... import responses as ours
 from ...losses import Loss, Losses, no_such
-from ...responses.request import JsonObjectFormat, JsonSchemaFormat, Request, TextFormat, TextOptions, items_of
+from ...responses.request import items_of
 from ...responses.tools import strict_if_possible
 from ...unknown import Unknown, extras, given, or_none, or_unset, with_extras
 from ...vendors.dialects import OllamaDialect
@@ -60,7 +61,7 @@ OPTIONS = {
 
 TRUNCATE = {"auto": True, "disabled": False}
 """Whether a conversation that is too long is cut, ours on the left."""
-TRUNCATE_BACK = {theirs: ours for ours, theirs in TRUNCATE.items()}
+TRUNCATE_BACK = {theirs: our for our, theirs in TRUNCATE.items()}
 
 REFUSED = ("previous_response_id", "conversation", "prompt", "background", "context_management")
 """Options without which the answer would be about something else."""
@@ -80,7 +81,7 @@ RULES = Rules(groups=frozenset({"options"}), defaults={"logprobs": False, "num_p
 
 
 def encode_request(
-    request: Request, *, dialect: OllamaDialect = OLLAMA, prefix: EncodedPrefix | None = None
+    request: ours.Request, *, dialect: OllamaDialect = OLLAMA, prefix: EncodedPrefix | None = None
 ) -> tuple[types.Request, list[Loss]]:
     """The body to send for a request."""
     lost, rewritings = Losses(), Rewritings()
@@ -103,10 +104,10 @@ def encode_request(
 
 def decode_request(
     body: types.Request, *, dialect: OllamaDialect = OLLAMA, model: str | None = None, keep: bool = True
-) -> tuple[Request, list[Loss]]:
-    """The request that a body asks for; `model` is used where it names none, and `keep` leaves what only this wire says."""
+) -> tuple[ours.Request, list[Loss]]:
+    """The request that a body asks for; `model` is used where it names none, and `keep` leaves what only this wire has."""
     lost = Losses()
-    request = Request(model=model if body.model is UNSET else or_none(body.model))
+    request = ours.Request(model=model if body.model is UNSET else or_none(body.model))
     request.instructions, request.input = decode_messages(body.messages or (), dialect, lost, keep=keep)
     request.stream = body.stream is not False
     if given(body.truncate):
@@ -129,7 +130,7 @@ def decode_request(
 
 
 def route(
-    request: Request, *, dialect: OllamaDialect = OLLAMA, stream: bool = False, prefix: EncodedPrefix | None = None
+    request: ours.Request, *, dialect: OllamaDialect = OLLAMA, stream: bool = False, prefix: EncodedPrefix | None = None
 ) -> Route:
     """Where the request goes. Streaming is asked for in the body, not in the URL."""
     return Route(dialect.path)
@@ -139,7 +140,7 @@ def route(
 
 
 def _encode_options(
-    request: Request, added: Added, dialect: OllamaDialect, rewritings: Rewritings, lost: Losses
+    request: ours.Request, added: Added, dialect: OllamaDialect, rewritings: Rewritings, lost: Losses
 ) -> tuple[types.Request, str]:
     """The body but for its messages, and a word to the model."""
     body = types.Request(
@@ -163,7 +164,9 @@ def _encode_options(
     return body, note
 
 
-def _encode_tools(request: Request, added: Added, body: types.Request, rewritings: Rewritings, lost: Losses) -> str:
+def _encode_tools(
+    request: ours.Request, added: Added, body: types.Request, rewritings: Rewritings, lost: Losses
+) -> str:
     """Set the tools; what comes back is a word to the model about them."""
     if request.parallel_tool_calls is False:
         lost.dropped("parallel_tool_calls", no_such("option", "Ollama"))
@@ -177,12 +180,12 @@ def _encode_tools(request: Request, added: Added, body: types.Request, rewriting
     _, tools, note = choose(request.tool_choice, made, name_of, WIRE, lost)
     if tools:
         body.tools = tools
-        if given(request.text) and isinstance(request.text.format, JsonSchemaFormat | JsonObjectFormat):
+        if given(request.text) and isinstance(request.text.format, ours.JsonSchemaFormat | ours.JsonObjectFormat):
             lost.changed("text.format", "a format beside tools: the server's grammar may keep the model from calling")
     return note if tools else ""
 
 
-def _decode_sampling(options: types.Options, request: Request) -> None:
+def _decode_sampling(options: types.Options, request: ours.Request) -> None:
     decode_same(options, OPTIONS, request)
     limit = options.num_predict
     if given(limit) and (limit <= 0 or isinstance(limit, float)):
@@ -190,14 +193,14 @@ def _decode_sampling(options: types.Options, request: Request) -> None:
         request.max_output_tokens = None
 
 
-def _encode_text(text: TextOptions, body: types.Request, lost: Losses) -> None:
+def _encode_text(text: ours.TextOptions, body: types.Request, lost: Losses) -> None:
     report_format(text, WIRE, lost)
     match text.format:
-        case TextFormat():
+        case ours.TextFormat():
             body.format = ""
-        case JsonObjectFormat():
+        case ours.JsonObjectFormat():
             body.format = "json"
-        case JsonSchemaFormat(schema=schema):
+        case ours.JsonSchemaFormat(schema=schema):
             body.format = schema if given(schema) else "json"
             if not given(schema):
                 lost.changed("text.format", "a schema that is missing; any JSON is asked for")
@@ -207,20 +210,20 @@ def _encode_text(text: TextOptions, body: types.Request, lost: Losses) -> None:
             body.format = or_unset(nothing)
 
 
-def _decode_format(asked: Any) -> TextOptions | None:
+def _decode_format(asked: Any) -> ours.TextOptions | None:
     match asked:
         case "":
-            return TextOptions(format=TextFormat())
+            return ours.TextOptions(format=ours.TextFormat())
         case "json":
-            return TextOptions(format=JsonObjectFormat())
+            return ours.TextOptions(format=ours.JsonObjectFormat())
         case dict():
             schema = as_object(asked)
-            return TextOptions(format=schema_format(schema, strict=strict_if_possible(schema)))
+            return ours.TextOptions(format=schema_format(schema, strict=strict_if_possible(schema)))
         case _:
             return None
 
 
-def _encode_logprobs(request: Request, body: types.Request, lost: Losses) -> None:
+def _encode_logprobs(request: ours.Request, body: types.Request, lost: Losses) -> None:
     if asks_for_logprobs(request, lost):
         body.logprobs = True
     body.top_logprobs = or_unset(request.top_logprobs)
@@ -236,7 +239,7 @@ def _drop_loading(options: types.Options, left: Json, lost: Losses) -> None:
 
 
 def _with_extra(body: types.Request, extra: Json | None, lost: Losses) -> types.Request:
-    """The body with the caller's own additions; those below `options` stand beside the others there."""
+    """The body with the caller's own additions; those below `options` are beside the others there."""
     if extra and isinstance(extra.get("options"), dict):
         options = with_extra(or_none(body.options) or types.Options(), extra["options"], WIRE, lost)
         extra = {**extra, "options": options}

@@ -2,7 +2,7 @@
 
 The wire has no id for an answer, so its model and the time it began, which servers tell to the nanosecond, make one. Before
 changing this file, know that a streamed answer has to come out the same (`finish_response` and `keep_answer` serve both), that
-a count the server left out is not taken for zero silently, that the server tells nobody when it cut the conversation to its
+a count the server left out is not taken for zero silently, that the server does not report when it cut the conversation to its
 window, and that some errors come with the wrong status, so that their text is looked at first. Follows Ollama's API reference
 and the server's error texts (read 2026-11-20).
 """
@@ -17,26 +17,18 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 from msgspec import UNSET
 
+from ... import responses as ours
 from ...losses import Loss, Losses, not_in
 from ...responses.carriers import SPELLING, WITHIN, digest, own
-from ...responses.items import (
-    AnyItem,
-    CustomToolCall,
-    CustomToolCallOutput,
-    FunctionCall,
-    FunctionCallOutput,
-    ItemBase,
-    Message,
-    Reasoning,
-)
-from ...responses.parts import Logprob, OutputText
-from ...responses.response import Response, Usage, echo
+from ...responses.response import echo
 from ...unknown import Decoder, Opt, Unknown, given
 from ...vendors.dialects import OllamaDialect
 from ..errors import error_facts, status_of
 from ..kept import Rules, diff, note, own_leftovers, patch, recall
 from ..leftovers import (
     as_object,
+    keep_message,
+    kept_message,
     new_response,
     new_text,
     new_usage,
@@ -47,7 +39,7 @@ from ..leftovers import (
 )
 from ..tool_names import Sent, names_sent, undo
 from . import types
-from .messages import AssistantMessage, decode_message, keep_message, kept_message
+from .messages import AssistantMessage, decode_message
 from .reasoning import encode_thinking, issuer_seal
 from .request import OLLAMA
 from .types import WIRE, Json
@@ -56,14 +48,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...errors import ErrorFacts
-    from ...responses.request import Request
 
 __all__ = ["decode_error", "decode_response", "encode_error", "encode_response", "generated"]
 
-PREFIXES: dict[type, str] = {Message: "msg_", FunctionCall: "fc_", CustomToolCall: "ctc_", Reasoning: "rs_"}
+PREFIXES: dict[type, str] = {
+    ours.Message: "msg_",
+    ours.FunctionCall: "fc_",
+    ours.CustomToolCall: "ctc_",
+    ours.Reasoning: "rs_",
+}
 
 RULES = Rules(apart=frozenset({"message", "created_at"}), together=(("done", "done_reason"),), defaults={"model": ""})
-SAID = Rules(words=frozenset({"role"}))
+MESSAGE_RULES = Rules(words=frozenset({"role"}))
 
 
 # --- the whole answer -----------------------------------------------------------------------------------------------
@@ -72,11 +68,11 @@ SAID = Rules(words=frozenset({"role"}))
 def decode_response(
     body: types.Answer,
     *,
-    request: Request | None = None,
+    request: ours.Request | None = None,
     dialect: OllamaDialect = OLLAMA,
     now: float = 0,
     keep: bool = True,
-) -> tuple[Response, list[Loss]]:
+) -> tuple[ours.Response, list[Loss]]:
     """The response for an answer; `request` undoes what encoding it emulated, `now` dates an answer without a date.
 
     `keep` leaves with it what describes this document and how it was written; unknown fields of what was said always stay.
@@ -84,12 +80,12 @@ def decode_response(
     lost = Losses()
     origin = origin_of(body)
     response = begin_response(body, origin, request, now, keep=keep)
-    meant = names_sent(request, custom_tools=False)
+    names = names_sent(request, custom_tools=False)
     logprobs = [] if body.message.thinking else list(body.logprobs or ())
     for item in decode_message(body.message, dialect.issuer, origin, set(), "message", lost, keep=keep):
-        if isinstance(item, Message) and isinstance(item.content, str):
+        if isinstance(item, ours.Message) and isinstance(item.content, str):
             item.content = [text_part(item.content, logprobs)]
-        response.output.append(placed_item(item, origin, len(response.output), meant, lost))
+        response.output.append(placed_item(item, origin, len(response.output), names, lost))
     finish_response(response, body, request, lost)
     if keep:
         keep_answer(response, body, dialect)
@@ -97,7 +93,7 @@ def decode_response(
 
 
 def encode_response(
-    response: Response, *, request: Request | None = None, dialect: OllamaDialect = OLLAMA
+    response: ours.Response, *, request: ours.Request | None = None, dialect: OllamaDialect = OLLAMA
 ) -> tuple[types.Answer, list[Loss]]:
     """The answer as the server gives it."""
     lost = Losses()
@@ -115,7 +111,7 @@ def encode_response(
     return body, lost
 
 
-def _encode_answer(response: Response, left: Json, dialect: OllamaDialect, lost: Losses) -> types.Answer:
+def _encode_answer(response: ours.Response, left: Json, dialect: OllamaDialect, lost: Losses) -> types.Answer:
     """The answer in our own writing; `left` is what its document said of a message without items."""
     message = AssistantMessage(lost, left)
     for i, item in enumerate(response.output):
@@ -133,7 +129,9 @@ def _encode_answer(response: Response, left: Json, dialect: OllamaDialect, lost:
     return body
 
 
-def begin_response(line: types.Line, origin: str, request: Request | None, now: float, *, keep: bool) -> Response:
+def begin_response(
+    line: types.Line, origin: str, request: ours.Request | None, now: float, *, keep: bool
+) -> ours.Response:
     """The response as its first line begins it."""
     seconds = seconds_of(line.created_at)
     created = int(now) if seconds is None else seconds
@@ -147,55 +145,57 @@ def begin_response(line: types.Line, origin: str, request: Request | None, now: 
     return response
 
 
-def finish_response(response: Response, line: types.Line, request: Request | None, lost: Losses) -> None:
+def finish_response(response: ours.Response, line: types.Line, request: ours.Request | None, lost: Losses) -> None:
     """End the response with its last line."""
     output = response.output
     status, reason = decode_finish_reason(line, bool(output), lost)
     set_status(response, status, reason, "the server stopped without an end of the answer")
     # Calls come whole, so that only what is said or thought can have been cut.
     last = output[-1] if output else None
-    if response.status != "completed" and isinstance(last, Message | Reasoning):
+    if response.status != "completed" and isinstance(last, ours.Message | ours.Reasoning):
         last.status = "incomplete"
     response.usage = decode_usage(line, bool(output), lost)
     if request is not None and given(response.usage):
         check_window(request, response.usage, lost)
 
 
-def keep_answer(response: Response, body: types.Answer, dialect: OllamaDialect) -> None:
+def keep_answer(response: ours.Response, body: types.Answer, dialect: OllamaDialect) -> None:
     """Leave with the response, and with the first item of its message, what we would not write of the answer."""
     notes = own(response.leftovers, WIRE)[SPELLING]
     made = _encode_answer(response, {}, dialect, Losses())
-    came, ours = body.logprobs or [], cast("list[Any]", made.logprobs or [])
-    ours += [None] * (len(came) - len(ours)) if ours else []  # log probabilities of what is no text
-    left, said = diff(body, made, RULES), diff(body.message, made.message, SAID)
-    if said and response.output:
+    came, our = body.logprobs or [], cast("list[Any]", made.logprobs or [])
+    our += [None] * (len(came) - len(our)) if our else []  # log probabilities of what is no text
+    left, msg = diff(body, made, RULES), diff(body.message, made.message, MESSAGE_RULES)
+    if msg and response.output:
         response.output[0] = copy(response.output[0])  # which a stream has handed over
-        keep_message(response.output[0], said)
-    elif said:
-        left["message"], notes["message"] = said, WITHIN
+        keep_message(response.output[0], WIRE, msg)
+    elif msg:
+        left["message"], notes["message"] = msg, WITHIN
     response.leftovers = {WIRE: {**left, SPELLING: {**notes, **left.get(SPELLING, {})}}}
 
 
-def placed_item(item: AnyItem, origin: str, position: int, meant: dict[str, Sent], lost: Losses) -> AnyItem:
+def placed_item(item: ours.AnyItem, origin: str, position: int, names: dict[str, Sent], lost: Losses) -> ours.AnyItem:
     """The item as the one at this position of the answer, under the name that the request knows."""
-    if meant and isinstance(item, FunctionCall):
-        item = undo(item, meant, f"output[{position}]", lost)
-    if isinstance(item, ItemBase):
+    if names and isinstance(item, ours.FunctionCall):
+        item = undo(item, names, f"output[{position}]", lost)
+    if isinstance(item, ours.ItemBase):
         item.id = f"{PREFIXES.get(type(item), 'item_')}{origin}_{position}"
         item.status = "completed"
     return item
 
 
-def _encode_item(item: AnyItem, message: AssistantMessage, path: str, dialect: OllamaDialect, lost: Losses) -> None:
-    if isinstance(item, Message | FunctionCall | CustomToolCall | Reasoning):
+def _encode_item(
+    item: ours.AnyItem, message: AssistantMessage, path: str, dialect: OllamaDialect, lost: Losses
+) -> None:
+    if isinstance(item, ours.Message | ours.FunctionCall | ours.CustomToolCall | ours.Reasoning):
         own_leftovers(item, WIRE, path, lost)
-        message.left = message.left or kept_message(item)
+        message.left = message.left or kept_message(item, WIRE)
     match item:
-        case Message():
+        case ours.Message():
             message.add_text(item, path, ("annotations",))
-        case FunctionCall() | CustomToolCall():
+        case ours.FunctionCall() | ours.CustomToolCall():
             message.add_call(item, path)
-        case Reasoning():
+        case ours.Reasoning():
             if item.summary:
                 what = "a summary beside the thoughts" if item.content else "a summary, shown as what was thought"
                 lost.changed(f"{path}.summary", what)
@@ -215,7 +215,7 @@ def _encode_item(item: AnyItem, message: AssistantMessage, path: str, dialect: O
 # --- log probabilities ----------------------------------------------------------------------------------------------
 
 
-def text_part(text: str, logprobs: list[Logprob]) -> OutputText:
+def text_part(text: str, logprobs: list[ours.Logprob]) -> ours.OutputText:
     """A text with those of the first tokens that make it up."""
     part = new_text()
     part.text, part.annotations, joined = text, [], ""
@@ -227,12 +227,12 @@ def text_part(text: str, logprobs: list[Logprob]) -> OutputText:
     return part
 
 
-def _encode_logprobs(output: list[AnyItem], body: types.Answer, lost: Losses) -> None:
+def _encode_logprobs(output: list[ours.AnyItem], body: types.Answer, lost: Losses) -> None:
     """Tell the log probabilities of the text, where they are those of all that was said."""
     for i, item in enumerate(output):
-        parts = item.content if isinstance(item, Message) and isinstance(item.content, list) else ()
+        parts = item.content if isinstance(item, ours.Message) and isinstance(item.content, list) else ()
         for j, part in enumerate(parts):
-            if not isinstance(part, OutputText) or not part.logprobs:
+            if not isinstance(part, ours.OutputText) or not part.logprobs:
                 continue
             tokens = "".join(entry.token for entry in part.logprobs)
             if tokens == part.text == body.message.content and not body.message.thinking:
@@ -290,7 +290,7 @@ def stamp_of(seconds: int | float | None, origin: str) -> str:
 _STAMP: Decoder[Any] = Decoder(str | None)
 
 
-def created_at(response: Response) -> Opt[str]:
+def created_at(response: ours.Response) -> Opt[str]:
     """When a response was made, as its document had it, or as the server would write it."""
     kept = as_object(own(response.leftovers, WIRE).get(SPELLING)).get("created_at")
     came = recall(kept, response.created_at, _STAMP)
@@ -308,7 +308,7 @@ COUNTS = {"prompt_eval_count": "input_tokens", "eval_count": "output_tokens"}
 """The counts there are, theirs on the left."""
 
 
-def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> Usage | None:
+def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> ours.Usage | None:
     """The counts of the last line; nothing where it has none."""
     read, made = line.prompt_eval_count, line.eval_count
     if not given(read) and not given(made):
@@ -322,10 +322,10 @@ def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> Usage | No
     return usage
 
 
-def encode_usage(usage: Usage, body: types.Line, lost: Losses) -> None:
+def encode_usage(usage: ours.Usage, body: types.Line, lost: Losses) -> None:
     """Set the counts."""
-    for theirs, ours in COUNTS.items():
-        setattr(body, theirs, getattr(usage, ours))
+    for theirs, our in COUNTS.items():
+        setattr(body, theirs, getattr(usage, our))
     report_usage(usage, WIRE, lost)
     own_leftovers(usage, WIRE, "usage", lost)
 
@@ -338,19 +338,19 @@ CHARACTERS = 8
 """More characters than make a token in any language: what counts fewer tokens than that has not been read whole."""
 
 
-def check_window(request: Request, usage: Usage, lost: Losses) -> None:
+def check_window(request: ours.Request, usage: ours.Usage, lost: Losses) -> None:
     """Report where the server seems to have cut the conversation, which it does without a word."""
     read, window = usage.input_tokens, _window(request)
     items = request.input if isinstance(request.input, list) else ()
-    said = len(request.input) if isinstance(request.input, str) else sum(map(_size, items))
-    size = said + len(request.instructions or "")
+    msg = len(request.input) if isinstance(request.input, str) else sum(map(_size, items))
+    size = msg + len(request.instructions or "")
     full = window is not None and read >= window - 1
     if read and (full or (size > LEAST and read * CHARACTERS < size)):
         told = f"about {size // 4} tokens, of which the server read {int(read)}: it cuts what does not fit its window"
         lost.changed("input", f'{told}; raise it with extra={{"{WIRE}": {{"options": {{"num_ctx": ...}}}}}}')
 
 
-def _window(request: Request) -> int | None:
+def _window(request: ours.Request) -> int | None:
     """The size of the window, where the request sets it."""
     extra = as_object(request.extra.get(WIRE)) if request.extra else {}
     left = as_object(own(request.leftovers, WIRE).get("options"))
@@ -358,12 +358,16 @@ def _window(request: Request) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def _size(item: AnyItem) -> int:
+def _size(item: ours.AnyItem) -> int:
     """How many characters an item tells."""
     match item:
-        case Message(content=content) | FunctionCallOutput(output=content) | CustomToolCallOutput(output=content):
+        case (
+            ours.Message(content=content)
+            | ours.FunctionCallOutput(output=content)
+            | ours.CustomToolCallOutput(output=content)
+        ):
             return len(content) if isinstance(content, str) else sum(len(getattr(part, "text", "")) for part in content)
-        case FunctionCall(arguments=text):
+        case ours.FunctionCall(arguments=text):
             return len(text)
         case _:
             return 0
@@ -396,7 +400,7 @@ def code_of(text: str) -> str | None:
 
 
 def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
-    """What an error answer says. A status that the cloud put into the body wins over an HTTP 200."""
+    """The facts of an error answer. A status that the cloud put into the body wins over an HTTP 200."""
     facts = error_facts(WIRE, status, headers, body)
     told = facts.leftovers.get(WIRE, {}).get("StatusCode")
     if status < 400 and type(told) is int and 400 <= told <= 599:
@@ -426,11 +430,11 @@ def line_error(told: Any) -> ErrorFacts:
 
 def generated(answer: Json) -> Json:
     """The answer of `/api/generate`, or a line of its stream, for one of `/api/chat`."""
-    said = as_object(answer.get("message"))
-    if not said:
+    msg = as_object(answer.get("message"))
+    if not msg:
         return answer
     told: Json = {name: value for name, value in answer.items() if name != "message"}
-    told["response"] = said.get("content") or ""
-    if said.get("thinking"):
-        told["thinking"] = said["thinking"]
+    told["response"] = msg.get("content") or ""
+    if msg.get("thinking"):
+        told["thinking"] = msg["thinking"]
     return told

@@ -14,20 +14,18 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.carriers import report_error, report_failure
-from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
-from ...responses.parts import OutputText, ReasoningText
-from ...responses.response import Response, ResponseError
 from ...unknown import Opt, Unknown, extras, given, or_unset, with_extras
 from ...vendors.dialects import OllamaDialect
 from .. import stream
 from ..kept import diff, patch, unknown
+from ..leftovers import keep_message
 from ..stream import unsent
 from ..tool_names import names_sent
 from . import types
-from .messages import keep_message
 from .reasoning import decode_thinking
 from .request import OLLAMA
 from .response import (
@@ -46,7 +44,6 @@ from .tools import decode_call, encode_call
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
-    from ...responses.parts import Logprob
     from ..stream import OpenParts
 
 __all__ = ["decode_stream", "encode_stream"]
@@ -58,17 +55,17 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
     DIALECT = OLLAMA
 
     def _prepare(self) -> None:
-        self._meant = names_sent(self._request, custom_tools=False)
+        self._names = names_sent(self._request, custom_tools=False)
         self._first: types.Chunk | None = None
         self._origin = ""
-        self._response = Response(id="", status="in_progress", output=[])
+        self._response = ours.Response(id="", status="in_progress", output=[])
         self._space: list[str] = []  # that has not been followed by a text
         self._taken: set[str] = set()  # ids of calls
         # The whole answer.
         self._content: list[str] = []
         self._thinking: list[str] = []
         self._calls: list[types.ToolCall] = []
-        self._logprobs: list[Logprob] = []
+        self._logprobs: list[ours.Logprob] = []
         self._said: Json = {}  # fields of messages beside these
         self._role = "assistant"
         self._unknown: Json = {}  # fields of lines
@@ -84,20 +81,20 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
             self._to.start(self._response)
         if line.logprobs:
             self._logprobs += line.logprobs
-        said = line.message
-        if said:
-            if said.thinking:
-                self._thinking.append(said.thinking)
-                self._grow(Reasoning, said.thinking, ReasoningText)
-            if said.content:
-                self._content.append(said.content)
-                self._add_text(said.content, line.logprobs or None)
-            if said.tool_calls:
-                self._add_calls(said.tool_calls)
-            if type(said) is not types.Message or said.images is not UNSET:
-                merged = {name: getattr(said, name) for name in ("role", "content", "thinking", "tool_calls")}
-                self._said |= diff(said, types.Message(**merged))
-            self._role = said.role or self._role
+        msg = line.message
+        if msg:
+            if msg.thinking:
+                self._thinking.append(msg.thinking)
+                self._grow(ours.Reasoning, msg.thinking, ours.ReasoningText)
+            if msg.content:
+                self._content.append(msg.content)
+                self._add_text(msg.content, line.logprobs or None)
+            if msg.tool_calls:
+                self._add_calls(msg.tool_calls)
+            if type(msg) is not types.Message or msg.images is not UNSET:
+                merged = {name: getattr(msg, name) for name in ("role", "content", "thinking", "tool_calls")}
+                self._said |= diff(msg, types.Message(**merged))
+            self._role = msg.role or self._role
         if type(line) is not types.Chunk:
             self._add_unknown(line)
         if line.done:
@@ -117,18 +114,18 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
     def _end(self, line: types.Chunk) -> None:
         response = self._response
         if self._space and not self._calls:
-            self._grow(Message, "".join(self._space))
-        elif self._space and any(isinstance(item, Message) for item in self._output):
+            self._grow(ours.Message, "".join(self._space))
+        elif self._space and any(isinstance(item, ours.Message) for item in self._output):
             self.losses.dropped("message.content", "space after a call")
         self._end_open()
-        output = response.output = cast("list[AnyItem]", self._output)
+        output = response.output = cast("list[ours.AnyItem]", self._output)
         finish_response(response, line, self._request, self.losses)
         answer = self._answer(line)
         if self._keep:
             keep_answer(response, answer, self._dialect)
         elif output and (left := unknown(answer.message)):
             output[0] = copy(output[0])
-            keep_message(output[0], left)
+            keep_message(output[0], WIRE, left)
         self._finish(response)
 
     def _answer(self, line: types.Chunk) -> types.Answer:
@@ -136,13 +133,13 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
         fields = {name: getattr(line, name) for name in types.Line.__struct_fields__}
         fields["created_at"] = self._first.created_at if self._first is not None else UNSET
         fields["logprobs"] = self._logprobs or UNSET
-        said = types.Message(
+        msg = types.Message(
             role=self._role,
             content="".join(self._content),
             thinking="".join(self._thinking) or UNSET,
             tool_calls=self._calls or UNSET,
         )
-        return with_extras(types.Answer(**fields, message=patch(said, self._said)), self._unknown)
+        return with_extras(types.Answer(**fields, message=patch(msg, self._said)), self._unknown)
 
     def _end_with_error(self, line: types.Chunk) -> None:
         """What was open is cut, what was done stays."""
@@ -151,9 +148,9 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
         told = line_error(line.error)
         if self._open is not None:
             self._output[-1] = replace(self._made(self._open), status="incomplete")
-        self._response.output = cast("list[AnyItem]", self._output)
+        self._response.output = cast("list[ours.AnyItem]", self._output)
         self._response.status = "failed"
-        self._response.error = ResponseError(code=told.code, message=told.message)
+        self._response.error = ours.ResponseError(code=told.code, message=told.message)
         report_error(told, WIRE, self.losses)
         for name in extras(line):
             self.losses.dropped(name, "only Ollama has such a field of an error")
@@ -164,26 +161,26 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
     # -- items
 
     def _name(self, item: Any) -> None:
-        placed_item(item, self._origin, len(self._output), self._meant, self.losses)
+        placed_item(item, self._origin, len(self._output), self._names, self.losses)
         item.status = "in_progress"
 
     def _made(self, opened: OpenParts) -> Any:
-        item: Message | Reasoning
-        if opened.kind is Message:
+        item: ours.Message | ours.Reasoning
+        if opened.kind is ours.Message:
             part = text_part(opened.text, [] if self._thinking else self._logprobs)
-            item = Message(role="assistant", content=[part])
+            item = ours.Message(role="assistant", content=[part])
         else:
             item = decode_thinking(opened.text, self._dialect.issuer)
-        return placed_item(item, self._origin, opened.item.index, self._meant, self.losses)
+        return placed_item(item, self._origin, opened.item.index, self._names, self.losses)
 
-    def _add_text(self, text: str, logprobs: list[Logprob] | None) -> None:
-        if self._open is None or self._open.kind is not Message:
+    def _add_text(self, text: str, logprobs: list[ours.Logprob] | None) -> None:
+        if self._open is None or self._open.kind is not ours.Message:
             if text.isspace():
                 self._space.append(text)
                 return
             text = "".join([*self._space, text])
             self._space = []
-        self._grow(Message, text, OutputText, None if self._thinking else logprobs)
+        self._grow(ours.Message, text, ours.OutputText, None if self._thinking else logprobs)
 
     def _add_calls(self, calls: list[types.ToolCall]) -> None:
         self._end_open()
@@ -192,7 +189,7 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
             path = f"message.tool_calls[{position}]"
             item = decode_call(call, self._origin, position, self._taken, path, self.losses, keep=self._keep)
             self._calls.append(call)
-            self._add_whole(placed_item(item, self._origin, len(self._output), self._meant, self.losses))
+            self._add_whole(placed_item(item, self._origin, len(self._output), self._names, self.losses))
 
 
 # --- Responses -> Ollama --------------------------------------------------------------------------------------------
@@ -212,24 +209,24 @@ class StreamEncoder(stream.StreamEncoder[OllamaDialect, types.Chunk]):
         self._calls = 0
         self._place: tuple[int, ...] = ()  # of the last piece
 
-    def _begin(self, response: Response) -> None:
+    def _begin(self, response: ours.Response) -> None:
         self._model = response.model or self._model
         self._stamp = created_at(response)
 
-    def _end(self, response: Response) -> None:
+    def _end(self, response: ours.Response) -> None:
         self._begin(response)
         answer, lost = encode_response(response, dialect=self._dialect)
         self.losses += lost
-        said = answer.message
+        msg = answer.message
         # Whatever the events did not tell, the whole answer does.
-        said.content = unsent(said.content or "", self._text)
-        said.thinking = unsent(said.thinking or "", self._thought) or UNSET
-        said.tool_calls = (said.tool_calls or [])[self._calls :] or UNSET
+        msg.content = unsent(msg.content or "", self._text)
+        msg.thinking = unsent(msg.thinking or "", self._thought) or UNSET
+        msg.tool_calls = (msg.tool_calls or [])[self._calls :] or UNSET
         answer.model = or_unset(answer.model or self._model)
         fields = {name: getattr(answer, name) for name in types.Line.__struct_fields__}
-        self._out.append(with_extras(types.Chunk(**fields, message=said), extras(answer)))
+        self._out.append(with_extras(types.Chunk(**fields, message=msg), extras(answer)))
 
-    def _fail(self, response: Response) -> None:
+    def _fail(self, response: ours.Response) -> None:
         if given(response.usage):
             self.losses.dropped("usage", "the counts of an answer that failed, which Ollama tells as an error")
         report_failure(response, encode_response(response, dialect=self._dialect)[1], self.losses)
@@ -250,7 +247,7 @@ class StreamEncoder(stream.StreamEncoder[OllamaDialect, types.Chunk]):
                 self._add_thinking(event.delta, event.output_index, 0, event.content_index)
             case ev.ReasoningSummaryTextDelta():
                 self._add_thinking(event.delta, event.output_index, 1, event.summary_index)
-            case ev.OutputItemDone(item=FunctionCall() | CustomToolCall() as call):
+            case ev.OutputItemDone(item=ours.FunctionCall() | ours.CustomToolCall() as call):
                 self._calls += 1
                 # What this loses is told at the end, with everything else.
                 self._send(types.Message(role="assistant", content="", tool_calls=[encode_call(call, "", Losses())]))
@@ -266,8 +263,8 @@ class StreamEncoder(stream.StreamEncoder[OllamaDialect, types.Chunk]):
         self._thought.append(gap + delta)
         self._send(types.Message(role="assistant", content="", thinking=gap + delta))
 
-    def _send(self, said: types.Message) -> None:
-        self._out.append(types.Chunk(model=or_unset(self._model), created_at=self._stamp, message=said, done=False))
+    def _send(self, msg: types.Message) -> None:
+        self._out.append(types.Chunk(model=or_unset(self._model), created_at=self._stamp, message=msg, done=False))
 
 
 decode_stream = StreamDecoder

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET, Raw
 
+from ... import responses as ours
 from ...losses import Losses
 from ...responses.carriers import BEGINS, own
-from ...responses.items import FunctionCall
 from ...responses.lenient import derived_call_id
-from ...responses.tools import AnyTool, CustomTool, FunctionTool
 from ...unknown import or_none, or_unset
 from ..kept import Rules, diff, patch, unknown
 from ..leftovers import new_call
@@ -44,11 +43,11 @@ Rewritings = list[tuple[Json, Losses]]
 """Schemas as they were rewritten, each with what it lost by that: nothing, where the schema that came is sent in the end."""
 
 
-def encode_tools(tools: Mapping[str, AnyTool], rewritings: Rewritings, lost: Losses) -> list[types.Tool]:
+def encode_tools(tools: Mapping[str, ours.AnyTool], rewritings: Rewritings, lost: Losses) -> list[types.Tool]:
     """The tools that this wire can offer."""
     made: dict[str, types.Tool] = {}
     for tool, namespace, path in each_tool(tools, lost):
-        if isinstance(tool, FunctionTool | CustomTool):
+        if isinstance(tool, ours.FunctionTool | ours.CustomTool):
             made[path] = _encode_tool(tool, namespace, rewritings, path, lost)
         else:
             refuse_tool(tool, path, WIRE, lost)
@@ -62,7 +61,7 @@ def name_of(tool: types.Tool) -> str:
 
 
 def _encode_tool(
-    tool: FunctionTool | CustomTool, namespace: str | None, rewritings: Rewritings, path: str, lost: Losses
+    tool: ours.FunctionTool | ours.CustomTool, namespace: str | None, rewritings: Rewritings, path: str, lost: Losses
 ) -> types.Tool:
     report_missing(tool, WIRE, lost, dropped=DROPPED, path=path)
     function = as_function(tool, path, lost)
@@ -85,10 +84,10 @@ def _encode_parameters(schema: Json, path: str, lost: Losses) -> Json:
     return fitted_parameters(schema, OLLAMA, lost, f"{path}.parameters")
 
 
-def decode_tools(tools: Sequence[types.Tool]) -> list[AnyTool]:
+def decode_tools(tools: Sequence[types.Tool]) -> list[ours.AnyTool]:
     """The tools as Responses spells them."""
     return [
-        FunctionTool(
+        ours.FunctionTool(
             name=function.name,
             description=or_none(function.description),
             parameters=or_none(function.parameters),
@@ -105,7 +104,7 @@ _strings = msgspec.json.Decoder(str)
 
 def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
     """The call as this wire spells it."""
-    found = Losses()
+    found = Losses() if item.leftovers else lost
     arguments = object_arguments(call_arguments(item, path, found), path, found)
     name = qualified(item.name, item.namespace)
     made = types.ToolCall(id=item.call_id, function=types.CallFunction(name=name, arguments=arguments))
@@ -114,14 +113,13 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
     if item.leftovers:
         left = own(item.leftovers, WIRE)
         made = patch(made, {field: value for field, value in left.items() if field != BEGINS})
-    if made.function.arguments == arguments:
-        lost += found
+        lost += found if made.function.arguments == arguments else ()
     return made
 
 
 def decode_call(
     call: types.ToolCall, origin: str, position: int, taken: set[str], path: str, lost: Losses, *, keep: bool
-) -> FunctionCall:
+) -> ours.FunctionCall:
     """The call as an item. `origin` and `position` make the id of one whose own is missing or among those `taken`."""
     call_id = call.id
     if not call_id or call_id in taken:

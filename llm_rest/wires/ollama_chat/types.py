@@ -2,7 +2,7 @@
 
 Servers are installed by their users and often old, and leave out what is zero: so hardly anything is required. Before changing
 this file, know that arguments of calls stay `Raw` (an object, in the spelling of the model), that every option of sampling
-stands below `options` and an unknown one is ignored by the server without a word, and that a line of a stream is an answer
+is below `options` and an unknown one is ignored by the server without a word, and that a line of a stream is an answer
 of which anything may be missing. Follows Ollama's API reference and the types of its Python client 0.6.3 (read 2026-11-20).
 """
 
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Raw, UnsetType, field
 
-from ...responses.parts import Logprob
+from ... import responses as ours
 from ...unknown import MOST_IN_ANSWER, MOST_UNKNOWN, Bounded, Decoder, Model, Opt
 from . import types
 
@@ -69,7 +69,7 @@ class Tool(Model):
 
 
 class Options(Model):
-    """How the model runs. What stands in `LOADING` loads it again where it differs from the call before."""
+    """How the model runs. What is in `LOADING` loads it again where it differs from the call before."""
 
     num_predict: Opt[Number] = UNSET
     temperature: Opt[Number] = UNSET
@@ -146,7 +146,7 @@ class Line(Model):
     prompt_eval_duration: Opt[int] = UNSET
     eval_count: Opt[int] = UNSET
     eval_duration: Opt[int] = UNSET
-    logprobs: Opt[list[Logprob]] = UNSET
+    logprobs: Opt[list[ours.Logprob]] = UNSET
     debug_info: Opt[Json] = field(name="_debug_info", default=UNSET)
 
 
@@ -211,7 +211,7 @@ class ShowRequest(Model):
     verbose: Opt[bool] = UNSET
 
 
-class Shown(Model):
+class ShownModel(Model):
     """The answer of `POST /api/show`. Keys of `model_info` begin with the architecture: `llama.context_length`."""
 
     capabilities: Opt[list[Capability]] = UNSET
@@ -249,5 +249,5 @@ class Generate(types.Request):
 
 MODELS: Decoder[ModelList] = Decoder(ModelList)
 SHOW: Decoder[ShowRequest] = Decoder(ShowRequest)
-SHOWN: Decoder[Shown] = Decoder(Shown)
+SHOWN: Decoder[ShownModel] = Decoder(ShownModel)
 GENERATE: Decoder[Generate] = Decoder(Generate)

@@ -16,11 +16,9 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...losses import Loss, Losses, not_in
-from ...responses import parts as rp
 from ...responses.carriers import SPELLING, own
-from ...responses.items import AnyItem, CustomToolCallOutput, FunctionCallOutput, Message
-from ...responses.parts import AnyAnnotation, Logprob, OutputText, UrlCitation
 from ...unknown import Opt, Unknown, base, convert, given, or_none, or_unset
 from ..kept import diff, own_leftovers, patch
 from ..leftovers import as_list, is_object, known
@@ -35,8 +33,8 @@ if TYPE_CHECKING:
 
 _KNOWN = frozenset(
     {
-        *(rp.InputText, rp.OutputText, rp.RefusalPart, rp.SummaryText, rp.ReasoningText, rp.PlainText),
-        *(rp.InputImage, rp.InputFile, rp.InputVideo, rp.InputAudio, rp.ComputerScreenshot),
+        *(ours.InputText, ours.OutputText, ours.RefusalPart, ours.SummaryText, ours.ReasoningText, ours.PlainText),
+        *(ours.InputImage, ours.InputFile, ours.InputVideo, ours.InputAudio, ours.ComputerScreenshot),
     }
 )
 DETAILS = ("auto", "low", "high", "original")
@@ -90,13 +88,13 @@ def native(kept: Unknown) -> Any:
 # --- parts: Responses -> Chat ---------------------------------------------------------------------------------------
 
 
-def encode_content(parts: Sequence[rp.ContentPart], dialect: ChatDialect, path: str, lost: Losses) -> list[AnyPart]:
+def encode_content(parts: Sequence[ours.ContentPart], dialect: ChatDialect, path: str, lost: Losses) -> list[AnyPart]:
     """The parts as this wire spells them, without those the host cannot take."""
     made = [encode_part(part, dialect, f"{path}[{j}]", lost) for j, part in enumerate(parts)]
     return [part for part in made if part is not None]
 
 
-def encode_part(part: rp.ContentPart, dialect: ChatDialect, path: str, lost: Losses) -> AnyPart | None:
+def encode_part(part: ours.ContentPart, dialect: ChatDialect, path: str, lost: Losses) -> AnyPart | None:
     """The part as this wire spells it; `None` where the host cannot take it."""
     if isinstance(part, Unknown):
         if is_object(came := native(part)):
@@ -108,7 +106,9 @@ def encode_part(part: rp.ContentPart, dialect: ChatDialect, path: str, lost: Los
     made = _encode_known(part, dialect, path, lost)
     if made is None:
         return None
-    if isinstance(part, rp.InputText | rp.InputImage | rp.InputFile) and given(mark := part.prompt_cache_breakpoint):
+    if isinstance(part, ours.InputText | ours.InputImage | ours.InputFile) and given(
+        mark := part.prompt_cache_breakpoint
+    ):
         if dialect.cache_mark:
             ttl = fit_lifetime(or_unset(mark.ttl), dialect, f"{path}.prompt_cache_breakpoint.ttl", lost)
             setattr(made, dialect.cache_mark, _encode_mark(replace(mark, ttl=or_none(ttl)), dialect))
@@ -120,33 +120,33 @@ def encode_part(part: rp.ContentPart, dialect: ChatDialect, path: str, lost: Los
 def _encode_known(part: Any, dialect: ChatDialect, path: str, lost: Losses) -> types.KnownPart | None:
     takes = dialect.parts
     match part:
-        case rp.InputText(text=text) | rp.OutputText(text=text) | rp.PlainText(text=text):
+        case ours.InputText(text=text) | ours.OutputText(text=text) | ours.PlainText(text=text):
             return types.Text(text=text)
-        case rp.SummaryText(text=text) | rp.ReasoningText(text=text) | rp.RefusalPart(refusal=text):
+        case ours.SummaryText(text=text) | ours.ReasoningText(text=text) | ours.RefusalPart(refusal=text):
             lost.changed(path, f"{part.__struct_config__.tag} sent as plain text")
             return types.Text(text=text)
-        case rp.InputImage():
+        case ours.InputImage():
             return _encode_image(part, dialect, path, lost)
-        case rp.InputFile():
+        case ours.InputFile():
             return _encode_file(part, dialect, path, lost)
-        case rp.InputAudio(input_audio=sound) if "input_audio" in takes:
+        case ours.InputAudio(input_audio=sound) if "input_audio" in takes:
             return types.Audio(input_audio=sound)
-        case rp.InputAudio(input_audio=sound) if "audio_text" in takes:
+        case ours.InputAudio(input_audio=sound) if "audio_text" in takes:
             if sound.format:
                 lost.dropped(f"{path}.input_audio.format", "the format of a sound, which this host finds out itself")
             return types.Audio(input_audio=sound.data)
-        case rp.InputAudio():
+        case ours.InputAudio():
             lost.refused(path, "sound, which this host does not take")
-        case rp.InputVideo(video_url=url) if "video_url" in takes:
+        case ours.InputVideo(video_url=url) if "video_url" in takes:
             return types.Video(video_url=types.VideoUrl(url=url))
-        case rp.InputVideo():
+        case ours.InputVideo():
             lost.refused(path, "a video, which this host does not take")
         case _:
             lost.refused(path, not_in("a screenshot", "Chat Completions"))
     return None
 
 
-def _encode_image(part: rp.InputImage, dialect: ChatDialect, path: str, lost: Losses) -> types.Image | None:
+def _encode_image(part: ours.InputImage, dialect: ChatDialect, path: str, lost: Losses) -> types.Image | None:
     url = part.image_url
     if not given(url):
         lost.refused(path, not_in("an image given by file id", "Chat Completions"))
@@ -163,7 +163,7 @@ def _encode_image(part: rp.InputImage, dialect: ChatDialect, path: str, lost: Lo
 
 
 def _encode_file(
-    part: rp.InputFile, dialect: ChatDialect, path: str, lost: Losses
+    part: ours.InputFile, dialect: ChatDialect, path: str, lost: Losses
 ) -> types.File | types.Document | None:
     takes, name = dialect.parts, or_unset(part.filename)
     if given(part.detail):
@@ -189,7 +189,7 @@ def fit_lifetime(ttl: Opt[str], dialect: ChatDialect, path: str, lost: Losses) -
     return nearest
 
 
-def _encode_mark(mark: rp.CacheBreakpoint, dialect: ChatDialect) -> Json:
+def _encode_mark(mark: ours.CacheBreakpoint, dialect: ChatDialect) -> Json:
     """A cache mark as the host spells it."""
     if dialect.cache_mark == "cache_control":
         return {"type": "ephemeral", **({"ttl": mark.ttl} if given(mark.ttl) else {})}
@@ -200,24 +200,26 @@ def _encode_mark(mark: rp.CacheBreakpoint, dialect: ChatDialect) -> Json:
 # --- parts: Chat -> Responses ---------------------------------------------------------------------------------------
 
 
-def decode_content(parts: Sequence[AnyPart], dialect: ChatDialect, *, spoken: bool = False) -> list[rp.ContentPart]:
-    """The parts as Responses spells them; `spoken` tells whether the assistant said them."""
-    return [_decode_part(part, dialect, spoken) for part in parts]
+def decode_content(
+    parts: Sequence[AnyPart], dialect: ChatDialect, *, from_assistant: bool = False
+) -> list[ours.ContentPart]:
+    """The parts as Responses spells them; `from_assistant` tells whether the assistant said them."""
+    return [_decode_part(part, dialect, from_assistant) for part in parts]
 
 
-def _decode_part(part: AnyPart, dialect: ChatDialect, spoken: bool) -> rp.ContentPart:
+def _decode_part(part: AnyPart, dialect: ChatDialect, from_assistant: bool) -> ours.ContentPart:
     if isinstance(part, Unknown):
         return foreign(part)
-    made = _decode_known(part, dialect, spoken)
+    made = _decode_known(part, dialect, from_assistant)
     if isinstance(made, Unknown):
         return made
     mark: Any = getattr(part, dialect.cache_mark) if dialect.cache_mark else None
     words = mark and all(isinstance(word, str) for word in mark.values())
-    if words and isinstance(made, rp.InputText | rp.InputImage | rp.InputFile):
-        found = rp.CacheBreakpoint(mode=mark.get("mode", "explicit"), ttl=mark.get("ttl"))
+    if words and isinstance(made, ours.InputText | ours.InputImage | ours.InputFile):
+        found = ours.CacheBreakpoint(mode=mark.get("mode", "explicit"), ttl=mark.get("ttl"))
         if _encode_mark(found, dialect) == mark:
             made.prompt_cache_breakpoint = found
-    if isinstance(made, rp.RefusalPart):
+    if isinstance(made, ours.RefusalPart):
         written: AnyPart | None = types.Refusal(refusal=made.refusal)
     else:
         written = encode_part(made, unlimited(dialect), "", Losses())
@@ -226,48 +228,52 @@ def _decode_part(part: AnyPart, dialect: ChatDialect, spoken: bool) -> rp.Conten
     return made
 
 
-def _decode_known(part: types.KnownPart, dialect: ChatDialect, spoken: bool) -> rp.ContentPart:
+def _decode_known(part: types.KnownPart, dialect: ChatDialect, from_assistant: bool) -> ours.ContentPart:
     match part:
         case types.Text(text=text):
-            return rp.OutputText(text=text) if spoken else rp.InputText(text=text)
+            return ours.OutputText(text=text) if from_assistant else ours.InputText(text=text)
         case types.Image(image_url=str(url)):
-            return rp.InputImage(image_url=url)
+            return ours.InputImage(image_url=url)
         case types.Image(image_url=types.ImageUrl() as image):
-            return rp.InputImage(image_url=image.url, detail=or_none(image.detail))
+            return ours.InputImage(image_url=image.url, detail=or_none(image.detail))
         case types.File(file=file):
             by_url = "file_url" in dialect.parts and not dialect.documents_by_url
             data = "file_url" if by_url and given(file.file_data) and file.file_data.startswith("http") else "file_data"
             found: Json = {data: or_none(file.file_data)}
-            return rp.InputFile(file_id=or_none(file.file_id), filename=or_none(file.filename), **found)
+            return ours.InputFile(file_id=or_none(file.file_id), filename=or_none(file.filename), **found)
         case types.Audio(input_audio=str(sound)):
-            return rp.InputAudio(input_audio=rp.AudioData(data=sound, format=""))
-        case types.Audio(input_audio=rp.AudioData() as sound):
-            return rp.InputAudio(input_audio=base(sound))
+            return ours.InputAudio(input_audio=ours.AudioData(data=sound, format=""))
+        case types.Audio(input_audio=ours.AudioData() as sound):
+            return ours.InputAudio(input_audio=base(sound))
         case types.Refusal(refusal=refusal):
-            return rp.RefusalPart(refusal=refusal)
+            return ours.RefusalPart(refusal=refusal)
         case types.Document(document_url=url) if dialect.documents_by_url:
-            return rp.InputFile(file_url=url, filename=or_none(part.document_name))
+            return ours.InputFile(file_url=url, filename=or_none(part.document_name))
         case types.Video(video_url=types.VideoUrl(url=url)) if "video_url" in dialect.parts:
-            return rp.InputVideo(video_url=url)
+            return ours.InputVideo(video_url=url)
         case _:
             return foreign(msgspec.to_builtins(part))
 
 
 # --- messages of the system, the user and tools ---------------------------------------------------------------------
 
-Told = types.SystemMessage | types.DeveloperMessage | types.UserMessage
-Output = FunctionCallOutput | CustomToolCallOutput
+PlainMessage = types.SystemMessage | types.DeveloperMessage | types.UserMessage
+Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
 
-KINDS: dict[str, Told] = {
+KINDS: dict[str, PlainMessage] = {
     "system": types.SystemMessage(),
     "developer": types.DeveloperMessage(),
     "user": types.UserMessage(),
 }
 """An empty message of each role; a copy of it with a content costs a third of what making a struct costs."""
-_OUTPUT, _MESSAGE, _TOOL = FunctionCallOutput(call_id="", output=""), Message(role="", content=""), types.ToolMessage()
+_OUTPUT, _MESSAGE, _TOOL = (
+    ours.FunctionCallOutput(call_id="", output=""),
+    ours.Message(role="", content=""),
+    types.ToolMessage(),
+)
 
 
-def encode_told(item: Message, dialect: ChatDialect, i: int, lost: Losses) -> AnyMessage:
+def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost: Losses) -> AnyMessage:
     """The message for the item at place `i`, which is neither the assistant's nor a tool's."""
     role = item.role
     if role == "developer" and dialect.system_role == "system":
@@ -299,7 +305,7 @@ def encode_output(
     """The message for the output at place `i`. What it cannot hold goes to `after`, for a user message that follows."""
     content = item.output if isinstance(item.output, str) else _output_parts(item, after, dialect, i, lost)
     message = replace(_TOOL, content=content, tool_call_id=call_id)
-    if isinstance(item, FunctionCallOutput):
+    if isinstance(item, ours.FunctionCallOutput):
         message.name = or_unset(sent_name(item.name) if given(item.name) else item.name)
     if item.is_error:
         lost.changed(f"input[{i}]", 'a failure, told by the words "Error: " before the text')
@@ -309,7 +315,7 @@ def encode_output(
 
 def _output_parts(item: Output, after: list[AnyPart], dialect: ChatDialect, i: int, lost: Losses) -> types.Content:
     path = f"input[{i}].output"
-    parts = encode_content(cast("list[rp.ContentPart]", item.output), dialect, path, lost)
+    parts = encode_content(cast("list[ours.ContentPart]", item.output), dialect, path, lost)
     if dialect.media_in_outputs:
         return parts
     texts: list[AnyPart] = [part for part in parts if isinstance(part, types.Text)]
@@ -332,7 +338,7 @@ def _joined(parts: Sequence[AnyPart], path: str, lost: Losses) -> str:
 
 
 def alternating(messages: list[AnyMessage], dialect: ChatDialect, lost: Losses) -> list[AnyMessage]:
-    """The messages with neighbours of one role joined, for hosts that want roles to take turns; no two turns are joined."""
+    """The messages with neighbours of one role joined, for hosts that require roles to take turns; no two turns are joined."""
     if not dialect.alternates:
         return messages
     kept: list[AnyMessage] = []
@@ -340,7 +346,7 @@ def alternating(messages: list[AnyMessage], dialect: ChatDialect, lost: Losses) 
         before = kept[-1] if kept else None
         if isinstance(message, types.UserMessage) and isinstance(before, types.UserMessage):
             kept[-1] = types.UserMessage(content=_both(before.content, message.content))
-        elif isinstance(message, types.AssistantMessage) and _only_speaks(before):
+        elif isinstance(message, types.AssistantMessage) and _is_only_text(before):
             kept[-1] = replace(message, content=_both(before.content, message.content))
         else:
             kept.append(message)
@@ -349,7 +355,7 @@ def alternating(messages: list[AnyMessage], dialect: ChatDialect, lost: Losses) 
     return kept
 
 
-def _only_speaks(message: AnyMessage | None) -> TypeGuard[types.AssistantMessage]:
+def _is_only_text(message: AnyMessage | None) -> TypeGuard[types.AssistantMessage]:
     """Whether what an assistant said is a text and nothing else, such as calls or thoughts."""
     return isinstance(message, types.AssistantMessage) and message == types.AssistantMessage(content=message.content)
 
@@ -363,7 +369,7 @@ def _both(one: Any, other: Any) -> types.Content:
     return [*parts[0], *parts[1]]
 
 
-def decode_told(message: Told, dialect: ChatDialect) -> Message:
+def decode_plain_message(message: PlainMessage, dialect: ChatDialect) -> ours.Message:
     """The item for a message that is neither the assistant's nor a tool's."""
     content = message.content or _empty(message.content)
     item = replace(_MESSAGE, role=str(message.__struct_config__.tag), content=_decode_either(content, dialect))
@@ -380,7 +386,7 @@ def decode_output(
     content = message.content or _empty(message.content)
     output = _decode_either(content, dialect)
     made = types.ToolMessage(content=content, tool_call_id=call_id)
-    item: Output = CustomToolCallOutput(call_id=call_id, output=output)
+    item: Output = ours.CustomToolCallOutput(call_id=call_id, output=output)
     if not custom:
         item = replace(_OUTPUT, call_id=call_id, output=output, name=or_none(message.name))
         made.name = or_unset(item.name)
@@ -393,7 +399,7 @@ def _empty(content: Opt[types.Content]) -> types.Content:
     return [] if isinstance(content, list) else ""
 
 
-def _decode_either(content: types.Content, dialect: ChatDialect) -> str | list[rp.ContentPart]:
+def _decode_either(content: types.Content, dialect: ChatDialect) -> str | list[ours.ContentPart]:
     return content if isinstance(content, str) else decode_content(content, dialect)
 
 
@@ -401,20 +407,20 @@ def _decode_either(content: types.Content, dialect: ChatDialect) -> str | list[r
 
 _FIELDS = ("url", "title", "start_index", "end_index")
 CITED: Json = {SPELLING: {"cited": True}}
-"""Left with a source that stood in a bare list, which the document has beside the message."""
+"""Left with a source that was in a bare list, which the document has beside the message."""
 
 
-def decode_annotations(annotations: Iterable[Any]) -> list[AnyAnnotation]:
+def decode_annotations(annotations: Iterable[Any]) -> list[ours.AnyAnnotation]:
     """The annotations, no longer nested; kinds that only this wire knows are marked as such."""
     return [_citation(annotation) or foreign(annotation) for annotation in annotations]
 
 
-def _citation(annotation: Any) -> UrlCitation | None:
+def _citation(annotation: Any) -> ours.UrlCitation | None:
     inner = annotation.get("url_citation") if is_object(annotation) and len(annotation) == 2 else None
     if not is_object(inner) or annotation.get("type") != "url_citation":
         return None
     try:
-        made = convert({name: inner[name] for name in _FIELDS if name in inner}, UrlCitation)
+        made = convert({name: inner[name] for name in _FIELDS if name in inner}, ours.UrlCitation)
     except msgspec.ValidationError:
         return None
     if rest := {name: value for name, value in inner.items() if name not in _FIELDS or value is None}:
@@ -422,17 +428,17 @@ def _citation(annotation: Any) -> UrlCitation | None:
     return made
 
 
-def decode_citations(citations: Any, search_results: Any) -> list[AnyAnnotation]:
+def decode_citations(citations: Any, search_results: Any) -> list[ours.AnyAnnotation]:
     """Annotations without a place in the text for a bare list of sources, as Perplexity and xAI send it."""
     found = [result for result in as_list(search_results) if is_object(result)]
     titles = {str(result.get("url")): result["title"] for result in found if isinstance(result.get("title"), str)}
-    # Responses requires a place: the beginning is where a source of the whole text stands.
+    # Responses requires a place: the beginning is where a source of the whole text is.
     about: Json = {"start_index": 0, "end_index": 0, "leftovers": {WIRE: CITED}}
     urls = [url for url in as_list(citations) if isinstance(url, str)]
-    return [UrlCitation(url=url, title=titles.get(url, ""), **about) for url in urls]
+    return [ours.UrlCitation(url=url, title=titles.get(url, ""), **about) for url in urls]
 
 
-def encode_annotations(part: OutputText, offset: int, path: str, lost: Losses) -> list[Json]:
+def encode_annotations(part: ours.OutputText, offset: int, path: str, lost: Losses) -> list[Json]:
     """The annotations as this wire nests them, moved by `offset`; those of a bare list of sources are left out."""
     encoded: list[Json] = []
     for j, annotation in enumerate(part.annotations or ()):
@@ -440,7 +446,7 @@ def encode_annotations(part: OutputText, offset: int, path: str, lost: Losses) -
         match annotation:
             case Unknown() if (came := native(annotation)) is not UNSET:
                 encoded.append(came)
-            case UrlCitation():
+            case ours.UrlCitation():
                 annotation = known(annotation, place, lost)
                 if SPELLING not in own(annotation.leftovers, WIRE):
                     left = own_leftovers(annotation, WIRE, place, lost)
@@ -450,7 +456,7 @@ def encode_annotations(part: OutputText, offset: int, path: str, lost: Losses) -
     return encoded
 
 
-def _moved(annotation: UrlCitation, offset: int) -> Json:
+def _moved(annotation: ours.UrlCitation, offset: int) -> Json:
     made: Json = msgspec.to_builtins(annotation)
     place = {name: made[name] for name in _FIELDS if name in made}
     for name in ("start_index", "end_index"):
@@ -462,16 +468,16 @@ def _moved(annotation: UrlCitation, offset: int) -> Json:
 # --- the log probabilities of a text ---------------------------------------------------------------------------------
 
 
-def texts(output: list[AnyItem]) -> list[OutputText]:
+def texts(output: list[ours.AnyItem]) -> list[ours.OutputText]:
     """The texts of an answer."""
-    messages = [item.content for item in output if isinstance(item, Message) and isinstance(item.content, list)]
-    return [part for content in messages for part in content if isinstance(part, OutputText)]
+    messages = [item.content for item in output if isinstance(item, ours.Message) and isinstance(item.content, list)]
+    return [part for content in messages for part in content if isinstance(part, ours.OutputText)]
 
 
-def decode_logprobs(logprobs: Json) -> list[Logprob] | None:
+def decode_logprobs(logprobs: Json) -> list[ours.Logprob] | None:
     """The log probabilities of the text, where they have the form that OpenAI gives them."""
     try:
-        entries = [convert(entry, Logprob) for entry in as_list(logprobs.get("content"))]
+        entries = [convert(entry, ours.Logprob) for entry in as_list(logprobs.get("content"))]
     except msgspec.ValidationError:
         return None
     for each in [inner for entry in entries for inner in (entry, *(entry.top_logprobs or ()))]:
@@ -480,7 +486,7 @@ def decode_logprobs(logprobs: Json) -> list[Logprob] | None:
     return entries or None
 
 
-def encode_logprobs(parts: list[OutputText]) -> Json | None:
+def encode_logprobs(parts: list[ours.OutputText]) -> Json | None:
     """The log probabilities of all texts as the choice tells them."""
     entries = [entry for part in parts for entry in part.logprobs or ()]
     return {"content": msgspec.to_builtins(entries), "refusal": None} if entries else None

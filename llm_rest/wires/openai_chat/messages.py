@@ -5,7 +5,7 @@ are gathered into the message they belong to, outputs that come too late are mov
 last output of the turn is placed. A message of the assistant holds its thoughts, one text and its calls in this order: items
 in another order are joined, and the lost order is reported. A tool message holds text only and has no word for failure.
 Before changing this file, know that appending items must not change the messages made of earlier ones, since vendors' prompt
-caches depend on it, and that the same message stands in a request (as history) and in an answer. Follows the Chat Completions
+caches depend on it, and that the same message is in a request (as history) and in an answer. Follows the Chat Completions
 reference (read 2026-11-20).
 """
 
@@ -14,17 +14,15 @@ from __future__ import annotations
 from collections import deque
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...losses import Losses
-from ...responses import items as it
 from ...responses.carriers import BEGINS, SPELLING, digest, own, report_foreign
-from ...responses.items import AnyItem, CustomToolCallOutput, FunctionCall, FunctionCallOutput, Message, Reasoning
 from ...responses.lenient import derived_call_id
-from ...responses.parts import ContentPart, OutputText, PlainText, RefusalPart
 from ...unknown import Unknown, given, or_none
 from ..kept import Rules, diff, patch, unknown
 from ..leftovers import as_object, carrier, known, report_unknown
@@ -36,23 +34,23 @@ from .content import (
     alternating,
     decode_content,
     decode_output,
-    decode_told,
+    decode_plain_message,
     encode_annotations,
     encode_output,
     encode_part,
-    encode_told,
+    encode_plain_message,
     unlimited,
 )
 from .reasoning import CallState, MessageState, Thought, decode_thinking, decode_thinking_part, text_of
 from .tools import decode_call, encode_call, fit_call_id, json_text
-from .types import USED, WIRE, AnyMessage, AnyPart, Json, Spoken, Text, Thinking
+from .types import USED, WIRE, AnyMessage, AnyPart, AssistantFields, Json, Text, Thinking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...vendors.dialects import ChatDialect
 
-S = TypeVar("S", bound=Spoken)
+S = TypeVar("S", bound=AssistantFields)
 
 MESSAGE = f"{FOREIGN}message"
 """The type of an item that is a message only this wire knows."""
@@ -70,8 +68,8 @@ RULES = Rules(words=frozenset({"role", "type"}))
 REPEATED = (("reasoning_details", "reasoning_content", "reasoning"),)
 FLAT = (("function", "name", "arguments"),)
 
-_MESSAGE = Message(role="assistant", content="")
-_TEXT = OutputText(text="", annotations=[])
+_MESSAGE = ours.Message(role="assistant", content="")
+_TEXT = ours.OutputText(text="", annotations=[])
 _NOTHING = types.AssistantMessage(content=None)
 _NO_NOTES: Json = {}
 _state_of_message = attrgetter(
@@ -85,61 +83,61 @@ def _notes(item: Any) -> Json:
     return as_object(own(item.leftovers, WIRE).get(SPELLING)) if item.leftovers else _NO_NOTES
 
 
-def _note(item: AnyItem, **notes: Any) -> None:
+def _note(item: ours.AnyItem, **notes: Any) -> None:
     """Note with an item how its document was written."""
     if not isinstance(item, Unknown):
         item.leftovers = {WIRE: {**own(item.leftovers, WIRE), SPELLING: {**_notes(item), **notes}}}
 
 
-def keep_message(items: list[AnyItem], left: Json) -> None:
+def keep_message(items: list[ours.AnyItem], left: Json) -> None:
     """Leave with the items of a message what its document said of it: with the text or the first call, if there is either."""
     if not left:
         return
     # Thoughts may stay behind.
-    texts: list[AnyItem] = [item for item in items if isinstance(item, Message)]
-    others = [item for item in items if not isinstance(item, Reasoning)]
-    said = next(iter((*texts, *others, *items[-1:])), None)
-    if said is None or isinstance(said, Unknown):
+    texts: list[ours.AnyItem] = [item for item in items if isinstance(item, ours.Message)]
+    others = [item for item in items if not isinstance(item, ours.Reasoning)]
+    msg = next(iter((*texts, *others, *items[-1:])), None)
+    if msg is None or isinstance(msg, Unknown):
         return
-    kept = own(said.leftovers, WIRE)
-    if isinstance(said, Message):
-        notes = {**_notes(said), **as_object(left.get(SPELLING))}
-        said.leftovers = {WIRE: {**kept, **left, **({SPELLING: notes} if notes else {})}}
+    kept = own(msg.leftovers, WIRE)
+    if isinstance(msg, ours.Message):
+        notes = {**_notes(msg), **as_object(left.get(SPELLING))}
+        msg.leftovers = {WIRE: {**kept, **left, **({SPELLING: notes} if notes else {})}}
     else:
-        said.leftovers = {WIRE: {**kept, BEGINS: left}}
+        msg.leftovers = {WIRE: {**kept, BEGINS: left}}
 
 
-def text_said(message: Message) -> str:
+def message_text(message: ours.Message) -> str:
     """The text of a message, its parts joined."""
     if isinstance(message.content, str):
         return message.content
-    return "".join(part.text for part in message.content if isinstance(part, OutputText | PlainText))
+    return "".join(part.text for part in message.content if isinstance(part, ours.OutputText | ours.PlainText))
 
 
 # --- one message of the assistant: Chat -> Responses ----------------------------------------------------------------
 
 
 def decode_message(
-    said: Spoken, dialect: ChatDialect, origin: str, path: str, lost: Losses, *, answer: bool = False
-) -> list[AnyItem]:
+    msg: AssistantFields, dialect: ChatDialect, origin: str, path: str, lost: Losses, *, answer: bool = False
+) -> list[ours.AnyItem]:
     """The items of a message of the assistant. In an `answer` text becomes a part; in a request a string stays a string."""
-    items: list[AnyItem] = []
-    has_state = _state_of_message(said) != _NO_STATE
+    items: list[ours.AnyItem] = []
+    has_state = _state_of_message(msg) != _NO_STATE
     if has_state:
-        items += decode_thinking(said, dialect, answer=answer)
-    if said.content or said.refusal or isinstance(said.content, dict):
-        _decode_text(items, said, dialect, answer)
-    if has_state and (given(said.extra_content) or given(said.thought_signature)):
-        texts = [item for item in items if isinstance(item, Message)]
+        items += decode_thinking(msg, dialect, answer=answer)
+    if msg.content or msg.refusal or isinstance(msg.content, dict):
+        _decode_text(items, msg, dialect, answer)
+    if has_state and (given(msg.extra_content) or given(msg.thought_signature)):
+        texts = [item for item in items if isinstance(item, ours.Message)]
         state = MessageState(
-            shown=digest(text_said(texts[-1])) if texts else "",
-            extra_content=or_none(said.extra_content),
-            thought_signature=or_none(said.thought_signature),
+            shown=digest(message_text(texts[-1])) if texts else "",
+            extra_content=or_none(msg.extra_content),
+            thought_signature=or_none(msg.thought_signature),
         )
         items.append(carrier(state, WIRE, dialect.issuer))
-    if said.tool_calls:
+    if msg.tool_calls:
         seen: set[str] = set()
-        for position, call in enumerate(said.tool_calls):
+        for position, call in enumerate(msg.tool_calls):
             item = decode_call(call, dialect, origin, position, path, lost)
             if item.call_id in seen:
                 lost.changed(f"{path}.tool_calls[{position}]", f"a second call of the id {item.call_id!r}")
@@ -148,64 +146,64 @@ def decode_message(
             if call.extra_content:
                 items += call_state(call, item.call_id, dialect)
             items.append(item)
-    if said.function_call and is_legacy(said):
-        modern = types.ToolCall(type="function", function=said.function_call)
+    if msg.function_call and is_legacy(msg):
+        modern = types.ToolCall(type="function", function=msg.function_call)
         items.append(decode_call(modern, dialect, origin, 0, path, lost, legacy=True))
     return items
 
 
-def call_state(call: types.ToolCall, call_id: str, dialect: ChatDialect) -> list[AnyItem]:
+def call_state(call: types.ToolCall, call_id: str, dialect: ChatDialect) -> list[ours.AnyItem]:
     """A carrier of what the host attached to a call, before the call itself."""
     if not call.extra_content or call.extra_content == dialect.missing_call_state:
         return []
     return [carrier(CallState(call_id=call_id, extra_content=call.extra_content), WIRE, dialect.issuer)]
 
 
-def _decode_text(items: list[AnyItem], said: Spoken, dialect: ChatDialect, answer: bool) -> None:
-    content, refusal = said.content, said.refusal
+def _decode_text(items: list[ours.AnyItem], msg: AssistantFields, dialect: ChatDialect, answer: bool) -> None:
+    content, refusal = msg.content, msg.refusal
     if isinstance(content, list):
-        # Thinking parts become items; what stands between two of them becomes a message.
+        # Thinking parts become items; what is between two of them becomes a message.
         kept: list[AnyPart] = []
         for part in [*content, None]:
             if part is not None and not isinstance(part, Thinking):
                 kept.append(part)
                 continue
             if kept:
-                items.append(Message(role="assistant", content=decode_content(kept, dialect, spoken=True)))
+                items.append(ours.Message(role="assistant", content=decode_content(kept, dialect, from_assistant=True)))
                 kept = []
             if part is not None:
                 items.append(decode_thinking_part(part, dialect))
         if refusal:
-            items.append(Message(role="assistant", content=[RefusalPart(refusal=refusal)]))
+            items.append(ours.Message(role="assistant", content=[ours.RefusalPart(refusal=refusal)]))
         return
     text = json_text(content) if isinstance(content, dict) else content or ""
     if text and dialect.think_tags and answer and (found := reasoning.split_think(text)):
         shown, gap, text = found
         items.append(reasoning.thought(shown, "think", dialect, gap))
-    parts: list[ContentPart] = [replace(_TEXT, text=text, annotations=[])] if text else []
+    parts: list[ours.ContentPart] = [replace(_TEXT, text=text, annotations=[])] if text else []
     if refusal:
-        parts.append(RefusalPart(refusal=refusal))
+        parts.append(ours.RefusalPart(refusal=refusal))
     if parts or not answer:
         items.append(replace(_MESSAGE, content=parts if answer or refusal else text))
 
 
-def used_forms(said: Spoken) -> str:
+def used_forms(msg: AssistantFields) -> str:
     """Which of several forms for one thing a message of the assistant has, where it is not the usual one."""
-    parts = "parts refusal" if said.refusal else "parts"
-    return parts if isinstance(said.content, list) else ""
+    parts = "parts refusal" if msg.refusal else "parts"
+    return parts if isinstance(msg.content, list) else ""
 
 
-def is_legacy(said: Spoken) -> bool:
+def is_legacy(msg: AssistantFields) -> bool:
     """Whether a message has a call in the legacy form, which returns as a tool call."""
-    return bool(said.function_call and said.function_call.name)
+    return bool(msg.function_call and msg.function_call.name)
 
 
-def message_rules(said: Spoken) -> Rules:
+def message_rules(msg: AssistantFields) -> Rules:
     """How a message of the assistant is compared: what a field only repeats, or a call has beside its id, is one thing."""
-    texts = {text for text in (said.reasoning_content, said.reasoning) if text}
-    if shown := reasoning.shown_text(said.reasoning_details or ()):
+    texts = {text for text in (msg.reasoning_content, msg.reasoning) if text}
+    if shown := reasoning.readable_text(msg.reasoning_details or ()):
         texts = {*(text.replace("\n", "") for text in texts), shown}
-    flat = any(call.function is UNSET and call.custom is UNSET for call in said.tool_calls or ())
+    flat = any(call.function is UNSET and call.custom is UNSET for call in msg.tool_calls or ())
     together = (REPEATED if len(texts) == 1 else ()) + (FLAT if flat else ())
     return RULES._replace(together=together) if together else RULES
 
@@ -220,17 +218,17 @@ class AssistantMessage(Generic[S]):
     has_text = False
     left: Json = _NO_NOTES
     used = ""
-    _late: list[tuple[Reasoning, Thought | None, str, str]] | None = None
+    _late: list[tuple[ours.Reasoning, Thought | None, str, str]] | None = None
     _more: list[str] | None = None  # texts that follow the one in the message
     _length = 0  # of those texts
     _text = ""  # what was said last
     _at = ""  # and where
-    _thought = ""  # where the reasoning stands that shares a field with what follows
+    _thought = ""  # where the reasoning is that shares a field with what follows
 
     def __init__(
-        self, said: S, dialect: ChatDialect, lost: Losses, *, answer: bool = False, raw_names: bool = False
+        self, msg: S, dialect: ChatDialect, lost: Losses, *, answer: bool = False, raw_names: bool = False
     ) -> None:
-        self.said = said
+        self.msg = msg
         self.calls: list[str] = []
         self._dialect = dialect
         self._lost = lost
@@ -242,29 +240,29 @@ class AssistantMessage(Generic[S]):
         self.left = {**self.left, **left}
         self.used = f"{self.used} {as_object(left.get(SPELLING)).get(USED, '')}"
 
-    def add_text(self, item: Message, path: str) -> None:
+    def add_text(self, item: ours.Message, path: str) -> None:
         """Add the text of a message."""
-        content, said = item.content, self.said
+        content, msg = item.content, self.msg
         text = content if isinstance(content, str) else self._add_parts(content, path)
-        self._text = text_said(item) if isinstance(said.content, list) else text
+        self._text = message_text(item) if isinstance(msg.content, list) else text
         if given(item.phase):
             self._lost.dropped(f"{path}.phase", f"that the text is {item.phase}")
-        if isinstance(said.content, list) or "parts" in self.used:
-            last = said.content[-1] if isinstance(said.content, list) and said.content else None
+        if isinstance(msg.content, list) or "parts" in self.used:
+            last = msg.content[-1] if isinstance(msg.content, list) and msg.content else None
             if text and isinstance(last, Text):
                 last.text = f"{last.text}\n\n{text}"
                 self._joined("text", self._at, path)
             elif text:
-                reasoning.add_part(self.said, Text(text=text))
+                reasoning.add_part(self.msg, Text(text=text))
         elif self.has_text:
             self._more = self._more or []
             self._more += ["\n\n", text]
             self._length += len(text) + 2
             self._joined("text", self._at, path)
         else:
-            # A thought between tags may stand there already.
-            if text or not said.refusal:
-                said.content = f"{said.content}{text}" if said.content else text
+            # A thought between tags may be there already.
+            if text or not msg.refusal:
+                msg.content = f"{msg.content}{text}" if msg.content else text
             if self.calls:
                 self._lost.changed(path, "a text after a call, sent before it")
         self.has_text = True
@@ -274,36 +272,36 @@ class AssistantMessage(Generic[S]):
         self._lost.changed(before, f"joined with the {what} after it")
         self._lost.changed(path, f"joined with the {what} before it")
 
-    def _add_parts(self, parts: list[ContentPart], path: str) -> str:
+    def _add_parts(self, parts: list[ours.ContentPart], path: str) -> str:
         """The texts of the parts; refusals, sources and what only this wire knows go into their own places."""
         texts: list[str] = []
         listed = "parts" in self.used
         for j, part in enumerate(parts):
             place = f"{path}.content[{j}]"
-            if isinstance(part, OutputText):
+            if isinstance(part, ours.OutputText):
                 if part.annotations:
                     self._cite(part, texts, place)
                 if part.logprobs and not self._answer:
                     self._lost.dropped(f"{place}.logprobs", "log probabilities")
             match part:
-                case OutputText(text=text) if not listed and WIRE not in (part.leftovers or {}):
+                case ours.OutputText(text=text) if not listed and WIRE not in (part.leftovers or {}):
                     report_unknown(part, place, self._lost)
                     report_foreign(part.leftovers, WIRE, place, self._lost)
                     texts.append(text)
-                case RefusalPart(refusal=refusal) if listed and "refusal" not in self.used:
-                    reasoning.add_part(self.said, patch(types.Refusal(refusal=refusal), own(part.leftovers, WIRE)))
-                case RefusalPart(refusal=refusal) if self._dialect.refusals or self._answer:
-                    if self.said.refusal:
+                case ours.RefusalPart(refusal=refusal) if listed and "refusal" not in self.used:
+                    reasoning.add_part(self.msg, patch(types.Refusal(refusal=refusal), own(part.leftovers, WIRE)))
+                case ours.RefusalPart(refusal=refusal) if self._dialect.refusals or self._answer:
+                    if self.msg.refusal:
                         self._lost.changed(f"{path}.content", "several refusals, joined to one")
-                    self.said.refusal = f"{self.said.refusal or ''}{refusal}"
-                case RefusalPart(refusal=refusal):
+                    self.msg.refusal = f"{self.msg.refusal or ''}{refusal}"
+                case ours.RefusalPart(refusal=refusal):
                     self._lost.changed(place, "a refusal, sent as text")
                     texts.append(refusal)
                 case _:
                     self._join()
                     made = encode_part(part, self._dialect, place, self._lost)
-                    if isinstance(made, Unknown) or (made is not None and isinstance(part, OutputText)):
-                        reasoning.add_part(self.said, made)
+                    if isinstance(made, Unknown) or (made is not None and isinstance(part, ours.OutputText)):
+                        reasoning.add_part(self.msg, made)
                     elif isinstance(made, Text):
                         texts.append(made.text)
                     elif made is not None:
@@ -312,30 +310,30 @@ class AssistantMessage(Generic[S]):
             self._lost.changed(f"{path}.content", "several parts, joined to one text")
         return "".join(texts)
 
-    def _cite(self, part: OutputText, before: list[str], place: str) -> None:
+    def _cite(self, part: ours.OutputText, before: list[str], place: str) -> None:
         if not self._answer:
             self._lost.dropped(f"{place}.annotations", "the sources of an earlier text")
             return
-        content = self.said.content
+        content = self.msg.content
         offset = len(content) + self._length + 2 if self.has_text and isinstance(content, str) else 0
         if made := encode_annotations(part, offset + sum(map(len, before)), place, self._lost):
-            self.said.annotations = [*(self.said.annotations or ()), *made]
+            self.msg.annotations = [*(self.msg.annotations or ()), *made]
 
     def add_call(self, item: Call, attached: dict[str, Json], path: str) -> None:
         """Add a call with what its host `attached` to it."""
-        dialect, said = self._dialect, self.said
+        dialect, msg = self._dialect, self.msg
         made = encode_call(item, dialect, path, self._lost, answer=self._answer, naming=self._naming)
         self.calls.append(made.id or "")
         if item.call_id in attached:
             made.extra_content = attached.pop(item.call_id)
         elif dialect.missing_call_state and len(self.calls) == 1 and not self._answer:
             made.extra_content = dialect.missing_call_state
-        if said.tool_calls:
-            said.tool_calls.append(made)
+        if msg.tool_calls:
+            msg.tool_calls.append(made)
         else:
-            said.tool_calls = [made]
+            msg.tool_calls = [made]
 
-    def add_thinking(self, item: Reasoning, state: Thought | None, place: str, path: str) -> None:
+    def add_thinking(self, item: ours.Reasoning, state: Thought | None, place: str, path: str) -> None:
         """Add a thought where `state` says, or its bare text to the field `place`."""
         if place or (state is not None and state.place != "thinking"):
             if self._thought:
@@ -350,16 +348,16 @@ class AssistantMessage(Generic[S]):
     def _join(self) -> None:
         """Put the texts that follow into the message: all at once, since there may be many."""
         if self._more:
-            self.said.content = "".join([str(self.said.content or ""), *self._more])
+            self.msg.content = "".join([str(self.msg.content or ""), *self._more])
             self._more, self._length = None, 0
 
-    def _put(self, item: Reasoning, state: Thought | None, place: str, path: str) -> None:
+    def _put(self, item: ours.Reasoning, state: Thought | None, place: str, path: str) -> None:
         if state is not None and state.place in ("thinking", "think"):
             self._join()
         if state is not None:
-            reasoning.put_thought(self.said, item, state, path, self._lost)
+            reasoning.put_thought(self.msg, item, state, path, self._lost)
         elif place:
-            reasoning.put_text(self.said, place, text_of(item))
+            reasoning.put_text(self.msg, place, text_of(item))
 
     def attach(self, state: MessageState, path: str) -> None:
         """Add what the host attached to the message."""
@@ -367,13 +365,13 @@ class AssistantMessage(Generic[S]):
             self._lost.dropped(f"{path}.encrypted_content", "a signature on a text that was edited")
             return
         if state.extra_content is not None:
-            self.said.extra_content = state.extra_content
+            self.msg.extra_content = state.extra_content
         if state.thought_signature is not None:
-            self.said.thought_signature = state.thought_signature
+            self.msg.thought_signature = state.thought_signature
 
     def finish(self) -> S:
         """The message."""
-        said, dialect = self.said, self._dialect
+        msg, dialect = self.msg, self._dialect
         self._join()
         for item, state, place, path in self._late or ():
             if self.calls:
@@ -381,16 +379,16 @@ class AssistantMessage(Generic[S]):
             else:
                 self._lost.withheld(path, "reasoning of a message without calls, which the host does not want back")
         if not self._answer:
-            if dialect.requires_reasoning and self.calls and getattr(said, dialect.reasoning_field) is UNSET:
-                setattr(said, dialect.reasoning_field, "")
-            if said.content is None and not (self.calls or said.refusal) and self._says_something():
-                said.content = ""  # null is for messages with calls
-        if "parts" in self.used and not said.content:
-            said.content = []
-        return patch(said, self.left) if self.left else said
+            if dialect.requires_reasoning and self.calls and getattr(msg, dialect.reasoning_field) is UNSET:
+                setattr(msg, dialect.reasoning_field, "")
+            if msg.content is None and not (self.calls or msg.refusal) and self._has_content():
+                msg.content = ""  # null is for messages with calls
+        if "parts" in self.used and not msg.content:
+            msg.content = []
+        return patch(msg, self.left) if self.left else msg
 
-    def _says_something(self) -> bool:
-        return self.has_text or any(name != SPELLING for name in self.left) or self.said != _NOTHING
+    def _has_content(self) -> bool:
+        return self.has_text or any(name != SPELLING for name in self.left) or self.msg != _NOTHING
 
 
 # --- the messages of a request: Responses -> Chat -------------------------------------------------------------------
@@ -401,39 +399,29 @@ class MessageWriter:
 
     state = None  # a turn needs to know nothing of those before it
     __slots__ = tuple(
-        "messages _after _attached _dialect _handlers _items _lost _moved _open _outputs _thoughts _waiting".split()
+        "messages _after _attached _dialect _items _lost _moved _open _outputs _thoughts _waiting".split()
     )
 
-    def __init__(self, items: Sequence[AnyItem], dialect: ChatDialect, lost: Losses) -> None:
+    def __init__(self, items: Sequence[ours.AnyItem], dialect: ChatDialect, lost: Losses) -> None:
         self.messages: list[AnyMessage] = []
         self._items = items
         self._dialect = dialect
         self._lost = lost
         self._open: AssistantMessage[types.AssistantMessage] | None = None
-        self._thoughts: list[tuple[Reasoning, Thought, int]] = []  # for the message to come
+        self._thoughts: list[tuple[ours.Reasoning, Thought, int]] = []  # for the message to come
         self._attached: dict[str, Json] = {}  # what calls carry, by call id
-        self._waiting: dict[str, deque[int]] = {}  # where calls without an output yet stand; some hosts use an id twice
+        self._waiting: dict[str, deque[int]] = {}  # where calls without an output yet are; some hosts use an id twice
         self._moved: set[int] = set()  # outputs that were placed before their turn
-        self._outputs: dict[str, deque[int]] | None = None  # where outputs stand that may yet be moved, by call id
+        self._outputs: dict[str, deque[int]] | None = None  # where outputs are that may yet be moved, by call id
         self._after: list[AnyPart] = []  # images of outputs, for a message after the last of them
-        self._handlers: dict[type, Callable[[int, Any], None]] = {
-            Message: self._add_message,
-            FunctionCall: self._add_call,
-            it.CustomToolCall: self._add_call,
-            FunctionCallOutput: self._add_output,
-            CustomToolCallOutput: self._add_output,
-            Reasoning: self._add_reasoning,
-        }
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
         for i in range(start, end):
             item = self._items[i]
-            add = self._handlers.get(type(item))
-            if add is None and not isinstance(item, Unknown):
+            if type(item) not in self.HANDLERS and not isinstance(item, Unknown):
                 item = known(item, f"input[{i}]", self._lost)
-                add = self._handlers.get(type(item))
-            (add or self._add_other)(i, item)
+            self.HANDLERS.get(type(item), MessageWriter._add_other)(self, i, item)
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; whether nothing that follows can change it."""
@@ -466,17 +454,17 @@ class MessageWriter:
                 message.add_thinking(item, state, "", f"input[{k}]")
         return message
 
-    def _keep(self, message: AssistantMessage[Any], item: Message | Call | Reasoning, i: int) -> None:
+    def _keep(self, message: AssistantMessage[Any], item: ours.Message | Call | ours.Reasoning, i: int) -> None:
         """Take what the document said about the whole message."""
         if item.leftovers:
             report_foreign(item.leftovers, WIRE, f"input[{i}]", self._lost)
             left = own(item.leftovers, WIRE)
-            message.keep(left if isinstance(item, Message) else as_object(left.get(BEGINS)))
+            message.keep(left if isinstance(item, ours.Message) else as_object(left.get(BEGINS)))
 
-    def _add_message(self, i: int, item: Message) -> None:
+    def _add_message(self, i: int, item: ours.Message) -> None:
         if item.role != "assistant":
             self._close(i)
-            self.messages.append(encode_told(item, self._dialect, i, self._lost))
+            self.messages.append(encode_plain_message(item, self._dialect, i, self._lost))
             return
         message, notes = self._open, _notes(item)
         if APART in notes or (
@@ -495,7 +483,7 @@ class MessageWriter:
         message.add_call(item, self._attached, f"input[{i}]")
         self._waiting.setdefault(message.calls[-1], deque()).append(i)
 
-    def _add_reasoning(self, i: int, item: Reasoning) -> None:
+    def _add_reasoning(self, i: int, item: ours.Reasoning) -> None:
         notes = _notes(item)
         if APART in notes:
             self._finish_message()
@@ -520,12 +508,12 @@ class MessageWriter:
     def _finish_message(self) -> None:
         message, self._open = self._open, None
         if message is not None:
-            said = message.finish()
+            msg = message.finish()
             # Where its thoughts stay behind, a message may say nothing, which is refused.
-            if message.has_text or message.calls or said != _NOTHING:
-                self.messages.append(said)
+            if message.has_text or message.calls or msg != _NOTHING:
+                self.messages.append(msg)
 
-    # --- what stands between the assistant's messages ---
+    # --- what is between the assistant's messages ---
 
     def _close(self, i: int) -> None:
         """Close the open message before the item at `i`, so that what is not the assistant's may follow."""
@@ -536,7 +524,7 @@ class MessageWriter:
             self._place_outputs(i)
 
     def _place_outputs(self, i: int) -> None:
-        """Place the outputs of all calls made so far, wherever they stand."""
+        """Place the outputs of all calls made so far, wherever they are."""
         if self._waiting:
             for k in self._late_outputs(i):
                 self._lost.emulated(f"input[{k}]", "an output, moved up to its call")
@@ -580,7 +568,7 @@ class MessageWriter:
                 del self._waiting[call_id]
         self.messages.append(encode_output(item, call_id, self._after, self._dialect, i, self._lost))
 
-    def _add_other(self, i: int, item: AnyItem) -> None:
+    def _add_other(self, i: int, item: ours.AnyItem) -> None:
         path = f"input[{i}]"
         match item:
             case Unknown():
@@ -590,18 +578,29 @@ class MessageWriter:
                     self.messages.append(Unknown(cast("Json", message)))
                 else:
                     self._lost.dropped(path, f"an item of type {item.kind!r}")
-            case it.AdditionalTools():
+            case ours.AdditionalTools():
                 pass  # offered with the other tools
             case _ if (kind := item.__struct_config__.tag) in HOSTED:
                 self._lost.dropped(path, f"the record {kind!r} of what a vendor did")
             case _:
                 self._lost.refused(path, f"an item of type {kind!r}, which only Responses has")
 
+    HANDLERS: ClassVar[dict[type, Callable[[MessageWriter, int, Any], None]]] = {
+        ours.Message: _add_message,
+        ours.FunctionCall: _add_call,
+        ours.CustomToolCall: _add_call,
+        ours.FunctionCallOutput: _add_output,
+        ours.CustomToolCallOutput: _add_output,
+        ours.Reasoning: _add_reasoning,
+    }
+
 
 # --- the messages of a request: Chat -> Responses -------------------------------------------------------------------
 
 
-def decode_messages(messages: Sequence[AnyMessage], dialect: ChatDialect, lost: Losses, *, keep: bool) -> list[AnyItem]:
+def decode_messages(
+    messages: Sequence[AnyMessage], dialect: ChatDialect, lost: Losses, *, keep: bool
+) -> list[ours.AnyItem]:
     """The messages as items in the same order."""
     reader = _Reader(dialect, lost, keep)
     for k, message in enumerate(messages):
@@ -611,17 +610,17 @@ def decode_messages(messages: Sequence[AnyMessage], dialect: ChatDialect, lost: 
 
 class _Reader:
     def __init__(self, dialect: ChatDialect, lost: Losses, keep: bool) -> None:
-        self.items: list[AnyItem] = []
+        self.items: list[ours.AnyItem] = []
         self._dialect = dialect
         self._unlimited = unlimited(dialect)
         self._lost = lost
         self._keep = keep
-        self._before: list[AnyItem] = []  # the items of the message before, where it was the assistant's
+        self._before: list[ours.AnyItem] = []  # the items of the message before, where it was the assistant's
         # Open calls by the id in the document, the earliest first: their own id, and whether they are custom.
         self._asked: dict[str, deque[tuple[str, bool]]] = {}
 
     def add(self, k: int, message: AnyMessage) -> None:
-        found: list[AnyItem] = []
+        found: list[ours.AnyItem] = []
         match message:
             case types.AssistantMessage():
                 found = self._decode_assistant(k, message)
@@ -634,24 +633,24 @@ class _Reader:
             case Unknown():
                 self.items.append(Unknown({"type": MESSAGE, "message": dict(message)}))
             case _:
-                self.items.append(decode_told(message, self._dialect))
+                self.items.append(decode_plain_message(message, self._dialect))
         self._before = found
 
-    def _decode_assistant(self, k: int, message: types.AssistantMessage) -> list[AnyItem]:
+    def _decode_assistant(self, k: int, message: types.AssistantMessage) -> list[ours.AnyItem]:
         path = f"messages[{k}]"
         items = decode_message(message, self._dialect, path, path, self._lost) or [
-            Message(role="assistant", content="")
+            ours.Message(role="assistant", content="")
         ]
         if isinstance(message.content, list):
             for item in items[1:]:
                 _note(item, **{CONTINUES: True})
-        if self._before and not (isinstance(items[0], Message) and isinstance(self._before[-1], Message)):
+        if self._before and not (isinstance(items[0], ours.Message) and isinstance(self._before[-1], ours.Message)):
             _note(items[0], **{APART: True})
         ids = [call.id for call in message.tool_calls or ()]
-        calls = [item for item in items if isinstance(item, FunctionCall | it.CustomToolCall)]
+        calls = [item for item in items if isinstance(item, ours.FunctionCall | ours.CustomToolCall)]
         for j, item in enumerate(calls):
             came = ids[j] if j < len(ids) else item.name
-            asked = item.call_id, isinstance(item, it.CustomToolCall)
+            asked = item.call_id, isinstance(item, ours.CustomToolCall)
             self._asked.setdefault(came or "", deque()).append(asked)
         if self._keep:
             self._keep_document(message, items)
@@ -659,17 +658,17 @@ class _Reader:
             keep_message(items, unknown(message))
         return items
 
-    def _keep_document(self, message: types.AssistantMessage, items: list[AnyItem]) -> None:
+    def _keep_document(self, message: types.AssistantMessage, items: list[ours.AnyItem]) -> None:
         used = used_forms(message)
         made = AssistantMessage(replace(_NOTHING), self._unlimited, Losses(), raw_names=True)
         made.used = used
         attached: dict[str, Json] = {}
         for item in items:
-            if isinstance(item, Message):
+            if isinstance(item, ours.Message):
                 made.add_text(item, "")
-            elif isinstance(item, FunctionCall | it.CustomToolCall):
+            elif isinstance(item, ours.FunctionCall | ours.CustomToolCall):
                 made.add_call(item, attached, "")
-            elif isinstance(item, Reasoning):
+            elif isinstance(item, ours.Reasoning):
                 match reasoning.state_of(item, self._dialect):
                     case Thought() as state:
                         made.add_thinking(item, state, "", "")
@@ -679,12 +678,12 @@ class _Reader:
                         made.attach(state, "")
                     case None:
                         pass
-        said = made.finish()
+        msg = made.finish()
         if is_legacy(message):
-            message = replace(message, function_call=UNSET, tool_calls=said.tool_calls)
+            message = replace(message, function_call=UNSET, tool_calls=msg.tool_calls)
         # Without state of a host equal structs are equal JSON.
-        same = message == said and _state_of_message(message) == _NO_STATE
-        left = {} if same else diff(message, said, message_rules(message))
+        same = message == msg and _state_of_message(message) == _NO_STATE
+        left = {} if same else diff(message, msg, message_rules(message))
         if used:
             left[SPELLING] = {**as_object(left.get(SPELLING)), USED: used}
         keep_message(items, left)

@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec import UNSET, Struct
 
+from ... import responses as ours
 from ...responses.carriers import SPELLING, digest, own, seal, unseal
-from ...responses.items import Reasoning
-from ...responses.parts import ReasoningText, SummaryText
-from ...responses.request import ReasoningOptions
 from ...unknown import given, or_none, or_unset
 from ..kept import patch, unknown
 from ..leftovers import as_list, as_object
 from . import types
-from .types import USED, WIRE, AnyPart, Json, Spoken, Text, Thinking
+from .types import USED, WIRE, AnyPart, AssistantFields, Json, Text, Thinking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,9 +51,9 @@ _TAGS = re.compile(r"<think>(.*?)</think>(\s*)(.*)", re.DOTALL)
 class Thought(Struct, tag="thought", omit_defaults=True):
     """Where a host put the text of a reasoning item, and what it attached to it.
 
-    `shown` is the digest of the text. In `details` a text that is shown stands as `true`; a `thinking` part has them where
+    `shown` is the digest of the text. In `details` a text that is shown is as `true`; a `thinking` part has them where
     its pieces are more than texts. `rest` are the other fields of that part, which is `bare` where it held a string; `gap`
-    stood between `</think>` and the text.
+    was between `</think>` and the text.
     """
 
     place: Place
@@ -84,7 +82,7 @@ class MessageState(Struct, tag="message", omit_defaults=True):
 State = Thought | CallState | MessageState
 
 
-def state_of(item: Reasoning, dialect: ChatDialect) -> State | None:
+def state_of(item: ours.Reasoning, dialect: ChatDialect) -> State | None:
     """What the host behind `dialect` attached; `None` where it did not issue the item."""
     if given(item.encrypted_content):
         return unseal(item.encrypted_content, WIRE, dialect.issuer, State)
@@ -95,7 +93,7 @@ def state_of(item: Reasoning, dialect: ChatDialect) -> State | None:
     return None
 
 
-def is_foreign(item: Reasoning, dialect: ChatDialect) -> bool:
+def is_foreign(item: ours.Reasoning, dialect: ChatDialect) -> bool:
     """Whether the item holds state that another host issued."""
     return bool(item.encrypted_content) and state_of(item, dialect) is None
 
@@ -106,16 +104,16 @@ def streamed_field(dialect: ChatDialect) -> str:
     return field if field in TEXT_PLACES and not dialect.think_tags else ""
 
 
-def texts(item: Reasoning) -> list[str]:
+def texts(item: ours.Reasoning) -> list[str]:
     """Everything in the item that can be read."""
     return [*_texts(item.summary), *_texts(item.content)]
 
 
-def _texts(parts: list[SummaryText] | list[ReasoningText] | None) -> Iterator[str]:
+def _texts(parts: list[ours.SummaryText] | list[ours.ReasoningText] | None) -> Iterator[str]:
     return (part.text for part in parts) if parts else iter(())
 
 
-def text_of(item: Reasoning) -> str:
+def text_of(item: ours.Reasoning) -> str:
     """What can be read in the item, as one text."""
     return GAP.join(texts(item))
 
@@ -123,30 +121,30 @@ def text_of(item: Reasoning) -> str:
 # --- Chat -> Responses ----------------------------------------------------------------------------------------------
 
 
-def decode_thinking(said: Spoken, dialect: ChatDialect, *, answer: bool) -> list[Reasoning]:
-    """The reasoning that stands in the fields of a message. A text that a field only repeats is none of its own."""
-    items: list[Reasoning] = []
-    if said.reasoning_details:
-        items += _from_details(said.reasoning_details, said.reasoning_content or said.reasoning or "", dialect)
+def decode_thinking(msg: AssistantFields, dialect: ChatDialect, *, answer: bool) -> list[ours.Reasoning]:
+    """The reasoning that is in the fields of a message. A text that a field only repeats is none of its own."""
+    items: list[ours.Reasoning] = []
+    if msg.reasoning_details:
+        items += _from_details(msg.reasoning_details, msg.reasoning_content or msg.reasoning or "", dialect)
     for place in TEXT_PLACES:
-        text: str | None | Any = getattr(said, place)
+        text: str | None | Any = getattr(msg, place)
         if text and not any(map(text_of, items)):
             items.append(thought(text, place, dialect, answer=answer))
     return items
 
 
-def shown_text(details: Sequence[Json]) -> str:
+def readable_text(details: Sequence[Json]) -> str:
     """What can be read in `reasoning_details`, without line breaks, by which it is the same in another field."""
     texts = (detail.get(_SHOWN.get(str(detail.get("type")), "")) for detail in details)
     return "".join(text for text in texts if isinstance(text, str)).replace("\n", "")
 
 
-def thought(text: str, place: Place, dialect: ChatDialect, gap: str = "", *, answer: bool = True) -> Reasoning:
+def thought(text: str, place: Place, dialect: ChatDialect, gap: str = "", *, answer: bool = True) -> ours.Reasoning:
     """A reasoning item for a bare text.
 
-    It is marked as the host's own where the host wants it back; elsewhere a request notes which field it stood in.
+    It is marked as the host's own where the host requires it back; elsewhere a request notes which field it was in.
     """
-    item = Reasoning(summary=[], content=[ReasoningText(text=text)])
+    item = ours.Reasoning(summary=[], content=[ours.ReasoningText(text=text)])
     if dialect.replay_reasoning != "never":
         item.encrypted_content = seal(WIRE, dialect.issuer, Thought(place=place, shown=digest(text), gap=gap))
     elif not answer:
@@ -154,12 +152,14 @@ def thought(text: str, place: Place, dialect: ChatDialect, gap: str = "", *, ans
     return item
 
 
-def decode_thinking_part(part: Thinking, dialect: ChatDialect) -> Reasoning:
+def decode_thinking_part(part: Thinking, dialect: ChatDialect) -> ours.Reasoning:
     """The reasoning item for a `thinking` part."""
     pieces = pieces_of(part.thinking)
     details = [{**piece, "text": True} if is_text(piece) else piece for piece in pieces]
-    item = Reasoning(summary=[], content=[ReasoningText(text=piece["text"]) for piece in pieces if is_text(piece)])
-    state = Thought(place="thinking", shown=digest(text_of(item)), rest=unknown(part, *_BESIDE))
+    item = ours.Reasoning(
+        summary=[], content=[ours.ReasoningText(text=piece["text"]) for piece in pieces if is_text(piece)]
+    )
+    state = Thought(place="thinking", shown=digest(text_of(item)), rest=unknown(part, *_OTHER_FIELDS))
     state.bare = isinstance(part.thinking, str)
     if any(detail != _PIECE for detail in details):
         state.details = details
@@ -167,7 +167,7 @@ def decode_thinking_part(part: Thinking, dialect: ChatDialect) -> Reasoning:
     return item
 
 
-_BESIDE = tuple(name for name in Thinking.__struct_fields__ if name != "thinking")
+_OTHER_FIELDS = tuple(name for name in Thinking.__struct_fields__ if name != "thinking")
 _PIECE: Json = {"type": "text", "text": True}
 """A piece of a thought that says no more than its text, which is shown."""
 
@@ -193,33 +193,33 @@ def is_ours(detail: Json) -> bool:
     return detail.get("format") == OURS
 
 
-def _from_details(details: list[Json], bare: str, dialect: ChatDialect) -> list[Reasoning]:
+def _from_details(details: list[Json], bare: str, dialect: ChatDialect) -> list[ours.Reasoning]:
     """One item for what the host itself issued, and one for each item of ours that a client hands back.
 
     Details that came in a stream say which stretch of the `bare` text is theirs; what no detail claims is a thought of its own.
     """
-    items: dict[str, Reasoning] = {}
+    items: dict[str, ours.Reasoning] = {}
     hidden: list[Json] = []
     read = 0
     for detail in details:
-        kind, ours = detail.get("type"), is_ours(detail)
-        name = str(detail.get("id", detail.get("index"))) if ours else ""
-        claimed = _claimed(detail, bare, read) if ours else None
+        kind, our = detail.get("type"), is_ours(detail)
+        name = str(detail.get("id", detail.get("index"))) if our else ""
+        claimed = _claimed(detail, bare, read) if our else None
         if claimed is not None:
             if before := bare[read : claimed.start].removesuffix(GAP):
                 items[f"before {name}"] = thought(before, TEXT_PLACES[0], dialect)
             items[name] = claimed.item
             read = claimed.end + len(GAP)
-        item = items.setdefault(name, Reasoning(summary=[]))
+        item = items.setdefault(name, ours.Reasoning(summary=[]))
         name = _SHOWN.get(kind, "") if isinstance(kind, str) else ""
         text = detail.get(name)
         if isinstance(text, str) and text:
             _show(item, kind, text)
             detail = {**detail, name: True}
         sealed = detail.get("data")
-        if ours and kind == "reasoning.encrypted" and isinstance(sealed, str):
+        if our and kind == "reasoning.encrypted" and isinstance(sealed, str):
             item.encrypted_content = sealed
-        elif not ours:
+        elif not our:
             hidden.append(detail)
     if hidden:
         own = items[""]
@@ -231,9 +231,9 @@ def _from_details(details: list[Json], bare: str, dialect: ChatDialect) -> list[
 
 
 class _Claimed(NamedTuple):
-    """The item whose texts stand between these places of a bare text."""
+    """The item whose texts are between these places of a bare text."""
 
-    item: Reasoning
+    item: ours.Reasoning
     start: int
     end: int
 
@@ -254,19 +254,19 @@ def _claimed(detail: Json, bare: str, read: int) -> _Claimed | None:
         for length in each:
             shown.setdefault(kind, []).append(bare[at : at + length])
             at += length + len(GAP)
-    item = Reasoning(summary=[SummaryText(text=text) for text in shown.get("reasoning.summary", ())])
+    item = ours.Reasoning(summary=[ours.SummaryText(text=text) for text in shown.get("reasoning.summary", ())])
     if texts := shown.get("reasoning.text"):
-        item.content = [ReasoningText(text=text) for text in texts]
+        item.content = [ours.ReasoningText(text=text) for text in texts]
     return _Claimed(item, counts[0], end)
 
 
-def _show(item: Reasoning, kind: Any, text: str) -> None:
+def _show(item: ours.Reasoning, kind: Any, text: str) -> None:
     if kind == "reasoning.summary":
         item.summary = item.summary or []
-        item.summary.append(SummaryText(text=text))
+        item.summary.append(ours.SummaryText(text=text))
     else:
         item.content = item.content or []
-        item.content.append(ReasoningText(text=text))
+        item.content.append(ours.ReasoningText(text=text))
 
 
 # --- thoughts in a stream --------------------------------------------------------------------------------------------
@@ -347,8 +347,8 @@ class Repeated:
 # --- Responses -> Chat ----------------------------------------------------------------------------------------------
 
 
-def put_thought(said: Spoken, item: Reasoning, state: Thought, path: str, lost: Losses) -> None:
-    """Put what the host itself thought back where it stood in its message."""
+def put_thought(msg: AssistantFields, item: ours.Reasoning, state: Thought, path: str, lost: Losses) -> None:
+    """Put what the host itself thought back where it was in its message."""
     text = text_of(item)
     if digest(text) != state.shown:
         if not text:
@@ -361,44 +361,44 @@ def put_thought(said: Spoken, item: Reasoning, state: Thought, path: str, lost: 
         case "reasoning_content" | "reasoning":
             if len(texts(item)) > 1:
                 lost.changed(path, "several texts, sent as one")
-            put_text(said, state.place, text)
+            put_text(msg, state.place, text)
         case "reasoning_details":
             shown = {"summary": _texts(item.summary), "text": _texts(item.content)}
-            details = [_shown_again(detail, shown) for detail in state.details] or plain_details(item)
-            if said.reasoning_details:
-                said.reasoning_details += details
+            details = [_with_text(detail, shown) for detail in state.details] or plain_details(item)
+            if msg.reasoning_details:
+                msg.reasoning_details += details
             else:
-                said.reasoning_details = details
+                msg.reasoning_details = details
         case "thinking":
-            add_part(said, _thinking(item, state))
+            add_part(msg, _thinking(item, state))
         case "think":
-            put_tags(said, text, state.gap)
+            put_tags(msg, text, state.gap)
 
 
-def put_text(said: Spoken, place: str, text: str) -> None:
+def put_text(msg: AssistantFields, place: str, text: str) -> None:
     """Add a text to a reasoning field."""
-    before = getattr(said, place)
-    setattr(said, place, f"{before}{GAP}{text}" if before else text)
+    before = getattr(msg, place)
+    setattr(msg, place, f"{before}{GAP}{text}" if before else text)
 
 
-def put_tags(said: Spoken, text: str, gap: str) -> None:
+def put_tags(msg: AssistantFields, text: str, gap: str) -> None:
     """Put a thought in front of the text, between tags."""
     tagged = f"<think>{text}</think>{gap}"
-    if isinstance(said.content, list):
-        said.content.insert(0, Text(text=tagged))
+    if isinstance(msg.content, list):
+        msg.content.insert(0, Text(text=tagged))
     else:
-        said.content = tagged + (said.content if isinstance(said.content, str) else "")
+        msg.content = tagged + (msg.content if isinstance(msg.content, str) else "")
 
 
-def add_part(said: Spoken, part: AnyPart) -> None:
+def add_part(msg: AssistantFields, part: AnyPart) -> None:
     """Add a part to the content, which becomes a list."""
-    if isinstance(said.content, list):
-        said.content.append(part)
+    if isinstance(msg.content, list):
+        msg.content.append(part)
     else:
-        said.content = [Text(text=said.content), part] if isinstance(said.content, str) and said.content else [part]
+        msg.content = [Text(text=msg.content), part] if isinstance(msg.content, str) and msg.content else [part]
 
 
-def _shown_again(detail: Json, shown: dict[str, Iterator[str]]) -> Json:
+def _with_text(detail: Json, shown: dict[str, Iterator[str]]) -> Json:
     """A detail as it came, with its text."""
     for name, following in shown.items():
         if detail.get(name) is True:
@@ -406,7 +406,7 @@ def _shown_again(detail: Json, shown: dict[str, Iterator[str]]) -> Json:
     return detail
 
 
-def plain_details(item: Reasoning) -> list[Json]:
+def plain_details(item: ours.Reasoning) -> list[Json]:
     """What can be read in an item, as `reasoning_details`."""
     return [
         *({"type": "reasoning.summary", "summary": text} for text in _texts(item.summary)),
@@ -414,9 +414,9 @@ def plain_details(item: Reasoning) -> list[Json]:
     ]
 
 
-def show_foreign(said: Spoken, item: Reasoning) -> None:
+def encode_foreign_thinking(msg: AssistantFields, item: ours.Reasoning) -> None:
     """Show a client reasoning with the state of another issuer, in a form that comes back with the message."""
-    before = said.reasoning_details or []
+    before = msg.reasoning_details or []
     details = plain_details(item)
     if given(item.encrypted_content):
         details.append({"type": "reasoning.encrypted", "data": item.encrypted_content})
@@ -424,10 +424,10 @@ def show_foreign(said: Spoken, item: Reasoning) -> None:
     about = {"format": OURS, "id": str(len(before))}
     numbered = [{**detail, **about, "index": i} for i, detail in enumerate(details, len(before))]
     before += numbered
-    said.reasoning_details = before
+    msg.reasoning_details = before
 
 
-def state_behind(item: Reasoning, number: int, start: int) -> Json:
+def trailing_state(item: ours.Reasoning, number: int, start: int) -> Json:
     """The state of another issuer, behind a text that a stream showed from this place of its field on."""
     detail: Json = {"type": "reasoning.encrypted", "data": item.encrypted_content}
     lengths = {
@@ -439,9 +439,9 @@ def state_behind(item: Reasoning, number: int, start: int) -> Json:
     return {**detail, "format": OURS, "id": str(number), "index": number}
 
 
-def _thinking(item: Reasoning, state: Thought) -> Thinking:
+def _thinking(item: ours.Reasoning, state: Thought) -> Thinking:
     shown = {"text": iter(texts(item))}
-    pieces = [_shown_again(piece, shown) for piece in state.details or [_PIECE] * len(texts(item))]
+    pieces = [_with_text(piece, shown) for piece in state.details or [_PIECE] * len(texts(item))]
     return patch(Thinking(thinking=text_of(item) if state.bare else pieces), state.rest)
 
 
@@ -449,7 +449,7 @@ def _thinking(item: Reasoning, state: Thought) -> Thinking:
 
 
 def encode_effort(
-    options: ReasoningOptions, body: types.Request, used: Sequence[str], dialect: ChatDialect, lost: Losses
+    options: ours.ReasoningOptions, body: types.Request, used: Sequence[str], dialect: ChatDialect, lost: Losses
 ) -> None:
     """Set how hard to think, in the field that the host reads."""
     effort = options.effort
@@ -470,7 +470,7 @@ def encode_effort(
             lost.dropped("reasoning.summary", "a summary of the reasoning")
 
 
-def decode_effort(body: types.Request, dialect: ChatDialect) -> tuple[ReasoningOptions | None, str]:
+def decode_effort(body: types.Request, dialect: ChatDialect) -> tuple[ours.ReasoningOptions | None, str]:
     """How hard to think, from any of the fields that say it, and the field that did."""
     asked = body.reasoning if given(body.reasoning) else types.Reasoning()
     effort, field = (
@@ -481,4 +481,4 @@ def decode_effort(body: types.Request, dialect: ChatDialect) -> tuple[ReasoningO
         effort, field = "none", dialect.effort_field
     if not given(effort) and not given(asked.summary):
         return None, ""
-    return ReasoningOptions(effort=or_none(effort), summary=or_none(asked.summary)), field
+    return ours.ReasoningOptions(effort=or_none(effort), summary=or_none(asked.summary)), field

@@ -1,7 +1,7 @@
 """The request, both ways.
 
 Options of the same meaning are one table; what needs a decision has a function with its counterpart near it. Hosts write one
-meaning in several fields: what a document said is read into one, and the field it stood in is noted (`USED`). Where a host lacks
+meaning in several fields: what a document said is read into one, and the field it was in is noted (`USED`). Where a host lacks
 a form of answer, the nearest it has is asked for and the model is told the rest in words. Before changing this file, know that
 what the host does not take (`dialect.lacks`) stays behind wherever it came from, and that `extra` is merged last. Follows the
 request parameters of the Chat Completions reference and of the hosts (read 2026-11-20).
@@ -17,12 +17,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Loss, Losses
-from ...responses import request as rr
 from ...responses.carriers import SPELLING, own
-from ...responses.items import Message
-from ...responses.request import CacheOptions, Request, items_of
+from ...responses.request import items_of
 from ...unknown import Open, Opt, Unknown, convert, given, or_none, or_unset, with_extras
 from ...vendors.dialects import CHAT_HOSTS, ChatDialect
 from .. import Route
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OPENAI", "decode_request", "encode_request", "route"]
 
-Format = Open[rr.TextFormat | rr.JsonSchemaFormat | rr.JsonObjectFormat]
+Format = Open[ours.TextFormat | ours.JsonSchemaFormat | ours.JsonObjectFormat]
 
 OPENAI = CHAT_HOSTS["openai"]
 
@@ -93,7 +92,7 @@ RULES = Rules(defaults={"tools": [], "strict": False, "n": 1}, words=frozenset({
 _same = attrgetter(*OPTIONS)
 
 
-def used_fields(request: Request | None) -> list[str]:
+def used_fields(request: ours.Request | None) -> list[str]:
     """Which of several fields for one thing the document of a request used, where it is not the host's usual one."""
     notes = own(request.leftovers, WIRE).get(SPELLING) if request is not None and request.leftovers else None
     return str(as_object(notes).get(USED, "")).split()
@@ -103,7 +102,7 @@ def used_fields(request: Request | None) -> list[str]:
 
 
 def encode_request(
-    request: Request, *, dialect: ChatDialect = OPENAI, prefix: EncodedPrefix | None = None
+    request: ours.Request, *, dialect: ChatDialect = OPENAI, prefix: EncodedPrefix | None = None
 ) -> tuple[types.Request, list[Loss]]:
     """The body to send for a request."""
     lost = Losses()
@@ -131,11 +130,11 @@ def encode_request(
 
 def decode_request(
     body: types.Request, *, dialect: ChatDialect = OPENAI, model: str | None = None, keep: bool = True
-) -> tuple[Request, list[Loss]]:
-    """The request that a body asks for; `model` is used where it names none, and `keep` leaves what only this wire says."""
+) -> tuple[ours.Request, list[Loss]]:
+    """The request that a body asks for; `model` is used where it names none, and `keep` leaves what only this wire has."""
     lost = Losses()
     # Here nothing is kept unless somebody asks for it; a Responses host keeps everything.
-    request = Request(store=False, **{name: or_none(getattr(body, name)) for name in OPTIONS})
+    request = ours.Request(store=False, **{name: or_none(getattr(body, name)) for name in OPTIONS})
     if given(request.service_tier) and request.service_tier not in TIERS:
         request.service_tier = None
     if not given(request.model):
@@ -149,10 +148,10 @@ def decode_request(
     used += [field] if field and field != dialect.effort_field else []
     _decode_logprobs(body, request, dialect)
     if given(body.stream_options) and body.stream_options.include_obfuscation is not UNSET:
-        request.stream_options = rr.StreamOptions(include_obfuscation=body.stream_options.include_obfuscation)
+        request.stream_options = ours.StreamOptions(include_obfuscation=body.stream_options.include_obfuscation)
     request.metadata = or_none(body.metadata)
     if given(caching := body.prompt_cache_options):
-        request.prompt_cache_options = CacheOptions(mode=or_none(caching.mode), ttl=or_none(caching.ttl))
+        request.prompt_cache_options = ours.CacheOptions(mode=or_none(caching.mode), ttl=or_none(caching.ttl))
     if keep:
         made, _ = _encode_options(request, [], used, unlimited(dialect), Losses(), qualified)
         made.messages = body.messages
@@ -171,18 +170,20 @@ def decode_request(
 
 
 def route(
-    request: Request, *, dialect: ChatDialect = OPENAI, stream: bool = False, prefix: EncodedPrefix | None = None
+    request: ours.Request, *, dialect: ChatDialect = OPENAI, stream: bool = False, prefix: EncodedPrefix | None = None
 ) -> Route:
     """Where the request goes. Streaming is asked for in the body, not in the URL."""
     return Route(dialect.path.replace("{model}", quote(request.model or "", safe="")))
 
 
-def _decode_messages(body: types.Request, request: Request, dialect: ChatDialect, lost: Losses, *, keep: bool) -> None:
+def _decode_messages(
+    body: types.Request, request: ours.Request, dialect: ChatDialect, lost: Losses, *, keep: bool
+) -> None:
     items = decode_messages(body.messages, dialect, lost, keep=keep)
     first = items[0] if items else None
     leads = sum(isinstance(message, types.SystemMessage | types.DeveloperMessage) for message in body.messages)
-    plain = isinstance(first, Message) and first.role == dialect.system_role and first.leftovers is None
-    if leads == 1 and plain and isinstance(first, Message) and isinstance(first.content, str):
+    plain = isinstance(first, ours.Message) and first.role == dialect.system_role and first.leftovers is None
+    if leads == 1 and plain and isinstance(first, ours.Message) and isinstance(first.content, str):
         request.instructions, items = first.content, items[1:]
     request.input = items
 
@@ -191,7 +192,7 @@ def _decode_messages(body: types.Request, request: Request, dialect: ChatDialect
 
 
 def _encode_options(
-    request: Request,
+    request: ours.Request,
     added: Added,
     used: Sequence[str],
     dialect: ChatDialect,
@@ -203,9 +204,9 @@ def _encode_options(
     body = types.Request(
         **{name: value for name, value in zip(OPTIONS, values, strict=True) if value is not None}, messages=[]
     )
-    for ours, fact, fields in LIMITS:
+    for our, fact, fields in LIMITS:
         field = next((name for name in fields if name in used), getattr(dialect, fact))
-        setattr(body, field, or_unset(getattr(request, ours)))
+        setattr(body, field, or_unset(getattr(request, our)))
     notes = [encode_offer(request, added, body, used, dialect, lost, naming)]
     if given(request.text):
         body.verbosity = or_unset(request.text.verbosity)
@@ -223,13 +224,13 @@ def _encode_options(
     return body, "\n\n".join(filter(None, notes))
 
 
-def _decode_limits(body: types.Request, request: Request, dialect: ChatDialect) -> list[str]:
-    """Read the numbers, from the host's own field first; the fields they stood in, where it is another."""
+def _decode_limits(body: types.Request, request: ours.Request, dialect: ChatDialect) -> list[str]:
+    """Read the numbers, from the host's own field first; the fields they was in, where it is another."""
     used: list[str] = []
-    for ours, fact, fields in LIMITS:
+    for our, fact, fields in LIMITS:
         usual = getattr(dialect, fact)
         found = next((name for name in (usual, *fields) if given(getattr(body, name))), usual)
-        setattr(request, ours, or_none(getattr(body, found)))
+        setattr(request, our, or_none(getattr(body, found)))
         used += [found] if found != usual else []
     return used
 
@@ -239,7 +240,7 @@ def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tu
     match asked:
         case None | UnsetType():
             return asked, ""
-        case rr.JsonSchemaFormat() if "json_schema" in takes:
+        case ours.JsonSchemaFormat() if "json_schema" in takes:
             schema = types.JsonSchema(
                 name=asked.name if given(asked.name) else ANY_NAME,
                 schema=or_unset(asked.schema),
@@ -247,16 +248,16 @@ def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tu
                 strict=or_unset(asked.strict),
             )
             return types.ResponseFormat(type="json_schema", json_schema=schema), ""
-        case rr.TextFormat() | rr.JsonObjectFormat() if (kind := str(asked.__struct_config__.tag)) in takes:
+        case ours.TextFormat() | ours.JsonObjectFormat() if (kind := str(asked.__struct_config__.tag)) in takes:
             return types.ResponseFormat(type=kind), ""
-        case rr.TextFormat():
+        case ours.TextFormat():
             return UNSET, ""
-        case rr.JsonSchemaFormat():
+        case ours.JsonSchemaFormat():
             lost.emulated("text.format", "a schema, which the model is told in words")
             made = types.ResponseFormat(type="json_object") if "json_object" in takes else UNSET
             text = msgspec.json.encode(asked.schema or {}).decode()
             return made, f"{JSON_ONLY} It has to fit this JSON Schema:\n{text}"
-        case rr.JsonObjectFormat():
+        case ours.JsonObjectFormat():
             lost.emulated("text.format", "any JSON object, asked for in another way")
             if "json_schema" not in takes:
                 return UNSET, JSON_ONLY
@@ -274,18 +275,18 @@ def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tu
             return UNSET, ""
 
 
-def _decode_text(body: types.Request) -> rr.TextOptions | None:
+def _decode_text(body: types.Request) -> ours.TextOptions | None:
     """The format and the verbosity."""
     asked = body.response_format
     form: Format | None = None
     if given(asked):
         schema = asked.json_schema
         if asked.type == "text":
-            form = rr.TextFormat()
+            form = ours.TextFormat()
         elif asked.type == "json_object":
-            form = rr.JsonObjectFormat()
+            form = ours.JsonObjectFormat()
         elif asked.type == "json_schema" and given(schema):
-            form = rr.JsonSchemaFormat(
+            form = ours.JsonSchemaFormat(
                 name=or_none(schema.name),
                 schema=or_none(schema.schema),
                 description=or_none(schema.description),
@@ -293,10 +294,10 @@ def _decode_text(body: types.Request) -> rr.TextOptions | None:
             )
         else:
             form = foreign(msgspec.to_builtins(asked))
-    return rr.TextOptions(format=form, verbosity=or_none(body.verbosity)) if form or given(body.verbosity) else None
+    return ours.TextOptions(format=form, verbosity=or_none(body.verbosity)) if form or given(body.verbosity) else None
 
 
-def _encode_logprobs(request: Request, body: types.Request, dialect: ChatDialect, lost: Losses) -> None:
+def _encode_logprobs(request: ours.Request, body: types.Request, dialect: ChatDialect, lost: Losses) -> None:
     count = request.top_logprobs
     if asks_for_logprobs(request, lost):
         body.logprobs = (count or 1) if dialect.counts_logprobs else True
@@ -306,7 +307,7 @@ def _encode_logprobs(request: Request, body: types.Request, dialect: ChatDialect
     report_include(request, (LOGPROBS, ENCRYPTED), WIRE, lost)
 
 
-def _decode_logprobs(body: types.Request, request: Request, dialect: ChatDialect) -> None:
+def _decode_logprobs(body: types.Request, request: ours.Request, dialect: ChatDialect) -> None:
     asked, count = body.logprobs, body.top_logprobs
     if dialect.counts_logprobs and isinstance(asked, int) and not isinstance(asked, bool):
         request.include, request.top_logprobs = [LOGPROBS], asked
@@ -314,7 +315,7 @@ def _decode_logprobs(body: types.Request, request: Request, dialect: ChatDialect
         request.include, request.top_logprobs = [LOGPROBS], or_none(count)
 
 
-def _encode_stream_options(request: Request, dialect: ChatDialect, lost: Losses) -> Opt[types.StreamOptions]:
+def _encode_stream_options(request: ours.Request, dialect: ChatDialect, lost: Losses) -> Opt[types.StreamOptions]:
     """Counts, which a Responses host always sends, and padding where that is asked for."""
     options: Opt[types.StreamOptions] = UNSET
     if request.stream and "stream_options" not in dialect.lacks:
@@ -328,10 +329,10 @@ def _encode_stream_options(request: Request, dialect: ChatDialect, lost: Losses)
     return options
 
 
-def wants_usage(request: Request | None) -> bool:
+def wants_usage(request: ours.Request | None) -> bool:
     """Whether the client of a request asked for counts, which this wire sends to those alone."""
     left = own(request.leftovers, WIRE) if request is not None else {}
-    if request is None or not request.stream or not left:  # of which no document said that they are not wanted
+    if request is None or not request.stream or not left:  # of which no document said that they are not required
         return True
     made = types.Request(stream_options=_encode_stream_options(request, unlimited(OPENAI), Losses()), messages=[])
     notes = {"stream_options": as_object(left.get(SPELLING)).get("stream_options")}

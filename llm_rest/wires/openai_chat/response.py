@@ -17,17 +17,11 @@ import msgspec
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Loss, Losses, not_in
 from ...responses.carriers import NEAR, SPELLING, WITHIN, digest, own, report_foreign
-from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
-from ...responses.response import (
-    InputTokensDetails,
-    OutputTokensDetails,
-    Response,
-    Usage,
-    echo,
-)
+from ...responses.response import echo
 from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
 from ..errors import error_facts, status_of, type_of
 from ..kept import Rules, diff, patch, unknown
@@ -38,6 +32,7 @@ from ..leftovers import (
     as_plain,
     built,
     is_object,
+    kind_of,
     known,
     new_response,
     new_usage,
@@ -60,7 +55,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ...errors import ErrorFacts
-    from ...responses.request import Request
     from ...vendors.dialects import ChatDialect
 
 __all__ = ["decode_error", "decode_response", "encode_error", "encode_response"]
@@ -71,13 +65,18 @@ CHOICE, OTHERS, MESSAGE = "choices[0]", "choices[1:]", "choices[0].message"
 RULES = Rules(defaults={"model": ""})
 WITH_CHOICE = RULES._replace(apart=frozenset({"choices"}))
 
-PREFIXES: dict[type, str] = {Message: "msg_", FunctionCall: "fc_", CustomToolCall: "ctc_", Reasoning: "rs_"}
+PREFIXES: dict[type, str] = {
+    ours.Message: "msg_",
+    ours.FunctionCall: "fc_",
+    ours.CustomToolCall: "ctc_",
+    ours.Reasoning: "rs_",
+}
 
 _COMPLETION = types.Completion(object="chat.completion", choices=[])
 _NO_CHOICE, _NO_ANSWER = types.Choice(), types.Answer()
 
 
-def item_id(item: AnyItem, origin: str, position: int) -> str:
+def item_id(item: ours.AnyItem, origin: str, position: int) -> str:
     """The id of an item that the answer `origin` has at `position`, the same every time."""
     return f"{PREFIXES.get(type(item), 'item_')}{origin}_{position}"
 
@@ -88,24 +87,24 @@ def item_id(item: AnyItem, origin: str, position: int) -> str:
 def decode_response(
     body: types.Completion,
     *,
-    request: Request | None = None,
+    request: ours.Request | None = None,
     dialect: ChatDialect = OPENAI,
     now: float = 0,
     keep: bool = True,
-) -> tuple[Response, list[Loss]]:
+) -> tuple[ours.Response, list[Loss]]:
     """The response for an answer; `request` undoes what encoding it emulated, `now` dates an answer without a date.
 
     `keep` leaves with it what describes this document and how it was written; unknown fields of what was said always stay.
     """
     lost = Losses()
     choice = body.choices[0] if body.choices else _NO_CHOICE
-    said = choice.message or _NO_ANSWER
+    msg = choice.message or _NO_ANSWER
     origin = body.id or f"resp_{digest(msgspec.json.encode(body).decode())}"
-    output = decode_message(said, dialect, origin, MESSAGE, lost, answer=True)
-    if said.annotations or body.citations or choice.logprobs:
-        _decode_beside(output, said, body, choice)
-    if type(said) is not types.Answer and not keep:
-        keep_message(output, unknown(said))
+    output = decode_message(msg, dialect, origin, MESSAGE, lost, answer=True)
+    if msg.annotations or body.citations or choice.logprobs:
+        _decode_about_text(output, msg, body, choice)
+    if type(msg) is not types.Answer and not keep:
+        keep_message(output, unknown(msg))
     status, reason = decode_finish_reason(choice.finish_reason, output, lost)
     response = new_response()
     response.id, response.output = origin, output
@@ -119,10 +118,10 @@ def decode_response(
     set_status(response, status, reason, f"the answer ended with {choice.finish_reason or 'no reason'!r}")
     if keep:
         keep_answer(response, body, dialect)
-    if request is not None and (meant := names_sent(request, custom_tools=dialect.custom_tools, naming=sent_name)):
+    if request is not None and (names := names_sent(request, custom_tools=dialect.custom_tools, naming=sent_name)):
         for i, item in enumerate(output):
-            if isinstance(item, FunctionCall | CustomToolCall):
-                output[i] = undo(item, meant, f"output[{i}]", lost)
+            if isinstance(item, ours.FunctionCall | ours.CustomToolCall):
+                output[i] = undo(item, names, f"output[{i}]", lost)
     for position, item in enumerate(output):
         if not isinstance(item, Unknown):
             item.id, item.status = item_id(item, origin, position), "completed"
@@ -131,30 +130,32 @@ def decode_response(
     return response, lost
 
 
-def _decode_beside(output: list[AnyItem], said: types.Answer, body: types.Completion, choice: types.Choice) -> None:
+def _decode_about_text(
+    output: list[ours.AnyItem], msg: types.Answer, body: types.Completion, choice: types.Choice
+) -> None:
     """Hang the sources and the log probabilities on the last text, which everything beside it is about."""
     part = next(reversed(texts(output)), None)
     if part is None:
         return
     cited = decode_citations(body.citations, body.search_results)
-    if said.annotations or cited:
-        part.annotations = [*decode_annotations(said.annotations or ()), *cited]
+    if msg.annotations or cited:
+        part.annotations = [*decode_annotations(msg.annotations or ()), *cited]
     if is_object(choice.logprobs):
         part.logprobs = decode_logprobs(choice.logprobs)
 
 
-def keep_answer(response: Response, body: types.Completion, dialect: ChatDialect) -> None:
+def keep_answer(response: ours.Response, body: types.Completion, dialect: ChatDialect) -> None:
     """Leave with the response what we would not write of the answer."""
     choice = body.choices[0] if body.choices else _NO_CHOICE
     used = used_forms(choice.message) if choice.message else ""
     made = _encode_answer(response, used, unlimited(dialect), Losses())
-    ours = made.choices[0]
+    our = made.choices[0]
     left = diff(body, made, WITH_CHOICE if body.choices else RULES)
-    said = choice.message or _NO_ANSWER
-    if is_legacy(said) and ours.message:
-        said = replace(said, function_call=UNSET, tool_calls=ours.message.tool_calls)
-        choice = replace(choice, message=said, finish_reason=ours.finish_reason)
-    first = diff(choice, ours, message_rules(said)) if body.choices else {}
+    msg = choice.message or _NO_ANSWER
+    if is_legacy(msg) and our.message:
+        msg = replace(msg, function_call=UNSET, tool_calls=our.message.tool_calls)
+        choice = replace(choice, message=msg, finish_reason=our.finish_reason)
+    first = diff(choice, our, message_rules(msg)) if body.choices else {}
     if len(body.choices) > 1:
         left[OTHERS] = as_plain(body.choices[1:])
     notes = as_object(left.get(SPELLING)) | ({USED: used} if used else {})
@@ -169,7 +170,7 @@ def keep_answer(response: Response, body: types.Completion, dialect: ChatDialect
 
 
 def encode_response(
-    response: Response, *, request: Request | None = None, dialect: ChatDialect = OPENAI
+    response: ours.Response, *, request: ours.Request | None = None, dialect: ChatDialect = OPENAI
 ) -> tuple[types.Completion, list[Loss]]:
     """The answer as a host of this wire gives it; `request` tells which form its client expects."""
     lost = Losses()
@@ -193,18 +194,18 @@ def encode_response(
     return body, lost
 
 
-def _encode_answer(response: Response, used: str, dialect: ChatDialect, lost: Losses) -> types.Completion:
+def _encode_answer(response: ours.Response, used: str, dialect: ChatDialect, lost: Losses) -> types.Completion:
     """The answer in our own writing, with the nulls that OpenAI writes; `used` are the forms its document used."""
     message = AssistantMessage(replace(_NO_ANSWER, role="assistant", content=None), dialect, lost, answer=True)
     message.used = used
     _encode_output(response.output, message, dialect, lost)
-    said = message.finish()
-    said.refusal = None if said.refusal is UNSET else said.refusal
-    said.annotations = [] if said.annotations is UNSET else said.annotations
+    msg = message.finish()
+    msg.refusal = None if msg.refusal is UNSET else msg.refusal
+    msg.annotations = [] if msg.annotations is UNSET else msg.annotations
     choice = replace(
         _NO_CHOICE,
         index=0,
-        message=said,
+        message=msg,
         finish_reason=encode_finish_reason(response, bool(message.calls)),
         logprobs=encode_logprobs(texts(response.output)),
     )
@@ -221,20 +222,20 @@ def _encode_answer(response: Response, used: str, dialect: ChatDialect, lost: Lo
 
 
 def _encode_output(
-    output: list[AnyItem], message: AssistantMessage[types.Answer], dialect: ChatDialect, lost: Losses
+    output: list[ours.AnyItem], message: AssistantMessage[types.Answer], dialect: ChatDialect, lost: Losses
 ) -> None:
     attached: dict[str, Json] = {}
-    opaque = any(isinstance(item, Reasoning) and reasoning.is_foreign(item, dialect) for item in output)
+    opaque = any(isinstance(item, ours.Reasoning) and reasoning.is_foreign(item, dialect) for item in output)
     for i, item in enumerate(output):
         path = f"output[{i}]"
         if not isinstance(item, Unknown) and extras(item):
             item = known(item, path, lost)
         match item:
-            case Message():
+            case ours.Message():
                 message.add_text(item, path)
-            case FunctionCall() | CustomToolCall():
+            case ours.FunctionCall() | ours.CustomToolCall():
                 message.add_call(item, attached, path)
-            case Reasoning():
+            case ours.Reasoning():
                 report_unknown(item, path, lost)
                 state = reasoning.state_of(item, dialect)
                 if isinstance(state, reasoning.CallState):
@@ -244,15 +245,14 @@ def _encode_output(
                 else:
                     _encode_thinking(message, item, state, path, opaque, dialect, lost)
             case _:
-                kind = item.kind if isinstance(item, Unknown) else item.__struct_config__.tag
-                lost.dropped(path, not_in(f"an item of type {kind!r}", "Chat Completions"))
+                lost.dropped(path, not_in(f"an item of type {kind_of(item)!r}", "Chat Completions"))
         if not isinstance(item, Unknown):
             report_foreign(item.leftovers, WIRE, path, lost)
 
 
 def _encode_thinking(
     message: AssistantMessage[types.Answer],
-    item: Reasoning,
+    item: ours.Reasoning,
     state: reasoning.Thought | None,
     path: str,
     opaque: bool,
@@ -265,7 +265,7 @@ def _encode_thinking(
         lost.changed(path, "reasoning between texts or calls, shown before them")
     if state is None and opaque:
         # Some of it is opaque: all of it is shown in the form that comes back whole.
-        reasoning.show_foreign(message.said, item)
+        reasoning.encode_foreign_thinking(message.msg, item)
         place = reasoning.TEXT_PLACES[0] if reasoning.streamed_field(dialect) else ""
     elif state is None and dialect.reasoning_field in ("reasoning_details", "thinking"):
         state = reasoning.Thought(place=dialect.reasoning_field, shown="")
@@ -355,7 +355,7 @@ class MergedAnswer:
             else:
                 self._parts.append(part)
 
-    def add_beside(self, delta: types.Delta) -> None:
+    def add_fields(self, delta: types.Delta) -> None:
         """Take what a delta says beside texts and calls."""
         for name, value in present(delta, "tool_calls", "function_call", "role", "token_id").items():
             before = self._said.get(name)
@@ -397,25 +397,25 @@ class MergedAnswer:
 
     # -- giving
 
-    def said(self) -> types.Answer:
+    def msg(self) -> types.Answer:
         """The message as far as it has come."""
-        said = {"role": "assistant", **self._said, **{field: "".join(each) for field, each in self._texts.items()}}
+        msg = {"role": "assistant", **self._said, **{field: "".join(each) for field, each in self._texts.items()}}
         if self._parts:
-            said["content"] = self._parts
+            msg["content"] = self._parts
         else:
-            said["content"] = said.get("content") or None
+            msg["content"] = msg.get("content") or None
         if self._details:
-            said["reasoning_details"] = [
+            msg["reasoning_details"] = [
                 {**known, **{name: "".join(pieces) for name, pieces in texts.items()}}
                 for known, texts in self._details.values()
             ]
         if self.calls:
-            said["tool_calls"] = [call.whole() for call in self.calls]
-        return built(types.Answer, said)
+            msg["tool_calls"] = [call.whole() for call in self.calls]
+        return built(types.Answer, msg)
 
     def whole(self) -> types.Completion:
         """The answer as far as it has come, as one document."""
-        choice = built(types.Choice, {"index": 0, **self.choice, "message": self.said()})
+        choice = built(types.Choice, {"index": 0, **self.choice, "message": self.msg()})
         return built(types.Completion, {"object": "chat.completion", **self.document, "choices": [choice]})
 
 
@@ -433,8 +433,8 @@ def _joined(one: str | list[Json], other: str | list[Json]) -> str | list[Json]:
 
 def _followed(last: Any, part: Any, **grown: Any) -> Any:
     """The part with the next piece of it, and what that says beside its text."""
-    said = {name: value for name, value in present(part).items() if value is not None}
-    return built(types.Text if isinstance(last, types.Text) else types.Thinking, {**present(last), **said, **grown})
+    msg = {name: value for name, value in present(part).items() if value is not None}
+    return built(types.Text if isinstance(last, types.Text) else types.Thinking, {**present(last), **msg, **grown})
 
 
 # --- why it ended ---------------------------------------------------------------------------------------------------
@@ -452,7 +452,7 @@ REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _whole = msgspec.json.Decoder(Raw).decode
 
 
-def decode_finish_reason(finish_reason: Opt[str], output: list[AnyItem], lost: Losses) -> tuple[str, str | None]:
+def decode_finish_reason(finish_reason: Opt[str], output: list[ours.AnyItem], lost: Losses) -> tuple[str, str | None]:
     """The status of an answer with this finish reason, and why it is incomplete or what failed."""
     if found := FINISH_REASONS.get(finish_reason or ""):
         return found
@@ -469,9 +469,9 @@ def decode_finish_reason(finish_reason: Opt[str], output: list[AnyItem], lost: L
     return "completed", None
 
 
-def _is_open(item: AnyItem) -> bool:
+def _is_open(item: ours.AnyItem) -> bool:
     """Whether the item is a call whose arguments did not come to their end."""
-    if not isinstance(item, FunctionCall):
+    if not isinstance(item, ours.FunctionCall):
         return False
     try:
         _whole(item.arguments)
@@ -480,7 +480,7 @@ def _is_open(item: AnyItem) -> bool:
     return False
 
 
-def encode_finish_reason(response: Response, has_calls: bool) -> str:
+def encode_finish_reason(response: ours.Response, has_calls: bool) -> str:
     """The finish reason that OpenAI would give."""
     if response.status == "incomplete" and given(details := response.incomplete_details):
         return REASONS.get(details.reason or "", "length")
@@ -499,23 +499,23 @@ CACHED = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
 _cached, _NOT_CACHED = attrgetter(*CACHED), (UNSET,) * len(CACHED)
 
 
-def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = True) -> Usage:
+def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = True) -> ours.Usage:
     """The counts as Responses means them."""
     prompt, completion, total = counted.prompt_tokens or 0, counted.completion_tokens or 0, counted.total_tokens
     usage = new_usage()
     usage.input_tokens, usage.output_tokens = prompt, completion
     if held := counted.prompt_tokens_details:
-        usage.input_tokens_details = InputTokensDetails(
+        usage.input_tokens_details = ours.InputTokensDetails(
             cached_tokens=or_none(held.cached_tokens), cache_write_tokens=or_none(held.cache_write_tokens)
         )
     if _cached(counted) != _NOT_CACHED and not (held and given(held.cached_tokens)):
         for cached in _cached(counted):
             if isinstance(cached, int | float):
-                details = usage.input_tokens_details or InputTokensDetails()
+                details = usage.input_tokens_details or ours.InputTokensDetails()
                 usage.input_tokens_details = replace(details, cached_tokens=int(cached))
                 break
     if made := counted.completion_tokens_details:
-        usage.output_tokens_details = OutputTokensDetails(reasoning_tokens=or_none(made.reasoning_tokens))
+        usage.output_tokens_details = ours.OutputTokensDetails(reasoning_tokens=or_none(made.reasoning_tokens))
     if dialect.output_tokens == "completion_and_reasoning":
         usage.output_tokens += _reasoning_tokens(usage)
     elif dialect.output_tokens == "total_minus_prompt":  # without a total nothing is taken
@@ -529,16 +529,16 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = Tru
     return usage
 
 
-def _reasoning_tokens(usage: Usage) -> int:
+def _reasoning_tokens(usage: ours.Usage) -> int:
     details = usage.output_tokens_details
     return details.reasoning_tokens or 0 if given(details) else 0
 
 
-def encode_usage(usage: Usage, dialect: ChatDialect, lost: Losses) -> types.Usage:
+def encode_usage(usage: ours.Usage, dialect: ChatDialect, lost: Losses) -> types.Usage:
     """The counts as the host behind `dialect` would give them."""
     details, made = usage.input_tokens_details, usage.output_tokens_details
     report_usage(usage, WIRE, lost, "total_tokens", *DETAILS)
-    counted = types.Usage(**{theirs: getattr(usage, ours) for theirs, ours in COUNTS.items()})
+    counted = types.Usage(**{theirs: getattr(usage, our) for theirs, our in COUNTS.items()})
     if dialect.output_tokens == "completion_and_reasoning":
         counted.completion_tokens = max(0, usage.output_tokens - _reasoning_tokens(usage))
     if given(details):
@@ -556,7 +556,7 @@ def encode_usage(usage: Usage, dialect: ChatDialect, lost: Losses) -> types.Usag
 
 
 def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
-    """What an error answer says. A status of its own inside the body wins over an HTTP 200."""
+    """The facts of an error answer. A status of its own inside the body wins over an HTTP 200."""
     facts = error_facts(WIRE, status, headers, body)
     left = facts.leftovers.get(WIRE, {})
     if (result := as_object(left.get("base_resp"))) and not facts.message:

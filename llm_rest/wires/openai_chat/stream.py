@@ -18,12 +18,11 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.carriers import digest, report_error, report_failure
-from ...responses.items import AnyItem, CustomToolCall, FunctionCall, Message, Reasoning
-from ...responses.parts import ReasoningText, RefusalPart, SummaryText
-from ...responses.response import IncompleteDetails, Response, ResponseError, echo
+from ...responses.response import echo
 from ...unknown import Unknown, given, with_extras
 from ...vendors.dialects import ChatDialect
 from .. import stream
@@ -45,9 +44,9 @@ if TYPE_CHECKING:
 
 __all__ = ["decode_stream", "encode_stream"]
 
-_APART = ("role", "content", "token_id")
-_beside = attrgetter(*(name for name in types.Delta.__struct_fields__ if name not in _APART))
-_NOTHING_BESIDE = (UNSET,) * (len(types.Delta.__struct_fields__) - len(_APART))
+_PLAIN_FIELDS = ("role", "content", "token_id")
+_other_fields = attrgetter(*(name for name in types.Delta.__struct_fields__ if name not in _PLAIN_FIELDS))
+_NO_OTHER_FIELDS = (UNSET,) * (len(types.Delta.__struct_fields__) - len(_PLAIN_FIELDS))
 
 
 # --- chunks -> events -----------------------------------------------------------------------------------------------
@@ -70,10 +69,10 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         dialect = self._dialect
         self._merged = MergedAnswer()
         self._tags = reasoning.ThinkTags() if dialect.think_tags else None
-        self._meant = names_sent(self._request, custom_tools=dialect.custom_tools, naming=sent_name)
+        self._names = names_sent(self._request, custom_tools=dialect.custom_tools, naming=sent_name)
         self._origin = ""
         self._ids: list[str] = []  # of the items that began, which tell their kinds and places
-        self._final: list[AnyItem] = []  # the output of the whole answer, once it is there
+        self._final: list[ours.AnyItem] = []  # the output of the whole answer, once it is there
         self._thought = MergedAnswer()  # the reasoning of the open item alone
         self._shown: dict[str, reasoning.Repeated] = {}  # what each field with reasoning told
         self._begun = self._reached = 0  # where the bare text of the open item begins, and how far such text has come
@@ -94,24 +93,24 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             return self._to.take()
         if not self._origin and (chunk.id or choices):
             self._start(chunk)
-        says_something = False
+        has_content = False
         for choice in choices:
             delta = choice.delta
             if choice.index:
                 self._others.add(choice.index)  # which have no place in one response
-                says_something = says_something or bool(delta and not _is_empty(delta))
+                has_content = has_content or bool(delta and not _is_empty(delta))
                 continue
             if delta:
                 content = delta.content
-                if type(content) is str and type(delta) is types.Delta and _beside(delta) == _NOTHING_BESIDE:
-                    says_something = says_something or bool(content)
+                if type(content) is str and type(delta) is types.Delta and _other_fields(delta) == _NO_OTHER_FIELDS:
+                    has_content = has_content or bool(content)
                     self._add_content(content)
                 else:
-                    says_something = says_something or not _is_empty(delta)
+                    has_content = has_content or not _is_empty(delta)
                     self._add_delta(delta)
             if choice.finish_reason or choice.logprobs or given(choice.usage) or type(choice) is not types.ChunkChoice:
                 self._merged.add_choice(choice)
-        self._counted = not says_something and (self._counted or given(chunk.usage))
+        self._counted = not has_content and (self._counted or given(chunk.usage))
         return self._to.take()
 
     def close(self) -> list[ev.AnyEvent]:
@@ -132,9 +131,9 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         self._origin = chunk.id or f"resp_{digest(msgspec.json.encode(chunk).decode())}"
         created = int(self._merged.document.get("created") or self._now)
         about: Json = {"status": "in_progress", "model": chunk.model or "", "output": [], **echo(self._request)}
-        self._to.start(Response(id=self._origin, created_at=created, **about))
+        self._to.start(ours.Response(id=self._origin, created_at=created, **about))
 
-    def _whole(self) -> Response:
+    def _whole(self) -> ours.Response:
         self._merged.document["id"] = self._origin  # by which it was announced, whatever later chunks say
         body, dialect = self._merged.whole(), self._dialect
         response, lost = decode_response(body, request=self._request, dialect=dialect, now=self._now, keep=self._keep)
@@ -147,21 +146,24 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
 
     def _end(self) -> None:
         if self._tags is not None:
-            self._add_tagged(self._tags.close())
-        if self._open is not None and self._open.kind is Reasoning:
+            self._add_text_with_tags(self._tags.close())
+        if self._open is not None and self._open.kind is ours.Reasoning:
             self._end_open()
         response = self._whole()
         if not self._merged.choice.get("finish_reason") and not all(call.has_arguments for call in self._merged.calls):
             # Without a reason to end, a call that was announced and has no arguments yet is not one without arguments.
-            response = replace(response, status="incomplete", incomplete_details=IncompleteDetails(reason=None))
+            response = replace(response, status="incomplete", incomplete_details=ours.IncompleteDetails(reason=None))
             if not isinstance(last := response.output[-1], Unknown):
                 last.status = "incomplete"
-        final, late = response.output, list[Reasoning]()  # `late`: state of calls, which some hosts send behind them
+        final, late = (
+            response.output,
+            list[ours.Reasoning](),
+        )  # `late`: state of calls, which some hosts send behind them
         if self._ids != [getattr(item, "id", None) for item in final[: len(self._ids)]]:
             told = {getattr(item, "encrypted_content", None) for item in self._output}
-            late = [one for one in final if type(one) is Reasoning and one.encrypted_content not in told]
+            late = [one for one in final if type(one) is ours.Reasoning and one.encrypted_content not in told]
             late = [one for one in late if not (one.summary or one.content)]
-            final = []  # told in another order than a message has room for: what was told stands
+            final = []  # told in another order than a message has room for: what was told is
         self._final = final
         self._end_open()
         for call in self._calls.values():
@@ -181,13 +183,13 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         facts = decode_error(200, {}, msgspec.json.encode(chunk))
         code = facts.code or (str(facts.status) if facts.status != 200 else None)
         about: Json = {"message": facts.message, "param": facts.param, "type": facts.type}
-        told = ResponseError(code=code or facts.type or "server_error", **about)
+        told = ours.ResponseError(code=code or facts.type or "server_error", **about)
         failed = replace(self._whole(), status="failed", error=told, incomplete_details=None)
         report_error(facts, WIRE, self.losses)
         for item, ended in zip(failed.output, self._output, strict=False):
             if ended is None and not isinstance(item, Unknown):
                 item.status = "incomplete"
-        self._fail(ResponseError(code=code, **about), failed)
+        self._fail(ours.ResponseError(code=code, **about), failed)
 
     # -- what a delta says
 
@@ -201,13 +203,13 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             self._add_parts(content)
         if delta.refusal:
             self._merged.add_text("refusal", delta.refusal)
-            self._grow(Message, delta.refusal, RefusalPart)
+            self._grow(ours.Message, delta.refusal, ours.RefusalPart)
         for piece in delta.tool_calls or ():
             self._add_call(*self._merged.add_call(piece))
         if given(delta.function_call):
             self._add_call(*self._merged.add_call(types.ToolCall(function=delta.function_call)))
-        self._merged.add_beside(delta)
-        if delta.annotations and self._open is not None and self._open.kind is Message:
+        self._merged.add_fields(delta)
+        if delta.annotations and self._open is not None and self._open.kind is ours.Message:
             for annotation in decode_annotations(delta.annotations):
                 self._open.item.annotation(annotation)
 
@@ -215,9 +217,9 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         if content:
             self._merged.add_text("content", content)
             if self._tags is None:
-                self._grow(Message, content)
+                self._grow(ours.Message, content)
             else:
-                self._add_tagged(self._tags.feed(content))
+                self._add_text_with_tags(self._tags.feed(content))
 
     def _name(self, item: Any) -> None:
         item.id = item_id(item, self._origin, len(self._output))
@@ -235,12 +237,12 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         opened, self._open = self._open, None
         if opened is None:
             return
-        if opened.kind is Reasoning:
+        if opened.kind is ours.Reasoning:
             self._end_thought(opened)
             return
         item = self._final[opened.item.index] if self._final else None
-        opened.end_part(as_list(item.content) if isinstance(item, Message) else ())
-        self._done(opened.item, item or Message(role="assistant", content=opened.parts))
+        opened.end_part(as_list(item.content) if isinstance(item, ours.Message) else ())
+        self._done(opened.item, item or ours.Message(role="assistant", content=opened.parts))
 
     # -- thoughts
 
@@ -249,9 +251,9 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         details = delta.reasoning_details or ()
         for field, text in bare.items():
             self._merged.add_text(field, text)
-        kinds: tuple[tuple[str, type[Part]], ...] = (("summary", SummaryText), ("text", ReasoningText))
+        kinds: tuple[tuple[str, type[Part]], ...] = (("summary", ours.SummaryText), ("text", ours.ReasoningText))
         shown = [(str(detail[name]), kind) for detail in details for name, kind in kinds if detail.get(name)]
-        told = shown or [(text, ReasoningText) for text in list(bare.values())[:1]]
+        told = shown or [(text, ours.ReasoningText) for text in list(bare.values())[:1]]
         if told and not (bare and shown):
             # A host may tell a thought in one field and then once more in the other.
             field = "reasoning_details" if shown else next(iter(bare))
@@ -271,45 +273,45 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             bare = {field: text[gap:] for field, text in bare.items()}
             self._begun = self._reached = self._reached + gap
             if not told:
-                self._begin(Reasoning)
+                self._begin(ours.Reasoning)
         self._reached += len(next(iter(bare.values()), ""))
         for field, text in bare.items():
             self._thought.add_text(field, text)
         self._thought.add_details(details)
         for text, kind in told:
             if text or not self._is_thinking:
-                self._grow(Reasoning, text, kind)
+                self._grow(ours.Reasoning, text, kind)
         if any(reasoning.is_ours(detail) and detail.get("type") == "reasoning.encrypted" for detail in details):
             self._end_open()
 
     @property
     def _is_thinking(self) -> bool:
-        return self._open is not None and self._open.kind is Reasoning
+        return self._open is not None and self._open.kind is ours.Reasoning
 
     def _end_thought(self, thinking: OpenParts) -> None:
         thinking.end_part()
-        said, self._thought = self._thought.said(), MergedAnswer()
-        for detail in said.reasoning_details or ():
+        msg, self._thought = self._thought.msg(), MergedAnswer()
+        for detail in msg.reasoning_details or ():
             if reasoning.is_ours(detail) and type(start := detail.get("start")) is int:
                 detail["start"] = start - self._begun  # counted in the text of all thoughts, of which this is one
-        if isinstance(said.content, str):
-            said.content = f"<think>{said.content}</think>"
-        items = decode_message(said, self._dialect, self._origin, "", Losses(), answer=True)
-        first, *others = items or [Reasoning(summary=[])]
+        if isinstance(msg.content, str):
+            msg.content = f"<think>{msg.content}</think>"
+        items = decode_message(msg, self._dialect, self._origin, "", Losses(), answer=True)
+        first, *others = items or [ours.Reasoning(summary=[])]
         self._done(thinking.item, first)
         for item in others:
             self._add_whole(item)
 
     # -- text
 
-    def _add_tagged(self, pieces: list[tuple[bool, str]]) -> None:
+    def _add_text_with_tags(self, pieces: list[tuple[bool, str]]) -> None:
         """Text that may hold a thought between tags."""
         for is_thought, text in pieces:
             if is_thought:
                 self._thought.add_text("content", text)
-                self._grow(Reasoning, text, ReasoningText)
+                self._grow(ours.Reasoning, text, ours.ReasoningText)
             else:
-                self._grow(Message, text)
+                self._grow(ours.Message, text)
 
     def _add_parts(self, content: list[types.AnyPart]) -> None:
         """Content in parts, as Mistral sends it: thoughts and texts."""
@@ -317,9 +319,9 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             if isinstance(part, types.Thinking):
                 self._thought.add_parts([replace(part)])
                 pieces = [piece["text"] for piece in reasoning.pieces_of(part.thinking) if reasoning.is_text(piece)]
-                self._grow(Reasoning, "".join(pieces), ReasoningText)
+                self._grow(ours.Reasoning, "".join(pieces), ours.ReasoningText)
             elif isinstance(part, types.Text) and part.text:
-                self._grow(Message, part.text)
+                self._grow(ours.Message, part.text)
         self._merged.add_parts(content)
 
     # -- calls
@@ -328,37 +330,37 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         call = self._calls.get(id(merged))
         if call is not None:
             if not call.custom:
-                call.opened.grow(FunctionCall, text)
+                call.opened.grow(ours.FunctionCall, text)
             elif merged.custom:  # free text inside JSON is handed on when it is complete
-                call.opened.grow(CustomToolCall, text)
+                call.opened.grow(ours.CustomToolCall, text)
             return
         # A call is announced by its name, which may come later than its first piece.
         if not merged.name:
             return
         self._end_open()
-        item = self._announced(merged)
-        self._calls[id(merged)] = _Call(self._announce(item), merged, isinstance(item, CustomToolCall))
+        item = self._begun_call(merged)
+        self._calls[id(merged)] = _Call(self._announce(item), merged, isinstance(item, ours.CustomToolCall))
         self._add_call(merged, "".join(merged.pieces))
 
-    def _announced(self, merged: MergedCall) -> FunctionCall | CustomToolCall:
-        """The call as its item begins; what its host attached stands in a carrier before it."""
+    def _begun_call(self, merged: MergedCall) -> ours.FunctionCall | ours.CustomToolCall:
+        """The call as its item begins; what its host attached is in a carrier before it."""
         whole, position = merged.whole(), self._merged.calls.index(merged)
         call = decode_call(whole, self._dialect, self._origin, position, "", Losses())
         for state in call_state(whole, call.call_id, self._dialect):
             self._add_whole(state)
-        if self._meant:
-            call = undo(call, self._meant, "", Losses())
+        if self._names:
+            call = undo(call, self._names, "", Losses())
         call_id = merged.id or call.call_id
-        if isinstance(call, CustomToolCall):
+        if isinstance(call, ours.CustomToolCall):
             return replace(call, status="in_progress", call_id=call_id, input="")
         return replace(call, status="in_progress", call_id=call_id, arguments="")
 
-    def _end_call(self, call: _Call, final: AnyItem | None) -> None:
+    def _end_call(self, call: _Call, final: ours.AnyItem | None) -> None:
         text = "".join(call.merged.pieces)
-        if isinstance(final, FunctionCall | CustomToolCall):
-            streamed = call.merged.custom if isinstance(final, CustomToolCall) else bool(text)
+        if isinstance(final, ours.FunctionCall | ours.CustomToolCall):
+            streamed = call.merged.custom if isinstance(final, ours.CustomToolCall) else bool(text)
             call.opened.end_input(final, streamed=streamed)
-        item = final or FunctionCall(call_id=call.merged.id or "", name=call.merged.name, arguments=text or "{}")
+        item = final or ours.FunctionCall(call_id=call.merged.id or "", name=call.merged.name, arguments=text or "{}")
         self._done(call.opened, item)
 
 
@@ -385,7 +387,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
 
     def _prepare(self) -> None:
         self._counts = wants_usage(self._request)
-        self._thoughts = reasoning.streamed_field(self._dialect)  # "" where thoughts stand in the content, whole
+        self._thoughts = reasoning.streamed_field(self._dialect)  # "" where thoughts are in the content, whole
         self._head: Json = {}
         self._sent: dict[str, list[str]] = {}
         self._calls: dict[int, _SentCall] = {}
@@ -393,7 +395,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         self._stated: set[int] = set()  # the calls that left with it, by number
         self._details = self._parts = 0  # how many of them left
         self._begun = self._reached = 0  # where the text of the open thought begins, and how far such text has come
-        self._gap = ""  # what stands between the text before and the next one
+        self._gap = ""  # what is between the text before and the next one
 
     def _in_order(self, event: Any, index: int) -> None:
         self._encode(event)  # calls side by side stay so, since their pieces are numbered
@@ -412,7 +414,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
                 self._begin_item(event.output_index, event.item)
             case ev.OutputItemDone():
                 self._end_item(event.output_index, event.item)
-            case ev.ReasoningSummaryPartAdded() | ev.ContentPartAdded(part=ReasoningText()):
+            case ev.ReasoningSummaryPartAdded() | ev.ContentPartAdded(part=ours.ReasoningText()):
                 self._gap = reasoning.GAP if self._sent.get(self._thoughts) else ""
             case _:
                 pass
@@ -421,7 +423,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         choice = types.ChunkChoice(index=0, delta=delta, finish_reason=None)
         self._out.append(types.Chunk(**self._head, choices=[choice]))
 
-    def _begin(self, response: Response) -> None:
+    def _begin(self, response: ours.Response) -> None:
         if self._head:
             return
         created = int(response.created_at) if given(response.created_at) else 0
@@ -441,17 +443,17 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         piece: Json = {field: text}
         self._send(types.Delta(**piece))
 
-    def _begin_item(self, index: int, item: AnyItem | None) -> None:
-        if isinstance(item, Message):
+    def _begin_item(self, index: int, item: ours.AnyItem | None) -> None:
+        if isinstance(item, ours.Message):
             self._gap = reasoning.GAP if self._sent.get("content") else ""
-        elif isinstance(item, Reasoning):
+        elif isinstance(item, ours.Reasoning):
             self._gap = reasoning.GAP if self._thoughts and self._sent.get(self._thoughts) else ""
             self._begun = self._reached + len(self._gap)
-        elif isinstance(item, FunctionCall | CustomToolCall):
+        elif isinstance(item, ours.FunctionCall | ours.CustomToolCall):
             self._begin_call(index, item)
 
-    def _begin_call(self, index: int, item: FunctionCall | CustomToolCall) -> None:
-        escaped = isinstance(item, CustomToolCall) and not self._dialect.custom_tools
+    def _begin_call(self, index: int, item: ours.FunctionCall | ours.CustomToolCall) -> None:
+        escaped = isinstance(item, ours.CustomToolCall) and not self._dialect.custom_tools
         call = self._calls[index] = _SentCall(len(self._calls), escaped, [])
         made = encode_call(item, self._dialect, "", Losses(), answer=True)
         if given(made.custom):
@@ -478,15 +480,15 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         piece = types.ToolCall(index=call.number, function=types.FunctionBody(arguments=text))
         self._send(types.Delta(tool_calls=[piece]))
 
-    def _end_item(self, index: int, item: AnyItem | None) -> None:
+    def _end_item(self, index: int, item: ours.AnyItem | None) -> None:
         call = self._calls.get(index)
-        if isinstance(item, Reasoning):
+        if isinstance(item, ours.Reasoning):
             self._end_thought(item)
-        elif call is not None and isinstance(item, FunctionCall | CustomToolCall):
-            text = item.input if isinstance(item, CustomToolCall) else item.arguments
+        elif call is not None and isinstance(item, ours.FunctionCall | ours.CustomToolCall):
+            text = item.input if isinstance(item, ours.CustomToolCall) else item.arguments
             self._add_piece(call, '"}' if call.escaped else unsent(text, call.sent))
 
-    def _end_thought(self, item: Reasoning) -> None:
+    def _end_thought(self, item: ours.Reasoning) -> None:
         """What is left to tell of a thought: the state of another issuer, behind its text.
 
         On a host that shows a thought with its state, or inside the content, that is all of it.
@@ -501,33 +503,33 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
             if not reasoning.is_foreign(item, self._dialect):
                 return
             if self._reached - self._begun != len(text):  # the state is not that of the text that was told
-                item = Reasoning(summary=[], encrypted_content=item.encrypted_content)
-            behind = reasoning.state_behind(item, self._details, self._begun)
+                item = ours.Reasoning(summary=[], encrypted_content=item.encrypted_content)
+            behind = reasoning.trailing_state(item, self._details, self._begun)
             self._details += 1
             self._send(types.Delta(reasoning_details=[behind]))
             return
-        alone = Response(id="", status="completed", output=[item])
+        alone = ours.Response(id="", status="completed", output=[item])
         whole, _ = encode_response(alone, request=self._request, dialect=self._dialect)
-        said = whole.choices[0].message or types.Answer()
+        msg = whole.choices[0].message or types.Answer()
         delta = types.Delta()
-        if said.reasoning_details:
+        if msg.reasoning_details:
             delta.reasoning_details = [
                 {**detail, "id": str(self._details), "index": i} if reasoning.is_ours(detail) else detail
-                for i, detail in enumerate(said.reasoning_details, self._details)
+                for i, detail in enumerate(msg.reasoning_details, self._details)
             ]
-            self._details += len(said.reasoning_details)
-        if isinstance(said.content, list):
-            delta.content = said.content
-            self._parts += len(said.content)
-        elif isinstance(said.content, str):
-            self._add_text("content", said.content)
+            self._details += len(msg.reasoning_details)
+        if isinstance(msg.content, list):
+            delta.content = msg.content
+            self._parts += len(msg.content)
+        elif isinstance(msg.content, str):
+            self._add_text("content", msg.content)
             return
         if delta != types.Delta():
             self._send(delta)
 
     # -- the end
 
-    def _end(self, response: Response) -> None:
+    def _end(self, response: ours.Response) -> None:
         whole, lost = encode_response(response, request=self._request, dialect=self._dialect)
         self.losses += lost
         choice = whole.choices[0] if whole.choices else types.Choice()
@@ -540,10 +542,10 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         if self._counts and given(whole.usage):
             self._out.append(types.Chunk(**self._head, choices=[], usage=whole.usage))
 
-    def _unsent(self, said: types.Answer) -> Json:
-        """What the whole message says beyond what was sent."""
+    def _unsent(self, msg: types.Answer) -> Json:
+        """What the whole message has beyond what was sent."""
         rest: Json = {}
-        for name, value in present(said, "role").items():
+        for name, value in present(msg, "role").items():
             if name in reasoning.TEXT_PLACES and name != self._thoughts and (self._reached or self._details):
                 continue  # the same thought in a second field
             if name in GROWING:
@@ -566,20 +568,20 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         return unsent(whole, sent) or None
 
     def _unsent_calls(self, calls: Any) -> list[types.ToolCall]:
-        """What the whole calls say beyond what was sent of them: what the host attached, and fields no struct declares."""
+        """What the whole calls have beyond what was sent of them: what the host attached, and fields no struct declares."""
         rest: list[types.ToolCall] = []
         for number, call in enumerate(as_list(calls)):
             left = () if number in self._stated else ("extra_content",)
-            said = present(call, *(name for name in types.ToolCall.__struct_fields__ if name not in left))
+            msg = present(call, *(name for name in types.ToolCall.__struct_fields__ if name not in left))
             if given(body := call.function) and (inner := present(body, *types.FunctionBody.__struct_fields__)):
-                said["function"] = with_extras(types.FunctionBody(), inner)
-            if said := {name: value for name, value in said.items() if name != "extra_content" or value}:
-                rest.append(built(types.ToolCall, {"index": number, **said}))
+                msg["function"] = with_extras(types.FunctionBody(), inner)
+            if msg := {name: value for name, value in msg.items() if name != "extra_content" or value}:
+                rest.append(built(types.ToolCall, {"index": number, **msg}))
         return rest
 
-    def _fail(self, response: Response) -> None:
+    def _fail(self, response: ours.Response) -> None:
         _, lost = encode_response(response, request=self._request, dialect=self._dialect)
-        told = response.error if given(response.error) else ResponseError()
+        told = response.error if given(response.error) else ours.ResponseError()
         report_failure(response, lost, self.losses, told.code, told.type, told.param)
         error: Json = {"message": told.message or "the answer failed", "type": told.type or "server_error"}
         error |= {"param": told.param or None, "code": told.code or None}

@@ -16,10 +16,9 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ... import responses as ours
 from ...losses import Losses, no_such
-from ...responses import tools as rt
 from ...responses.carriers import BEGINS, digest, own
-from ...responses.items import FunctionCall
 from ...responses.lenient import derived_call_id, repair_call
 from ...responses.tools import doubtful, is_closed
 from ...unknown import Opt, Unknown, convert, given, or_none, or_unset, with_extras
@@ -46,7 +45,6 @@ from .types import WIRE, Json
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ...responses.request import Request
     from ...vendors.dialects import ChatDialect
 
 DROPPED = ("defer_loading", "allowed_callers", "output_schema", "async_")
@@ -61,7 +59,7 @@ EMPTY = ("", "null")
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 # A copy with other values costs a third of what making a struct costs.
-_FUNCTION = FunctionCall(call_id="", name="", arguments="")
+_FUNCTION = ours.FunctionCall(call_id="", name="", arguments="")
 _CALL, _BODY = types.ToolCall(type="function"), types.FunctionBody()
 
 
@@ -71,7 +69,7 @@ def name_of(tool: types.Tool) -> str | None:
     return named.name if isinstance(named, types.Function | types.Custom) else None
 
 
-def is_search(tool: rt.AnyTool) -> TypeGuard[rt.WebSearchTool]:
+def is_search(tool: ours.AnyTool) -> TypeGuard[ours.WebSearchTool]:
     """Whether the tool is the vendor's web search, of whatever version."""
     return isinstance(tool, WebSearch)
 
@@ -80,7 +78,7 @@ def is_search(tool: rt.AnyTool) -> TypeGuard[rt.WebSearchTool]:
 
 
 def encode_offer(
-    request: Request,
+    request: ours.Request,
     added: Added,
     body: types.Request,
     used: Sequence[str],
@@ -113,7 +111,7 @@ def encode_offer(
     return chosen.note
 
 
-def decode_offer(body: types.Request, request: Request, lost: Losses) -> list[int]:
+def decode_offer(body: types.Request, request: ours.Request, lost: Losses) -> list[int]:
     """Read the tools in any of their forms, and the choice among them; what comes back are the places of those not read."""
     if body.functions:
         lost.emulated("functions", "legacy functions, read as tools")
@@ -134,12 +132,12 @@ def decode_offer(body: types.Request, request: Request, lost: Losses) -> list[in
 
 
 def encode_tools(
-    tools: Mapping[str, rt.AnyTool], dialect: ChatDialect, lost: Losses, naming: Naming = sent_name
+    tools: Mapping[str, ours.AnyTool], dialect: ChatDialect, lost: Losses, naming: Naming = sent_name
 ) -> list[types.Tool]:
     """The tools that this wire can offer."""
     made: dict[str, types.Tool] = {}
     for tool, namespace, path in each_tool(tools, lost):
-        if isinstance(tool, rt.FunctionTool | rt.CustomTool):
+        if isinstance(tool, ours.FunctionTool | ours.CustomTool):
             made[path] = _encode_tool(tool, namespace, dialect, path, lost, naming)
         elif isinstance(tool, Unknown):
             # A tool of the host, which callers may name as the host does.
@@ -156,7 +154,7 @@ def encode_tools(
 
 
 def _encode_tool(
-    tool: rt.FunctionTool | rt.CustomTool,
+    tool: ours.FunctionTool | ours.CustomTool,
     namespace: str | None,
     dialect: ChatDialect,
     path: str,
@@ -166,7 +164,7 @@ def _encode_tool(
     report_missing(tool, WIRE, lost, dropped=DROPPED, path=path)
     name = naming(tool.name, namespace)
     report_name(name, tool, namespace, path, WIRE, lost)
-    if isinstance(tool, rt.CustomTool) and dialect.custom_tools:
+    if isinstance(tool, ours.CustomTool) and dialect.custom_tools:
         return _encode_custom(tool, name)
     asked = as_function(tool, path, lost)
     usual: Opt[Json] = NO_PARAMETERS if dialect.needs_parameters else UNSET
@@ -184,19 +182,19 @@ def _encode_tool(
     return types.Tool(type="function", function=function)
 
 
-def _encode_custom(tool: rt.CustomTool, name: str) -> types.Tool:
+def _encode_custom(tool: ours.CustomTool, name: str) -> types.Tool:
     custom = types.Custom(name=name, description=or_unset(tool.description))
     match tool.format:
-        case rt.Grammar(definition=definition, syntax=syntax):
+        case ours.Grammar(definition=definition, syntax=syntax):
             custom.format = types.GrammarFormat(grammar=types.Grammar(definition=definition, syntax=syntax))
-        case rt.TextGrammar():
+        case ours.TextGrammar():
             custom.format = types.TextFormat()
         case other:
             custom.format = or_unset(other)
     return types.Tool(type="custom", custom=custom)
 
 
-def _strict_unasked(schema: rt.Schema | None, path: str, lost: Losses) -> bool:
+def _strict_unasked(schema: ours.Schema | None, path: str, lost: Losses) -> bool:
     """Whether a Responses host would decode strictly although nothing was said: where every object is closed."""
     # Most schemas are open at the top, and then nothing below needs to be looked at.
     if not schema or schema.get("additionalProperties") is not False or not is_closed(schema):
@@ -206,26 +204,26 @@ def _strict_unasked(schema: rt.Schema | None, path: str, lost: Losses) -> bool:
     return not found
 
 
-def decode_tools(tools: Sequence[types.Tool], lost: Losses) -> list[rt.AnyTool | None]:
+def decode_tools(tools: Sequence[types.Tool], lost: Losses) -> list[ours.AnyTool | None]:
     """The tools as Responses spells them; `None` for one without its object."""
     return [_decode_tool(tool, f"tools[{i}]", lost) for i, tool in enumerate(tools)]
 
 
-def _decode_tool(tool: types.Tool, path: str, lost: Losses) -> rt.AnyTool | None:
+def _decode_tool(tool: types.Tool, path: str, lost: Losses) -> ours.AnyTool | None:
     if tool.type in ("function", UNSET, None) and given(function := tool.function):
-        return rt.FunctionTool(
+        return ours.FunctionTool(
             name=function.name,
             description=or_none(function.description),
             parameters=or_none(function.parameters),
             strict=function.strict is True,
         )
     if tool.type == "custom" and given(custom := tool.custom):
-        made = rt.CustomTool(name=custom.name, description=or_none(custom.description))
+        made = ours.CustomTool(name=custom.name, description=or_none(custom.description))
         match custom.format:
             case types.GrammarFormat(grammar=grammar):
-                made.format = rt.Grammar(definition=grammar.definition, syntax=grammar.syntax)
+                made.format = ours.Grammar(definition=grammar.definition, syntax=grammar.syntax)
             case types.TextFormat():
-                made.format = rt.TextGrammar()
+                made.format = ours.TextGrammar()
             case other:
                 made.format = or_none(other)
         return made
@@ -239,9 +237,9 @@ def _decode_tool(tool: types.Tool, path: str, lost: Losses) -> rt.AnyTool | None
 
 
 def _encode_search(
-    tools: Mapping[str, rt.AnyTool], model: str | None, own_form: bool, dialect: ChatDialect, lost: Losses
+    tools: Mapping[str, ours.AnyTool], model: str | None, own_form: bool, dialect: ChatDialect, lost: Losses
 ) -> Opt[types.WebSearchOptions]:
-    """The option that stands for a web search tool, on models that take it; `own_form` says that it came so."""
+    """The option that represents a web search tool, on models that take it; `own_form` says that it came so."""
     options: Opt[types.WebSearchOptions] = UNSET
     for path, tool in tools.items():
         if not is_search(tool):
@@ -259,13 +257,13 @@ def _encode_search(
     return options
 
 
-def _decode_search(options: types.WebSearchOptions) -> rt.WebSearchTool:
-    """The web search tool that the option stands for."""
-    tool = rt.WebSearchTool(search_context_size=or_none(options.search_context_size))
+def _decode_search(options: types.WebSearchOptions) -> ours.WebSearchTool:
+    """The web search tool that the option represents."""
+    tool = ours.WebSearchTool(search_context_size=or_none(options.search_context_size))
     if given(where := options.user_location):
         near = where.approximate
         place: Json = {name: or_none(getattr(near, name)) for name in PLACE} if given(near) else {}
-        tool.user_location = rt.UserLocation(type=or_none(where.type), **place)
+        tool.user_location = ours.UserLocation(type=or_none(where.type), **place)
     return tool
 
 
@@ -273,17 +271,17 @@ def _decode_search(options: types.WebSearchOptions) -> rt.WebSearchTool:
 
 
 def _encode_choice(
-    choice: rt.ToolChoice | None, dialect: ChatDialect, lost: Losses, naming: Naming
+    choice: ours.ToolChoice | None, dialect: ChatDialect, lost: Losses, naming: Naming
 ) -> Opt[str | types.ToolChoice]:
     """A tool choice that the host takes."""
     match choice:
-        case rt.ChooseFunction(name=chosen) | rt.ChooseCustom(name=chosen):
-            kind = "custom" if isinstance(choice, rt.ChooseCustom) and dialect.custom_tools else "function"
-            if kind == "function" and isinstance(choice, rt.ChooseCustom):
+        case ours.ChooseFunction(name=chosen) | ours.ChooseCustom(name=chosen):
+            kind = "custom" if isinstance(choice, ours.ChooseCustom) and dialect.custom_tools else "function"
+            if kind == "function" and isinstance(choice, ours.ChooseCustom):
                 lost.emulated("tool_choice", f"the custom tool {chosen!r}, chosen as the function it was sent as")
             named: Json = {kind: types.Named(name=naming(chosen, None))}
             return types.ToolChoice(type=kind, **named)
-        case rt.ChooseAllowed():
+        case ours.ChooseAllowed():
             entries = [
                 {"type": entry["type"], entry["type"]: {"name": naming(entry["name"], None)}}
                 for entry in allowed_tools(choice, Losses())
@@ -295,18 +293,18 @@ def _encode_choice(
             return cast("str | None", choice) or UNSET
 
 
-def _decode_choice(choice: str | types.Named | types.ToolChoice, field: str, lost: Losses) -> rt.ToolChoice | None:
+def _decode_choice(choice: str | types.Named | types.ToolChoice, field: str, lost: Losses) -> ours.ToolChoice | None:
     """The tool choice as Responses spells it; `None` for one without its object."""
     if isinstance(choice, str):
         return WORDS.get(choice, choice)
     if isinstance(choice, types.Named):
-        return rt.ChooseFunction(name=choice.name)
+        return ours.ChooseFunction(name=choice.name)
     if given(choice.function):
-        return rt.ChooseFunction(name=choice.function.name)
+        return ours.ChooseFunction(name=choice.function.name)
     if given(choice.custom):
-        return rt.ChooseCustom(name=choice.custom.name)
+        return ours.ChooseCustom(name=choice.custom.name)
     if given(allowed := choice.allowed_tools) and given(allowed.tools):
-        return rt.ChooseAllowed(tools=[_flat(entry) for entry in allowed.tools], mode=or_none(allowed.mode))
+        return ours.ChooseAllowed(tools=[_flat(entry) for entry in allowed.tools], mode=or_none(allowed.mode))
     if choice.type in ("function", "custom", "allowed_tools"):
         lost.refused(field, f"a choice without its `{choice.type}` object")
         return None
@@ -344,7 +342,7 @@ def encode_call(
         lost.changed(f"{path}.call_id", f"an id this host does not take, sent as {call_id}")
     if item.namespace or item.caller or item.async_:
         report_unsaid(item, path, lost)
-    if isinstance(item, FunctionCall):
+    if isinstance(item, ours.FunctionCall):
         made = replace(_CALL, id=call_id, function=replace(_BODY, name=name, arguments=item.arguments))
     elif dialect.custom_tools:
         made = types.ToolCall(id=call_id, type="custom", custom=types.CustomBody(name=name, input=item.input))

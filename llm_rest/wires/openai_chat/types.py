@@ -1,7 +1,7 @@
 """The documents of Chat Completions: the request, the answer and the chunks of a streamed answer.
 
 Follows `POST /v1/chat/completions` of the OpenAI API reference and the references of the hosts that serve it (read
-2026-11-20). Nearly every field is optional, because some host leaves it out; hosts' own fields stand after OpenAI's, each
+2026-11-20). Nearly every field is optional, because some host leaves it out; hosts' own fields are after OpenAI's, each
 group in the order of the host's reference. Before changing this file, know that whatever a field cannot hold makes the
 decoder take the slow path, and that a field of ours which maps to nothing in Responses travels as a leftover, so it has to
 be plain JSON (`Any`).
@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Raw, UnsetType
 
-from ...responses.parts import AudioData
+from ... import responses as ours
 from ...unknown import MOST_IN_ANSWER, MOST_UNKNOWN, Bounded, Decoder, Model, Open, Opt
 
 __all__ = ["EVENT", "REQUEST", "RESPONSE"]
@@ -59,7 +59,7 @@ class Image(Part, tag="image_url"):
 class Audio(Part, tag="input_audio"):
     """Sound; a bare string is Mistral's form."""
 
-    input_audio: AudioData | str
+    input_audio: ours.AudioData | str
 
 
 class FileData(Model):
@@ -165,7 +165,7 @@ class UserMessage(Message, tag="user"):
     tool_calls: Opt[Any] = UNSET
 
 
-class Spoken(Model):
+class AssistantFields(Model):
     """What the assistant said, in a request and in an answer. The fields after `function_call` are the hosts' own."""
 
     content: Opt[Content | JsonValue] = UNSET
@@ -187,7 +187,7 @@ class Spoken(Model):
     channel: Opt[Any] = UNSET
 
 
-class AssistantMessage(Spoken, tag_field="role", tag="assistant"):
+class AssistantMessage(AssistantFields, tag_field="role", tag="assistant"):
     """`prefix` asks Mistral and DeepSeek to continue this text, `partial` Moonshot."""
 
     name: Opt[str] = UNSET
@@ -434,7 +434,7 @@ class Usage(Model):
     pydantic_ai_gateway: Opt[Any] = UNSET
 
 
-class Answer(Spoken):
+class Answer(AssistantFields):
     """The message of a choice."""
 
     role: Opt[str] = UNSET
@@ -513,7 +513,7 @@ class ChunkChoice(_ChoiceFields):
 
 
 class Chunk(_Document):
-    """One piece of a streamed answer. `choices` may be empty, null or absent, and an error may stand beside it."""
+    """One piece of a streamed answer. `choices` may be empty, null or absent, and an error may be beside it."""
 
     choices: Opt[list[ChunkChoice]] = UNSET
     error: Opt[Any] = UNSET

@@ -19,19 +19,14 @@ from ...responses.lenient import REPAIRED
 from ...responses.parts import Leftovers
 from ...unknown import Unknown, given
 from ...vendors.dialects import ResponsesDialect
-from ..leftovers import as_list
-from .types import WIRE, struct_of
+from ..leftovers import as_list, kind_of, struct_of
+from .types import WIRE
 
 ItemT = TypeVar("ItemT", bound=rs.ItemBase)
 S = TypeVar("S", bound=Struct)
 
 # A tuple, because `isinstance(x, A | B)` builds the union anew for every item.
 OUTPUTS = (rs.FunctionCallOutput, rs.CustomToolCallOutput)
-
-
-def kind_of(model: Struct) -> str:
-    """The `type` a tagged struct has in its JSON."""
-    return str(model.__struct_config__.tag)
 
 
 # --- leftovers ------------------------------------------------------------------------------------------------------

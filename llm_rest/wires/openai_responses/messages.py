@@ -18,11 +18,11 @@ from ...losses import Losses
 from ...responses.carriers import digest
 from ...unknown import Unknown, given
 from ...vendors.dialects import ResponsesDialect
+from ..leftovers import struct_of
 from ..tool_names import sent_name
 from .content import OUTPUTS, ItemT, encode_failure, fitting_content, report_repairs, without_leftovers
 from .reasoning import STATE, decode_thinking, encode_thinking, has_own_id, unsealed
 from .tools import renamed
-from .types import struct_of
 
 # Tuples, because `isinstance(x, A | B)` builds the union anew for every item.
 CALLS = (rs.FunctionCall, rs.CustomToolCall)
@@ -60,7 +60,7 @@ class MessageWriter:
         self._lost = lost
         self._stored = stored
         self._binds = reasons and dialect.checks_ids
-        self._following = 0  # where the first item stands that is no reasoning and follows the last that was looked at
+        self._following = 0  # where the first item is that is no reasoning and follows the last that was looked at
         self._loose = False  # whether reasoning was left out in this answer, so that what it produced loses its ids
         self._turn: list[tuple[int, rs.AnyItem]] = []  # for a host that groups calls
 

@@ -16,8 +16,9 @@ from ...responses import Compaction, Reasoning, ReasoningOptions
 from ...responses.carriers import PREFIX, seal, sender, unseal
 from ...unknown import Opt, given
 from ...vendors.dialects import ResponsesDialect
+from ..leftovers import struct_of
 from .content import ItemT
-from .types import PREFIXES, WIRE, struct_of
+from .types import PREFIXES, WIRE
 
 StateT = TypeVar("StateT", bound=Reasoning | Compaction)
 

@@ -188,7 +188,7 @@ def compact_route(request: Request | None = None, *, dialect: ResponsesDialect =
 
 
 def encode_compact(request: Request, *, dialect: ResponsesDialect = OPENAI) -> tuple[Request, list[Loss]]:
-    """The request for a shorter conversation that stands for this one."""
+    """The request for a shorter conversation that represents this one."""
     sent, lost = encode_request(request, dialect=dialect)
     lost = [loss for loss in lost if _field(loss) in COMPACTED]
     if not given(sent.model):

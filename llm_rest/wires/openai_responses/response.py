@@ -23,11 +23,12 @@ from ...responses.response import echoed_tools
 from ...unknown import Model, ModelMeta, Unknown, extras, given, with_extras
 from ...vendors.dialects import ResponsesDialect
 from ..errors import error_facts, status_of, type_of
+from ..leftovers import struct_of
 from .content import report_repairs
 from .messages import decode_messages, encode_item
 from .request import OPENAI
 from .tools import names_of, with_original_names
-from .types import PREFIXES, REQUIRED_NULLABLE, WIRE, ErrorBody, ErrorObject, ItemPage, struct_of
+from .types import PREFIXES, REQUIRED_NULLABLE, WIRE, ErrorBody, ErrorObject, ItemPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -21,12 +21,12 @@ from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryTe
 from ...responses.stream import UNANNOUNCED, Assembler
 from ...unknown import Unknown, extras, with_extras
 from ...vendors.dialects import ResponsesDialect
+from ..leftovers import struct_of
 from .content import without_leftovers
 from .messages import decode_messages, encode_item
 from .request import OPENAI
 from .response import decode_response, encode_response, with_required, writing
 from .tools import names_of, original, with_original_names
-from .types import struct_of
 
 if TYPE_CHECKING:
     from ...responses.items import AnyItem
@@ -124,7 +124,7 @@ class StreamDecoder:
         return self._to.take()
 
     def close(self) -> list[ev.AnyEvent]:
-        """The failed response an error stands for, where none followed; a stream that did not tell its end was cut."""
+        """The failed response an error represents, where none followed; a stream that did not tell its end was cut."""
         if self._failing and not self._over:
             failed, _ = decode_response(self._seen.response, request=self._request, dialect=self._dialect)
             self._to.finish(failed)
@@ -261,7 +261,7 @@ class StreamDecoder:
         self._pass(event)
 
     def _in_its_part(self, event: Any, output: _OutputItem, key: tuple[str, int]) -> bool:
-        """Whether the event may stand here; opens its part where nobody announced it."""
+        """Whether the event may be here; opens its part where no one announced it."""
         still_open = output.parts.get(key)
         if isinstance(event, PART_ADDED):
             output.parts[key] = True
@@ -282,7 +282,7 @@ class StreamDecoder:
         self._pass(ev.ContentPartAdded(**output.place(key), part=EMPTY.get(about, EMPTY[OutputText])))
 
     def _grow(self, event: Any, output: _OutputItem, key: tuple[str, int]) -> None:
-        """The one delta that a whole text stands for."""
+        """The one delta that a whole text represents."""
         kind, field = DELTAS[struct_of(event)]
         if text := getattr(event, field):
             self._pass(kind(**{**output.place(key), "item_id": event.item_id}, delta=text))
@@ -322,7 +322,7 @@ class StreamEncoder:
                 self.losses += lost
             return [replace(event, response=response)]
         if isinstance(event, ev.ErrorEvent):
-            # The vendor's own client wants these keys in either shape.
+            # The vendor's own client requires these keys in either shape.
             if event.error is None:
                 return [writing(event, ("code", "message", "param"))]
             return [replace(event, error=with_required(event.error))]

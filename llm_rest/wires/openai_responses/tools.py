@@ -13,10 +13,9 @@ from msgspec.structs import replace
 from ...responses.items import AdditionalTools, CustomToolCall, FunctionCall, FunctionCallOutput, Message
 from ...responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction, CustomTool, FunctionTool, NamespaceTool
 from ...unknown import Unknown, given
+from ..leftovers import kind_of, struct_of
 from ..tool_names import added_tools, sent_name
 from ..tools import report_names
-from .content import kind_of
-from .types import struct_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,7 @@ The documents of the endpoint itself are those of `llm_rest.responses`. Before c
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import UNSET
 
@@ -58,12 +58,6 @@ REQUIRED_NULLABLE: dict[str, tuple[str, ...]] = {
     "StreamError": ("code", "param"),
 }
 """Keys that must be there and may be null, by struct."""
-
-
-def struct_of(value: object) -> type[Any]:
-    """The struct that declares a value; with unknown fields, its own type is a subclass made for these."""
-    kind = type(value)
-    return kind.__mro__[1] if hasattr(kind, "__extras__") else kind
 
 
 # --- the other endpoints --------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from msgspec import Struct
-from msgspec.structs import fields, force_setattr, replace
+from msgspec.structs import force_setattr, replace
 
 from ..errors import ConfigError, LLMError
 
@@ -80,12 +80,12 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     """Seconds for the whole call with all its attempts: 600 for a whole answer and unlimited for a stream, unless given."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value: object = getattr(self, field.name)
+        for name, default in zip(self.__struct_fields__, self.__struct_defaults__, strict=True):
+            value: object = getattr(self, name)
             if value is None:
-                force_setattr(self, field.name, field.default)
+                force_setattr(self, name, default)
             elif value != "none" and not is_duration(value):
-                raise ConfigError(f'timeout {field.name} must be a positive number of seconds or "none", not {value!r}')
+                raise ConfigError(f'timeout {name} must be a positive number of seconds or "none", not {value!r}')
 
 
 def limit(value: float | Literal["none"] | None, usual: float | None) -> float | None:

@@ -127,7 +127,7 @@ CALL: Table = {
     "llm_rest.losses": lambda call: len(getattr(call.reply, "losses", ())),
     "llm_rest.losses.kinds": lambda call: [*dict.fromkeys(loss.kind for loss in getattr(call.reply, "losses", ()))],
     "llm_rest.request_id": "request_id",
-    "operation.cost": "reply.cost",
+    "operation.cost": lambda call: None if (nano := getattr(call.reply, "cost", None)) is None else nano / 1e9,
 }
 """Attributes of a model call beside those."""
 

@@ -14,13 +14,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from sqlite3 import Error
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..errors import ConfigError, StoreError
 from ..sqlite import SQLiteFile
 from .state import DONE, DUPLICATE, NEW, SENT, SUMS, Finished, JournalRow, Totals
+
+if TYPE_CHECKING:
+    from .batches import Batch
 
 _APPLICATION = 0x6C6C6D62  # "llmb"
 _TABLES = """
@@ -39,10 +42,7 @@ CREATE UNIQUE INDEX row_custom_id ON row (custom_id) WHERE custom_id IS NOT NULL
 CREATE INDEX row_key ON row (key) WHERE key IS NOT NULL;
 CREATE TABLE output (n INTEGER PRIMARY KEY, line BLOB NOT NULL);
 CREATE TABLE spool (n INTEGER PRIMARY KEY, line BLOB NOT NULL);
-CREATE TABLE batch (
-    id TEXT PRIMARY KEY, vendor TEXT NOT NULL, state TEXT NOT NULL, input_file TEXT, output_file TEXT, created REAL NOT NULL,
-    digest BLOB
-)
+CREATE TABLE batch (name TEXT PRIMARY KEY, closed INTEGER NOT NULL, document BLOB NOT NULL)
 """
 
 LEASE_SECONDS = 60.0
@@ -236,8 +236,40 @@ class Journal(SQLiteFile):
         return (bytes(line) for _, line in self._pages("SELECT n, line FROM output WHERE n > ? ORDER BY n LIMIT ?", 0))
 
     def in_flight(self) -> int:
-        """How many rows are marked as sent and have no answer."""
-        return int(self._one("SELECT count(*) FROM row WHERE finished IS NULL AND state=?", (SENT,))[0])
+        """How many rows are marked as sent and have no answer, without those in batches, which are not sent again."""
+        batches = "SELECT name FROM batch WHERE NOT closed"
+        query = (
+            f"SELECT count(*) FROM row WHERE finished IS NULL AND state=? AND ifnull(batch_id NOT IN ({batches}), 1)"
+        )
+        return int(self._one(query, (SENT,))[0])
+
+    # --- batches of vendors
+
+    def save_batch(self, batch: Batch, rows: Iterable[int] = (), *, closed: bool = False) -> None:
+        """Store what is known of a batch, and that these rows are in it; nothing is left to do for one that is `closed`."""
+        self._do("INSERT OR REPLACE INTO batch VALUES (?, ?, ?)", (batch.name, closed, msgspec.json.encode(batch)))
+        for n in rows:
+            self._do("UPDATE row SET state=?, batch_id=?, started=? WHERE n=?", (SENT, batch.name, time.time(), n))
+
+    def release(self, n: int) -> None:
+        """Let a row be in no batch any more: it is to be sent."""
+        self._do("UPDATE row SET state=?, batch_id=NULL WHERE n=?", (NEW, n))
+
+    def batches(self, *, closed: bool = False) -> list[Batch]:
+        """The batches that are closed, or that are not."""
+        from .batches import Batch  # which loads the client
+
+        with self._mended():
+            found = self._db.execute("SELECT document FROM batch WHERE closed=?", (closed,)).fetchall()
+        return [msgspec.json.decode(document, type=Batch) for (document,) in found]
+
+    def batch_rows(self) -> dict[int, str]:
+        """The rows that are in batches that are not closed, and have no answer; by number."""
+        query = (
+            "SELECT n, batch_id FROM row JOIN batch ON batch_id=name WHERE finished IS NULL AND state=? AND NOT closed"
+        )
+        with self._mended():
+            return dict(self._db.execute(query, (SENT,)).fetchall())
 
     # --- an input that cannot be read again
 

@@ -29,6 +29,7 @@ from ..sync import drive
 from ..transport.retry import RetryPolicy
 from .engine import BulkStatus, Engine, Rules, encoded
 from .journal import Journal
+from .modes import Mode, engine_of, live
 from .output import BulkRow, Lines
 from .rows import Reader, SequenceSource, Source, source_of
 
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from ..client.call import Caller
     from ..client.options import Input
     from ..client.reply import Reply
-    from .engine import Call
-    from .rows import Row
 
 Requests = Path | IO[bytes] | Iterable["Input | Mapping[str, Any]"]
 """The input of a run: a file of JSON lines, a binary stream of them, or an iterable of prompts, requests and rows as dicts."""
@@ -53,6 +52,11 @@ class BulkOptions(OutputOptions, total=False):
     """The file of the journal, by which a run is resumed. Default: `<output_file>.journal`; without either nothing is kept."""
     output_file: str | PathLike[str] | None
     """The file for the lines of output. Without it the journal keeps them."""
+    mode: Mode
+    """`live`: each row is a call of its own (default). `vendor`: the batch APIs of vendors. `auto`: as `vendor` where the model's
+    vendor has one and the input more than 1,000 rows. `background`: background responses of OpenAI with a `completion_window`."""
+    completion_window: Literal["2h", "8h"]
+    """The time within which a background response is needed; default `8h`."""
     concurrency: int
     """How many rows are answered at the same time; default 64."""
     template: Mapping[str, Any] | None
@@ -100,16 +104,6 @@ class BulkEstimate(Struct):
     """What the vendors would not get, and how often."""
     problems: list[str] = field(default_factory=list[str])
     """What is wrong with the first invalid rows."""
-
-
-def live(caller: Caller, form: Any, site: CallSite) -> Call:
-    """The mode in which each row is a call of its own."""
-    typed = {} if form is None else {"output": form}
-
-    def call(row: Row) -> Awaitable[Reply]:
-        return caller.generate(row.input, {**row.options, **typed}, site)
-
-    return call
 
 
 class _Bulk:
@@ -218,8 +212,18 @@ class _Bulk:
             if self._run.get("retry_failed"):
                 self._journal.retry_failed()
         caller = self._caller.scoped()
-        call = live(caller, self._form, self._site)
-        self._engine = Engine(caller, call, source, reader, lines, self._rules, self._journal)
+        self._engine = engine_of(
+            self._run.get("mode") or "live",
+            self._run.get("completion_window") or "8h",
+            self._journal,
+            self._form,
+            self._site,
+            caller,
+            source,
+            reader,
+            lines,
+            self._rules,
+        )
         return self._engine
 
     def _identity(self) -> dict[str, Any]:

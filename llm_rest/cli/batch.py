@@ -16,13 +16,14 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import anyio
 import msgspec
 
+from ..bulk.batches import cancel_batches
 from ..bulk.journal import Journal
 from ..bulk.run import AsyncBulk
 from ..client.client import AsyncClient
 from ..errors import ConfigError, LLMError
 from ..policy.rate_limit import RateLimit
 from ..transport.retry import RetryPolicy
-from . import CUT, INTERRUPTED, LOST, complain, note, write_document
+from . import CUT, FAILED, INTERRUPTED, LOST, complain, note, write_document
 from .question import model_of, options_of
 
 if TYPE_CHECKING:
@@ -34,14 +35,20 @@ if TYPE_CHECKING:
 TERMINATED = 143
 _GRACE_SECONDS = 10.0
 _JSON_SECONDS = 5.0
-_RUN = "concurrency order limit dedupe group_by_prefix full openai_lines keep_outputs at_most_once retry_failed fresh max_cost"
+_RUN = (
+    "mode completion_window concurrency order limit dedupe group_by_prefix full openai_lines keep_outputs at_most_once"
+    " retry_failed fresh max_cost"
+)
 
 
 def run(arguments: Namespace) -> int:
     """Make the run, or look at a journal."""
-    if arguments.input in ("status", "export"):
+    if arguments.input in ("status", "cancel", "export"):
         if arguments.journal_file is None:
             raise ConfigError(f"`batch {arguments.input}` takes a journal", hint="such as out.jsonl.journal")
+        if arguments.input == "cancel":
+            cancelled: int = anyio.run(_cancel, arguments)
+            return cancelled
         return _status(arguments) if arguments.input == "status" else _export(arguments)
     if arguments.output is None and not arguments.dry_run:
         raise ConfigError("`batch` needs a file for its output", hint="add -o out.jsonl")
@@ -197,6 +204,16 @@ def _status(arguments: Namespace) -> int:
     state = f"running in {user}" if user else "not running"
     sys.stdout.write(f"{journal.output}: {_sentence(totals)}; {in_flight:,} in flight; {state}\n")
     return 0
+
+
+async def _cancel(arguments: Namespace) -> int:
+    journal = Journal(arguments.journal_file, readonly=True)
+    batches = journal.batches()
+    journal.close()
+    async with AsyncClient(base_url=arguments.base_url, vendor=batches[0].group.vendor if batches else None) as llm:
+        cancelled = await cancel_batches(llm._caller, batches)  # pyright: ignore[reportPrivateUsage]
+    sys.stdout.write(f"{len(cancelled)} of {len(batches)} batches cancelled; the same run again collects what ran\n")
+    return 0 if len(cancelled) == len(batches) else FAILED
 
 
 def _export(arguments: Namespace) -> int:

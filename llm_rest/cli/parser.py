@@ -85,15 +85,21 @@ def _add(commands: Any, name: str, what: str) -> argparse.ArgumentParser:  # arg
 
 def _batch(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "input", help="a file of JSON lines, - for stdin; or `status` or `export`, followed by a journal"
+        "input", help="a file of JSON lines, - for stdin; or `status`, `cancel` or `export`, followed by a journal"
     )
-    command.add_argument("journal_file", nargs="?", metavar="JOURNAL", help="the journal for `status` and `export`")
+    command.add_argument("journal_file", nargs="?", metavar="JOURNAL", help="the journal for these")
     command.add_argument("-o", "--output", metavar="FILE", help="the file for the output; its journal is FILE.journal")
     _model(command)
     command.add_argument(
         "--template", metavar="JSON", help="a request with {{field}} where the fields of a line go; or its file"
     )
     _request(command, "--option")
+    command.add_argument(
+        "--mode",
+        choices=("live", "vendor", "auto", "background"),
+        help="a call for each row (default), or the vendors' batch APIs; auto: these for more than 1,000 rows",
+    )
+    command.add_argument("--completion-window", choices=("2h", "8h"), help="for --mode background (default: 8h)")
     command.add_argument(
         "--concurrency", metavar="N", type=int, default=64, help="requests at a time (default: %(default)s)"
     )

@@ -36,7 +36,7 @@ from .content import hidden
 from .hooks import active, ended_by, watched
 from .options import FIELDS, GATES, SETTINGS, InvalidOptions, OnLoss, as_list, check_names, read_request, to_request
 from .reply import CallRecord, Reply, reply
-from .send import CANCELLED, Accept, send_with_retries
+from .send import CANCELLED, Accept, Exchange, send_with_retries
 from .target import DEFAULT_HEADERS, build_request, with_headers
 
 if TYPE_CHECKING:
@@ -441,6 +441,7 @@ class Caller:
         settings: Settings,
         outgoing: OutgoingRequest,
         begin: Callable[[Incoming, RunningAttempt], Awaitable[tuple[T, LLMError | None]]],
+        exchange: Exchange[Any] | None = None,
     ) -> T:
         """What `begin` makes of the beginning of a good answer. Raises an `LLMError` for any other."""
         timeouts = settings.stream_timeouts
@@ -448,7 +449,7 @@ class Caller:
             timeouts = replace(timeouts, first_byte=target.endpoint.vendor.first_byte)
         settings = settings._replace(timeouts=timeouts)
         total = limit(timeouts.total, None)
-        return await self._send(call, target, settings, outgoing, self.transport.open, begin, total)
+        return await self._send(call, target, settings, outgoing, exchange or self.transport.open, begin, total)
 
     async def _send(
         self,

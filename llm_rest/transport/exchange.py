@@ -222,10 +222,10 @@ class Transport(ABC):
         answer = await self._begin(request, Deadline(timeouts, peer_of(request)), self._max_body)
         return answer if isinstance(answer, HTTPAnswer) else await answer.whole()
 
-    async def open(self, request: HTTPRequest, timeouts: Timeouts) -> Incoming | HTTPAnswer:
+    async def open(self, request: HTTPRequest, timeouts: Timeouts, most: int = MAX_STREAM) -> Incoming | HTTPAnswer:
         """The beginning of an answer whose body is read as it comes; one with another status than 200 to 299 comes whole."""
         deadline = Deadline(timeouts, peer_of(request), stream=True)
-        return await self._begin(request, deadline, max(self._max_body, MAX_STREAM))
+        return await self._begin(request, deadline, max(self._max_body, most))
 
     async def _begin(self, request: HTTPRequest, deadline: Deadline, limit: int) -> Incoming | HTTPAnswer:
         """The head of an answer whose body is still to be read, or an error with as much of its body as came."""

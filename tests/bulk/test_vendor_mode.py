@@ -1,0 +1,367 @@
+"""Runs with `mode="vendor"` against a vendor of each format that loses, delays, reorders, expires and repeats."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from llm_rest import AsyncClient, Client
+from llm_rest.bulk import batches, modes, vendor_run
+from llm_rest.bulk.run import AsyncBulk, Bulk
+from llm_rest.cli import main
+from llm_rest.errors import ConfigError, LLMError, PermissionDeniedError, SchemaMismatchError
+
+from .batch_vendor import Faults, Vendor
+from .test_batches import MODELS, NAMES, vendor_of
+
+ROWS = 60
+
+
+@pytest.fixture(autouse=True)
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vendor_run, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(vendor_run, "POLL_MOST_SECONDS", 0.05)
+    monkeypatch.setattr(batches, "LOOKS", (0.0, 0.01, 0.02))
+
+
+def rows_in(path: Path, count: int = ROWS) -> Path:
+    path.write_text("".join(json.dumps({"custom_id": f"id-{i}", "input": f"row {i} é😀"}) + "\n" for i in range(count)))
+    return path
+
+
+def run(
+    name: str, vendor: Vendor, folder: Path, *, sync: bool = True, most: int | None = None, **options: Any
+) -> list[Any]:
+    """The rows of a run, or the first of them: then it is left, as by a process that dies."""
+    source = rows_in(folder / "in.jsonl")
+    options = {"mode": "vendor", "output_file": folder / "out.jsonl", "retry": 1, **options}
+    keys = {"base_url": vendor.url, "api_key": "sk-secret-0123456789"}
+    found: list[Any] = []
+    if sync:
+        with Client(MODELS[name], **keys) as client, Bulk(client, **options) as bulk:
+            for row in bulk.run(source):
+                found.append(row)
+                if len(found) == most:
+                    break
+        return found
+
+    async def work() -> None:
+        async with AsyncClient(MODELS[name], **keys) as client, AsyncBulk(client, **options) as bulk:
+            async for row in bulk.run(source):
+                found.append(row)
+
+    anyio.run(work)
+    return found
+
+
+def output(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+
+
+def fate(text: str, times: int) -> str:
+    """What a request of a hostile vendor comes to: two in three have a first end that is not the last."""
+    number = int(text.split()[1])
+    if number % 11 == 5:
+        return "400"
+    return ("missing", "expired", "429", "500", "succeeded", "succeeded")[number % 6] if times == 1 else "succeeded"
+
+
+@pytest.mark.parametrize("sync", [True, False], ids=["sync", "async"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_row_is_answered_once(name: str, sync: bool, tmp_path: Path) -> None:
+    faults = Faults(create_lost=1, lists_behind=1, polls=2, results_cut=1, chatter=True, fate=fate)
+    with vendor_of(name, faults) as vendor:
+        run(name, vendor, tmp_path, sync=sync)
+        found = output(tmp_path)
+        assert [each["custom_id"] for each in found] == [f"id-{i}" for i in range(ROWS)]
+        for i, each in enumerate(found):
+            if i % 11 == 5:
+                assert (each["status"], each["error"]["kind"], each["error"]["status"]) == (
+                    "failed",
+                    "bad_request",
+                    400,
+                )
+            else:
+                assert (each["status"], each["output_text"]) == ("completed", f"écho row {i} é😀 😀")
+        assert set(vendor.answered.values()) == {1}
+        assert max(vendor.came.values()) == 2
+        assert len(vendor.batches) == 2
+        assert not [file for file in vendor.files if "out" not in file]  # input files are deleted
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic", "google"])
+def test_rows_are_split_at_the_limits(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from msgspec.structs import replace
+
+    from llm_rest.bulk.dialects import DIALECTS
+
+    monkeypatch.setitem(DIALECTS, name, replace(DIALECTS[name], max_requests=25))
+    with vendor_of(name) as vendor:
+        run(name, vendor, tmp_path)
+        assert sorted(len(batch.requests) for batch in vendor.batches) == [10, 25, 25]
+        assert all(each["status"] == "completed" for each in output(tmp_path))
+
+
+@pytest.mark.parametrize("ended_as", ["expired", "failed", "cancelled"])
+def test_batches_that_end_otherwise(ended_as: str, tmp_path: Path) -> None:
+    """What an expired batch did not run goes into another one; so does what a failed one does not name; a cancelled one ends."""
+    faults = Faults(ended_as=lambda number: ended_as if number == 1 else "completed", line_errors=(2, 40))
+    with vendor_of("openai", faults) as vendor:
+        run("openai", vendor, tmp_path)
+        found = output(tmp_path)
+        kinds = Counter(each.get("error", {}).get("kind") for each in found)
+        if ended_as == "expired":
+            assert kinds == {None: ROWS}
+            assert 0 < len(vendor.batches[1].requests) < ROWS
+        elif ended_as == "failed":
+            assert kinds == {None: ROWS - 2, "bad_request": 2}
+            assert [i for i, each in enumerate(found) if each.get("error")] == [1, 39]
+            assert "bad line" in found[1]["error"]["message"]
+        else:
+            assert set(kinds) == {None, "call_cancelled"}
+        assert set(vendor.answered.values()) == {1}
+
+
+def test_a_row_is_submitted_three_times_and_no_more(tmp_path: Path) -> None:
+    with vendor_of(
+        "openai", Faults(fate=lambda text, _: "missing" if text.startswith("row 7 ") else "succeeded")
+    ) as vendor:
+        run("openai", vendor, tmp_path)
+        assert [len(batch.requests) for batch in vendor.batches] == [ROWS, 1, 1]
+        assert output(tmp_path)[7]["error"]["message"] == "the batch batch_3 has no result for the request"
+
+
+def test_requests_that_no_batch_takes_fail_alone(tmp_path: Path) -> None:
+    source = rows_in(tmp_path / "in.jsonl", 3)
+    with source.open("a") as file:
+        file.write('{"custom_id":"fast","input":"x","service_tier":"fast"}\n')
+    with vendor_of("anthropic") as vendor, Client("anthropic/claude-x", base_url=vendor.url, api_key="k") as client:
+        with Bulk(client, mode="vendor", output_file=tmp_path / "out.jsonl") as bulk:
+            found = {row.id: row for row in bulk.run(source)}
+        assert found["fast"].error is not None
+        assert "service_tier" in str(found["fast"].error)
+        assert len(vendor.batches[0].requests) == 3
+
+
+class Stop(Exception):
+    """The process dies here."""
+
+
+@pytest.mark.parametrize("at", ["before upload", "after upload", "after create", "running", "in the results"])
+@pytest.mark.parametrize("name", ["openai", "anthropic", "google", "xai"])
+def test_another_process_continues(name: str, at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    faults = Faults(polls=2, fate=lambda text, times: "500" if times == 1 and "3" in text else "succeeded")
+    with vendor_of(name, faults) as vendor:
+        with monkeypatch.context() as patch:
+            api = vendor_run.VendorBatches
+
+            def dying(method: str, *, after: bool) -> None:
+                real = getattr(api, method)
+
+                async def dies(*arguments: Any) -> Any:
+                    if after:
+                        await real(*arguments)
+                    raise Stop
+
+                patch.setattr(api, method, dies)
+
+            match at:
+                case "before upload":
+                    dying("upload", after=False)
+                    dying("create", after=False)
+                case "after upload":
+                    dying("create", after=False)
+                case "after create":
+                    dying("create", after=True)
+                case "running":
+                    dying("poll", after=True)
+                case _:
+                    pass
+            if at == "in the results":
+                assert len(run(name, vendor, tmp_path, most=5)) == 5
+            else:
+                with pytest.raises(Stop):
+                    run(name, vendor, tmp_path)
+        run(name, vendor, tmp_path)
+        found = output(tmp_path)
+        assert [each["output_text"] for each in found] == [f"écho row {i} é😀 😀" for i in range(ROWS)]
+        assert set(vendor.answered.values()) == {1}
+        assert len(vendor.batches) == 2
+
+
+def test_the_mode_of_a_run_with_batches_is_not_changed_and_neither_is_the_key(tmp_path: Path) -> None:
+    with vendor_of("openai", Faults(polls=10**6)) as vendor:
+        keys = {"base_url": vendor.url, "api_key": "sk-one"}
+        source = rows_in(tmp_path / "in.jsonl")
+
+        def begin(mode: Any, key: str) -> None:
+            with Client("openai/gpt-x", **{**keys, "api_key": key}) as client:
+                with Bulk(client, mode=mode, output_file=tmp_path / "out.jsonl", progress=lambda _: stop(bulk)) as bulk:
+                    list(bulk.run(source))
+
+        def stop(bulk: Bulk) -> None:
+            if vendor.batches:
+                bulk.stop()
+
+        begin("vendor", "sk-one")
+        with pytest.raises(ConfigError, match="1 batches of this run are at their vendor"):
+            begin("live", "sk-one")
+        with pytest.raises(ConfigError, match="created with other credentials"):
+            begin("vendor", "sk-two")
+        assert len(vendor.batches) == 1
+        assert b"sk-one" not in (tmp_path / "out.jsonl.journal").read_bytes()
+
+
+def test_a_wrong_key_stops_the_run_before_a_row_is_lost(tmp_path: Path) -> None:
+    with vendor_of("openai", Faults(create_refused=0)) as vendor:
+        vendor.unauthorized = True
+        with pytest.raises(LLMError, match="wrong key"):
+            run("openai", vendor, tmp_path)
+        assert output(tmp_path) == []
+        vendor.unauthorized = False
+        rows = run("openai", vendor, tmp_path, at_most_once=True)
+        assert all(row.error is None for row in rows)
+        assert len(output(tmp_path)) == ROWS
+
+
+@pytest.mark.parametrize(("rows", "mode"), [(1_001, "vendor"), (1_000, "live")])
+def test_auto_goes_through_batches_above_a_thousand_rows(rows: int, mode: str, tmp_path: Path) -> None:
+    with vendor_of("openai") as vendor, Client("openai/gpt-x", base_url=vendor.url, api_key="k", retry=1) as client:
+        source = rows_in(tmp_path / "in.jsonl", rows)
+        with Bulk(client, mode="auto", output_file=tmp_path / "out.jsonl", limit=20) as bulk:
+            try:
+                list(bulk.run(source))
+            except LLMError:
+                assert mode == "live"
+        assert bool(vendor.batches) is (mode == "vendor")
+
+
+def test_background_responses_with_a_completion_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modes, "POLL_SECONDS", 0.01)
+    with vendor_of("openai") as vendor:
+        run("openai", vendor, tmp_path, mode="background", completion_window="2h")
+        assert [each["output_text"] for each in output(tmp_path)] == [f"écho row {i} é😀 😀" for i in range(ROWS)]
+        assert {str(body["background_options"]) for body in vendor.background} == {"{'completion_window': '2h'}"}
+        assert len(vendor.background) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        ("openai", {"completion_window": "3h"}, "completion_window is 2h or 8h, not '3h'"),
+        ("anthropic", {}, "anthropic has no completion windows"),
+    ],
+)
+def test_what_has_no_completion_window(model: str, options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with vendor_of(model) as vendor, pytest.raises(ConfigError, match=message):
+        run(model, vendor, tmp_path, mode="background", max_failures=0, **options)
+
+
+@pytest.mark.parametrize(
+    ("client", "mode", "message"),
+    [
+        (lambda: Client(["simulator/a", "simulator/b"]), "vendor", "a fallback is for mode='live'"),
+        (lambda: Client("simulator/a"), "batch", "mode is live, background, vendor or auto, not 'batch'"),
+        (lambda: Client("simulator/a"), "vendor", "simulator has no batch API that this library uses"),
+    ],
+)
+def test_what_has_no_batches(client: Any, mode: Any, message: str, tmp_path: Path) -> None:
+    with client() as llm, Bulk(llm, mode=mode, journal=tmp_path / "journal", max_failures=0) as bulk:
+        with pytest.raises(ConfigError, match=message):
+            list(bulk.run(["a"]))
+
+
+def test_the_command_answers_by_batches_and_cancels_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-0123456789")
+    source, out = rows_in(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
+    with vendor_of("openai", Faults(polls=10**6)) as vendor:
+        at = ["--base-url", vendor.url]
+        command = ["batch", str(source), "-o", str(out), "-m", "openai/gpt-x", "--mode", "vendor", *at]
+        monkeypatch.setattr(vendor_run.VendorBatches, "poll", stopping(vendor_run.VendorBatches.poll))
+        assert main(command) == 1
+        monkeypatch.undo()
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-0123456789")
+        assert main(["batch", "cancel", f"{out}.journal", *at]) == 0
+        assert "1 of 1 batches cancelled" in capsys.readouterr().out
+        monkeypatch.setattr(vendor_run, "POLL_SECONDS", 0.01)
+        assert main(command) == 3
+        kinds = Counter(each.get("error", {}).get("kind") for each in output(tmp_path))
+        assert set(kinds) == {None, "call_cancelled"}
+        assert set(vendor.answered.values()) == {1}
+
+
+def stopping(real: Any) -> Any:
+    async def poll(self: Any, batch: Any) -> Any:
+        raise PermissionDeniedError("no more")
+
+    return poll
+
+
+def test_polling_starts_at_thirty_seconds_and_grows_to_five_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    delays, delay = [], vendor_run.POLL_SECONDS
+    for _ in range(8):
+        delays.append(delay)
+        delay = min(delay * vendor_run.POLL_GROWTH, vendor_run.POLL_MOST_SECONDS)
+    assert delays == [30.0, 45.0, 67.5, 101.25, 151.875, 227.8125, 300.0, 300.0]
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from llm_rest import Client
+from llm_rest.bulk import batches, modes, vendor_run
+from llm_rest.bulk.run import Bulk
+
+vendor_run.POLL_SECONDS, vendor_run.POLL_MOST_SECONDS, batches.LOOKS = 0.02, 0.02, (0.0, 0.05)
+model, url, folder = sys.argv[1:]
+print("begun", flush=True)
+with Client(model, base_url=url, api_key="k") as client:
+    with Bulk(client, mode="vendor", output_file=Path(folder, "out.jsonl")) as bulk:
+        for row in bulk.run(Path(folder, "in.jsonl")):
+            pass
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
+def test_a_killed_process_repeats_nothing(name: str, tmp_path: Path) -> None:
+    """Killed a little later each time: the requests of all batches together are those of an undisturbed run."""
+    rows_in(tmp_path / "in.jsonl")
+    faults = Faults(polls=12, fate=lambda text, times: "500" if times == 1 and "3" in text else "succeeded")
+    with vendor_of(name, faults) as vendor:
+        vendor.delay = 0.02
+        command = [sys.executable, "-c", PROGRAM, MODELS[name], vendor.url, str(tmp_path)]
+        for i in range(0, 12, 2):
+            process = subprocess.Popen(command, stdout=subprocess.PIPE)
+            assert process.stdout is not None
+            process.stdout.readline()
+            try:
+                ended = process.wait(0.03 * i + 0.05)
+                assert ended == 0
+            except subprocess.TimeoutExpired:
+                process.kill()
+            process.communicate()
+        subprocess.run(command, check=True, capture_output=True)
+        assert [each["output_text"] for each in output(tmp_path)] == [f"écho row {i} é😀 😀" for i in range(ROWS)]
+        assert set(vendor.answered.values()) == {1}
+        assert len(vendor.batches) == 2
+
+
+def test_typed_output_is_read_from_results(tmp_path: Path) -> None:
+    with vendor_of("openai") as vendor:
+        with pytest.raises(SchemaMismatchError, match="20 rows in succession"):  # the answers are no JSON
+            run("openai", vendor, tmp_path, output=dict[str, int])
+        schema = vendor.batches[0].requests[0][1]["text"]["format"]
+        assert schema["type"] == "json_schema"
+        assert len(vendor.batches) == 1

@@ -114,7 +114,7 @@ class Size(NamedTuple):
 
 
 SIZES = {
-    "": Size(2_270, 9),  # the modules at the top alone
+    "": Size(2_850, 10),  # the modules at the top alone
     "responses": Size(4_815, 14),
     "wires": Size(21_020, 59, goal=15_700),
     "wires.openai_responses": Size(1_700, 9),
@@ -130,7 +130,7 @@ SIZES = {
     "conversation": Size(1_640, 7, goal=900),
     "policy": Size(2_175, 9),
     "server": Size(3_770, 19, goal=2_600),
-    "simulator": Size(1_950, 8, goal=1_300),
+    "simulator": Size(1_890, 8, goal=1_300),
     "telemetry": Size(590, 1),  # 300 of code, the rest are tables
     "testing": Size(1_315, 6),
     "cli": Size(2_065, 17, goal=1_600),

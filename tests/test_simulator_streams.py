@@ -16,7 +16,7 @@ from llm_rest.responses import FunctionCall, FunctionCallOutput, Message, Reques
 from llm_rest.responses import events as ev
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Pause, Refused
-from llm_rest.server.streaming import PIECES, told
+from llm_rest.server.streaming import PIECES, stream_events
 from llm_rest.simulator import model
 from llm_rest.simulator.script import Break, Delay, Pieces, parse
 from llm_rest.transport.blocking import Blocking
@@ -67,8 +67,8 @@ def test_a_pace_alone_is_no_script() -> None:
 
 
 def played(script: str, *said: Any) -> list[Any]:
-    tale = model.tale(Request(input=[Message(role="user", content=script), *said]))
-    return list(told(tale.response, tale.pace, unfinished=tale.end is not None))
+    played = model.playback(Request(input=[Message(role="user", content=script), *said]))
+    return list(stream_events(played.response, played.pace, unfinished=played.end is not None))
 
 
 def test_texts_come_in_pieces_of_the_size_asked_for_with_a_pause_before_each() -> None:

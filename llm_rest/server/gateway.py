@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ..responses.response import CompactedResponse
     from ..unknown import Opt
     from .access import Door
-    from .handler import Context, Told
+    from .handler import Context, HandlerEvent
     from .stored import Turn
 
 T = TypeVar("T")
@@ -192,7 +192,7 @@ class Gateway:
         await self._history.after(request, asked, reply, context)
         return reply
 
-    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
         """The same as a stream: batches of events, as they arrive from the vendor."""
         way, asked = await self._prepared(request, context)
         with _told(context):

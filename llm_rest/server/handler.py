@@ -76,7 +76,7 @@ class Pause(Struct, frozen=True):
     """How long the pause lasts, in seconds."""
 
 
-Told = AnyEvent | list[AnyEvent] | Pause
+HandlerEvent = AnyEvent | list[AnyEvent] | Pause
 """What a handler's stream yields: an event, several to be sent together, or a pause."""
 
 
@@ -92,7 +92,7 @@ class Handler(Protocol):
         """The response to `request`."""
         ...
 
-    def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
+    def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
         """The events of the response, in the order of the Responses format.
 
         An error raised before the first event becomes an error answer, a later one an error event. Without a terminal event

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..client.events import StreamWriter
     from ..errors import ErrorFacts
     from ..responses.events import AnyEvent
-    from .handler import Context, Told
+    from .handler import Context, HandlerEvent
 
 _encode = msgspec.json.Encoder().encode
 
@@ -48,14 +48,14 @@ PIECES = (
 
 
 class Pace(Struct, frozen=True):
-    """How an answer is told: characters in a piece, and seconds before each."""
+    """The pace of a stream: characters in a piece of text, and seconds before each."""
 
     size: int = TOKEN
     delay: float = 0
 
 
-def told(response: Response, pace: Pace, *, unfinished: bool = False) -> Generator[AnyEvent | Pause]:
-    """The events that tell `response`, its texts in pieces; an unfinished one stops after its last piece of text."""
+def stream_events(response: Response, pace: Pace, *, unfinished: bool = False) -> Generator[AnyEvent | Pause]:
+    """The events of `response`, its texts in pieces; an unfinished one stops after its last piece of text."""
     events = disassemble(response)
     if unfinished:
         del events[max(i for i, event in enumerate(events) if i == 1 or isinstance(event, PIECES)) + 1 :]
@@ -80,7 +80,7 @@ def _cut(event: Any, size: int) -> list[Any]:
 
 
 async def written(
-    events: AsyncGenerator[Told],
+    events: AsyncGenerator[HandlerEvent],
     writer: StreamWriter,
     context: Context,
     facts_of: Callable[[LLMError], ErrorFacts],

@@ -1,8 +1,8 @@
 """A simulated vendor in this process: no key, no network, and the same answer every time.
 
 `handle` and `handle_stream` are what a socket server or an in-process transport calls. The simulated model is `model.py`, its
-script language `script.py`; what it refuses on each wire is in `refusals.txt`, and its seals in `signatures.py`. Two words are
-reserved, so that errors can be had: the model `missing` does not exist and the key `invalid` is not accepted.
+script language `script.py`; the requests it rejects on each wire are in `refusals.txt`, its signatures in `signatures.py`. Two
+words are reserved to get errors: the model `missing` does not exist and the key `invalid` is not accepted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..responses.estimate import estimate_tokens
 from ..server.access import key
 from ..server.exchange import Answer, Streamed, exchange
 from ..server.handler import Pause, Refused
-from ..server.streaming import told
+from ..server.streaming import stream_events
 from ..sync import drive
 from ..unknown import given
 from ..vendors import models
@@ -33,13 +33,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 
     from ..responses import Request, Response
-    from ..server.handler import Context, Told
+    from ..server.handler import Context, HandlerEvent
 
-MODELS = ("simulator",)  # which it lists; it answers under any other name but `MISSING` as well
-
+MODELS = ("simulator",)
+"""The models in its list; it answers under any other name but `MISSING` as well."""
 MISSING = "missing"
 INVALID_KEY = "invalid"
-CACHE = PromptCache()  # of all simulated vendors
+CACHE = PromptCache()
+"""The prompt cache of all simulated vendors."""
 
 
 class Simulator:
@@ -50,15 +51,15 @@ class Simulator:
         document = self._checked(request, context, whole=True)
         return self._cached(self.signed(model.answer(request), document, context), document, context)
 
-    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
         """The same as a stream, with the pauses, errors and cuts that a script in the input asks for."""
         document = self._checked(request, context)
-        tale = model.tale(request)
-        response = self._cached(self.signed(tale.response, document, context), document, context)
-        for event in told(response, tale.pace, unfinished=tale.end is not None):
+        played = model.playback(request)
+        response = self._cached(self.signed(played.response, document, context), document, context)
+        for event in stream_events(response, played.pace, unfinished=played.end is not None):
             yield event
-        if isinstance(tale.end, Fail):
-            raise Refused(tale.end.facts)
+        if isinstance(played.end, Fail):
+            raise Refused(played.end.facts)
 
     async def count(self, request: Request, context: Context) -> int:
         """The number of input tokens of `request`, as the simulator counts them."""
@@ -74,7 +75,7 @@ class Simulator:
         return name != MISSING
 
     def problems(self, document: Plain, context: Context) -> Iterator[ErrorFacts]:
-        """What the vendor refuses of a request's JSON."""
+        """What the vendor rejects in a request's JSON."""
         return refusals.problems(document, context, marks="~*")
 
     def signed(self, response: Response, document: Plain, context: Context) -> Response:
@@ -82,22 +83,21 @@ class Simulator:
         return signatures.signed(response, document, context)
 
     def _cached(self, response: Response, document: Plain, context: Context) -> Response:
-        """`response` with the tokens that the prompt cache held; Anthropic's holds nothing that has no mark."""
-        usage, marks = response.usage, {"anthropic_messages": b'"cache_control"', "ollama_chat": None}
-        mark = marks.get(context.wire, b"")  # Ollama counts no cached tokens, and short prompts are not cached
-        if usage and mark is not None and len(context.body) > 4096 and mark in context.body:
+        """`response` with the tokens that the prompt cache held; Anthropic's holds marked prompts only, Ollama reports none."""
+        usage, mark = response.usage, b'"cache_control"' if context.wire == "anthropic_messages" else b""
+        if usage and context.wire != "ollama_chat" and len(context.body) > 4096 and mark in context.body:
             found = CACHE.take(document, context.wire, context.vendor, response.model)
             usage.input_tokens_details = InputTokensDetails(cached_tokens=found)
         return response
 
     def _checked(self, request: Request, context: Context, *, whole: bool = False) -> Plain:
-        """The request's plain JSON, once nothing is wrong with it."""
+        """The request's plain JSON. Raises `Refused` for what the vendor rejects."""
         wire = context.wire
         if key(context.headers) == INVALID_KEY:
             raise Refused(refusals.reserved(wire, "key", INVALID_KEY))
         if request.model == MISSING:
             raise Refused(refusals.reserved(wire, "model", MISSING))
-        document = refusals.spelled(msgspec.json.decode(context.body.removeprefix(b"\xef\xbb\xbf")), wire)
+        document = refusals.canonical(msgspec.json.decode(context.body.removeprefix(b"\xef\xbb\xbf")), wire)
         facts = next(self.problems(document, context), None) or _unfit(request, document, context, whole=whole)
         if facts is not None:
             raise Refused(facts)
@@ -105,11 +105,11 @@ class Simulator:
 
 
 MAKERS = {"azure_openai": "openai"}
-"""Whose models a vendor serves that has no rows of its own in the model table."""
+"""The maker of the models that a vendor serves which has no rows of its own in the model table."""
 
 
 def _unfit(request: Request, document: dict[str, Any], context: Context, *, whole: bool) -> ErrorFacts | None:
-    """Why the model, which the model table knows, does not take this request; `whole` where no stream was asked for."""
+    """Why the model, by the model table, does not take this request; `whole` where no stream was requested."""
     name, vendor = request.model or "", context.dialect.issuer
     invalid = partial(ErrorFacts, status=400, type="invalid_request_error")
     known = models.capabilities(name, MAKERS.get(vendor, vendor))
@@ -134,12 +134,12 @@ def handle(method: str, path: str, headers: Headers, body: bytes, simulator: Sim
 def handle_stream(
     method: str, path: str, headers: Headers, body: bytes, simulator: Simulator | None = None
 ) -> tuple[int, dict[str, str], Iterator[bytes | float]]:
-    """The same with a body in pieces, as they come. A number among them is a pause of so many seconds."""
+    """The same with a body in pieces. A number among them is a pause of so many seconds."""
     answer = drive(exchange(method, path, dict(headers), body, simulator or Simulator()))
     if not isinstance(answer, Streamed):
         return answer.status, answer.headers, iter([answer.body])
     pieces = _pieces(answer.body)
-    next(pieces)  # what was not begun closes nothing when it is closed
+    next(pieces)  # a generator that was not started closes nothing when it is closed
     return answer.status, answer.headers, pieces
 
 

@@ -1,6 +1,6 @@
-"""What vendors refuse of a conversation as a whole: calls and their results, who speaks when, signatures that come back.
+"""Validation of a conversation as a whole: calls and their results, the order of roles, signatures that come back.
 
-Each function is the test of rows in `refusals.txt`, by the name it has in `TESTS`; it yields what it found wrong.
+Each function is the test of rows in `refusals.txt`, by its name in `TESTS`, and yields the faults it found.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 from ..vendors.dialects import gemini_model
 from .plain import Found, Place, Plain, rows, table
-from .signatures import START, bound, mac, opened, said, vouches
+from .signatures import START, has_its_thoughts, last_user_text, mac, opened, prefix_mac
 
 # --- signatures -----------------------------------------------------------------------------------------------------
 
@@ -26,10 +26,10 @@ DUMMIES = (
 
 
 def _sealed(place: Place) -> Found:
-    """A seal of ours over what these fields beside it show."""
+    """Anything but a seal of ours over the fields beside it."""
     if place.value in DUMMIES and "functionCall" in place.holder:
         return
-    fields = opened(place.context.dialect.issuer, str(place.value))
+    fields = opened(place.context.dialect.issuer, place.value)
     shown: list[Any] = [place.holder.get(word) for word in place.words if word]
     shown = [{**call, "args": None} if "args" in (call := table(one)) else one for one in shown]
     if fields is None or fields[0] != mac("shown", shown):
@@ -37,33 +37,35 @@ def _sealed(place: Place) -> Found:
 
 
 def _moved(place: Place) -> bool:
-    fields = opened(place.context.dialect.issuer, str(place.value))
-    return fields is not None and fields[1] != mac("turn", said(place.document, place.path))
+    """A seal that was made in another turn."""
+    fields = opened(place.context.dialect.issuer, place.value)
+    return fields is not None and fields[1] != mac("turn", last_user_text(place.document, place.path))
 
 
-def _bound(place: Place) -> bool:
-    fields = opened(place.context.dialect.issuer, str(place.value))
-    return fields is not None and fields[2] != bound(place.document, place.path)
+def _prefix(place: Place) -> bool:
+    """A seal that is bound to another beginning of the conversation."""
+    fields = opened(place.context.dialect.issuer, place.value)
+    return fields is not None and fields[2] != prefix_mac(place.document, place.path)
 
 
 def _followed(place: Place) -> bool:
-    """A thought that led to something stands before that."""
-    fields = opened(place.context.dialect.issuer, str(place.value)) or [""]
+    """A thought that was followed by an item, and is not any more."""
+    fields = opened(place.context.dialect.issuer, place.value) or [""]
     items = place.document["input"]
     later = items[next(i for i, item in enumerate(items) if item is place.holder) + 1 :]
     after = next((item for item in later if item["type"] != "reasoning"), {"role": "user"})
     return fields[-1] == "1" and after.get("role", "assistant") != "assistant"
 
 
-def _vouched(place: Place) -> Found:
+def _thoughts(place: Place) -> Found:
     """A call, or an item, whose thoughts are left out; in a turn that is over they may be."""
     document, items = place.document, place.words == ["always"]
-    if isinstance(place.value, str) and (items or said(document) == said(document, place.path)):
+    if isinstance(place.value, str) and (items or last_user_text(document) == last_user_text(document, place.path)):
         index = int(re.findall(r"\d+", place.path)[0])
         text = msgspec.json.encode(document["input"][:index] if items else document["messages"][index]).decode()
         seals = re.findall(START + "[A-Za-z0-9+/]+=*", text)
         runs = [[one] for one in seals] if items else [seals[: i + 1] for i in range(len(seals))]
-        if not vouches(place.context.dialect.issuer, place.value, runs):
+        if not has_its_thoughts(place.context.dialect.issuer, place.value, runs):
             name = place.value.partition("_")[2].partition("x")[0]
             yield {"thought": f"rs_{name[:16]}{int(name[16:]) - 1}"}
 
@@ -72,13 +74,13 @@ def _vouched(place: Place) -> Found:
 
 
 class Turn(NamedTuple):
-    """What one side says before the other does: its blocks, with the path of each."""
+    """The blocks of one role in a row, with the path of each."""
 
     role: str
     blocks: list[tuple[str, Plain]]
 
     def lacking(self, name: str, *values: str) -> bool:
-        """Whether there are other blocks than those."""
+        """Whether there are other blocks than these."""
         return len(self.having(name, *values)) < len(self.blocks)
 
     def having(self, name: str, *values: str) -> list[tuple[str, Plain]]:
@@ -87,7 +89,7 @@ class Turn(NamedTuple):
 
 
 def turns(place: Place) -> list[Turn]:
-    """The conversation, neighbours of one role put together; on Chat only tool messages are."""
+    """The turns of the conversation: neighbours of one role are one, on Chat only tool messages are."""
     found: list[Turn] = []
     wire = place.context.wire
     gemini, chat = wire == "gemini_generate_content", wire == "openai_chat"
@@ -117,7 +119,7 @@ _UNANSWERED = {
 
 
 def _results(place: Place) -> Found:
-    """Every call is answered right after it (on Messages at the start of the message), and nothing else is."""
+    """Every call has its result right after it (on Messages at the start of the message), and every result its call."""
     wire, asked = place.context.wire, list[str]()
     for turn in [*turns(place), Turn("", [])]:
         if wire == "openai_chat":
@@ -141,7 +143,7 @@ def _results(place: Place) -> Found:
 
 
 def _placed(place: Place) -> Found:
-    """A system message in the conversation stands after a user's turn and before the assistant's, or last."""
+    """A system message in the conversation is after a user's turn and before the assistant's, or last."""
     found = turns(place)
     for before, turn, after in zip(found, found[1:], [*found[2:], None], strict=False):
         ended = str(before.blocks[-1][1].get("type")) if before.blocks else ""
@@ -151,25 +153,30 @@ def _placed(place: Place) -> Found:
             yield {"problem": "be followed by an `assistant` message or be the last one"}
 
 
+def _last(place: Place) -> Turn:
+    """The last turn; an empty one where there is none."""
+    return (turns(place) or [Turn("", [])])[-1]
+
+
 def _prefilled(place: Place) -> bool:
-    last = [*turns(place), Turn("", [])][-2:][0]
+    last = _last(place)
     return last.role == "assistant" and bool(last.blocks) and not last.having("type", "server_tool_use", "mcp_tool_use")
 
 
 def _trailing(place: Place) -> bool:
-    last = [*turns(place), Turn("", [])][-2:][0]
+    last = _last(place)
     return last.role == "assistant" and str([{}, *(one for _, one in last.blocks)][-1].get("text") or "")[-1:].isspace()
 
 
 def _unthought(place: Place) -> Found:
-    """The assistant's turn since the user last spoke, which does not begin with a thought."""
+    """An assistant's turn since the user's last message that does not begin with a thought."""
     first: tuple[str, Plain] | None = None
     for turn in turns(place):
         if turn.role == "user" and turn.lacking("type", "tool_result"):
             first = None
         elif turn.role == "assistant" and turn.blocks:
             first = first or turn.blocks[0]
-    if first and first[1].get("type") not in ("thinking", "redacted_thinking") and turns(place)[-1].role == "user":
+    if first and first[1].get("type") not in ("thinking", "redacted_thinking") and _last(place).role == "user":
         yield {"at": first[0], "kind": first[1].get("type")}
 
 
@@ -177,7 +184,7 @@ def _unthought(place: Place) -> Found:
 
 
 def _functions(place: Place) -> Found:
-    """Calls come after the user's turn, and their results, as many as they are, in the very next one."""
+    """Calls are after the user's turn, and their results, one for each, in the very next turn."""
     calls: list[Plain] = []
     for i, turn in enumerate(turns(place)):
         results = [table(one["functionResponse"]) for _, one in turn.having("functionResponse")]
@@ -191,13 +198,12 @@ def _functions(place: Place) -> Found:
             yield {"problem": "each function response has the name and the id of its function call"}
         calls = [table(one["functionCall"]) for _, one in turn.having("functionCall")]
         if calls and i == 0:
-            yield {
-                "problem": "function call turn comes immediately after a user turn or after a function response turn"
-            }
+            equal = "function call turn comes immediately after a user turn or after a function response turn"
+            yield {"problem": equal}
 
 
 def _signed(place: Place) -> Found:
-    """The calls of the turn that goes on which came back without their signature."""
+    """Calls of the current turn that came back without their signature."""
     found = turns(place)
     spoken = [0, *(i for i, turn in enumerate(found) if turn.role == "user" and turn.lacking("functionResponse"))]
     for i, turn in enumerate(found[spoken[-1] :]):
@@ -228,9 +234,9 @@ def _outputs(place: Place) -> Found:
 TESTS: dict[str, Callable[[Place], Found | bool]] = {
     "sealed": _sealed,
     "moved": _moved,
-    "bound": _bound,
+    "prefix": _prefix,
     "followed": _followed,
-    "vouched": _vouched,
+    "thoughts": _thoughts,
     "results": _results,
     "placed": _placed,
     "prefilled": _prefilled,

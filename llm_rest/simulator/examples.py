@@ -1,34 +1,33 @@
 """A value that fits a JSON Schema, always the same one for the same schema.
 
-`instance(schema)` walks the schema once and takes the simplest thing that fits: the first example, default, constant or
+`instance(schema)` walks the schema once and takes the simplest value that fits: the first example, default, constant or
 enumerated value, else one made from the type and its limits. References are followed inside the document; where a schema
-contains itself, the way that ends soonest is taken. What it does not look at: `not`, `if`, `dependentSchemas`,
-`unevaluatedProperties`, and patterns beyond the simple ones.
+contains itself, the alternative that ends soonest is taken. Not supported: `not`, `if`, `dependentSchemas`,
+`unevaluatedProperties`, and patterns beyond the usual ones.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any, TypeVar, cast
 
 import msgspec
 
-from ..tools.schema import problems
+from ..tools.schema import problems, target
+
+T = TypeVar("T")
 
 Schema = dict[str, Any]
 
 FORMATS = {
-    name: text
-    for name, _, text in (
-        pair.partition("=")
-        for pair in """
-        date-time=2026-01-02T03:04:05Z date=2026-01-02 time=03:04:05Z duration=P1DT2H email=ada@example.com
-        idn-email=ada@example.com hostname=example.com idn-hostname=example.com uri=https://example.com/ uri-reference=/a
-        iri=https://example.com/ iri-reference=/a ipv4=192.0.2.1 ipv6=2001:db8::1 uuid=00000000-0000-4000-8000-000000000000
-        json-pointer=/a relative-json-pointer=1/a regex=^a$ byte=YQ== binary=a
-        """.split()
-    )
+    pair.partition("=")[0]: pair.partition("=")[2]
+    for pair in """
+    date-time=2026-01-02T03:04:05Z date=2026-01-02 time=03:04:05Z duration=P1DT2H email=ada@example.com
+    idn-email=ada@example.com hostname=example.com idn-hostname=example.com uri=https://example.com/ uri-reference=/a
+    iri=https://example.com/ iri-reference=/a ipv4=192.0.2.1 ipv6=2001:db8::1 uuid=00000000-0000-4000-8000-000000000000
+    json-pointer=/a relative-json-pointer=1/a regex=^a$ byte=YQ== binary=a
+    """.split()
 }
 """One string of each format."""
 
@@ -39,11 +38,12 @@ _USUAL = (
 """Strings that fit the usual patterns, besides those with a format."""
 
 _DEPTH = 6
+"""How deep optional parts are made."""
 _MANY = 64
 
 
 class NoInstance(ValueError):
-    """Nothing that this module can make fits the schema."""
+    """No value was found that fits the schema."""
 
 
 def instance(schema: Schema | bool, name: str = "text") -> Any:
@@ -55,7 +55,7 @@ def instance(schema: Schema | bool, name: str = "text") -> Any:
 
 
 class _Maker:
-    """The document that references point into."""
+    """Makes values for the schemas of one document, which references point into."""
 
     def __init__(self, root: Schema | bool) -> None:
         self._root = root
@@ -75,17 +75,14 @@ class _Maker:
             return schema["default"]
         for key in ("anyOf", "oneOf"):
             if key in schema:
-                return self._first(schema, key, name, depth)
-        return self._of_type(schema, name, depth)
-
-    def _of_type(self, schema: Schema, name: str, depth: int) -> Any:
+                return self._alternative(schema, key, name, depth)
         match _type(schema):
             case "object":
                 return self._object(schema, depth)
             case "array":
                 return self._array(schema, name, depth)
-            case "integer" | "number":
-                return _number(schema)
+            case "integer" | "number" as kind:
+                return _number(schema, kind)
             case "boolean":
                 return True
             case "null":
@@ -93,8 +90,8 @@ class _Maker:
             case _:
                 return _string(schema, name)
 
-    def _first(self, schema: Schema, key: str, name: str, depth: int) -> Any:
-        """The first alternative that ends: near the surface any, further down one without an object inside."""
+    def _alternative(self, schema: Schema, key: str, name: str, depth: int) -> Any:
+        """A value of the first alternative that has one: near the surface any, further down those without parts first."""
         rest = {word: value for word, value in schema.items() if word != key}
         arms: list[Any] = list(schema[key])
         if depth > _DEPTH:
@@ -106,12 +103,10 @@ class _Maker:
                 continue
         raise NoInstance(f"no alternative fits {name!r}")
 
-    def _object(self, schema: Schema, depth: int) -> dict[str, Any]:
-        properties = cast("dict[str, Any]", schema.get("properties", {}))
-        required = cast("list[str]", schema.get("required", []))
-        made: dict[str, Any] = {}
-        for key in required:
-            made[key] = self.make(properties.get(key, self._other(schema)), key, depth + 1)
+    def _object(self, schema: Schema, depth: int) -> Schema:
+        properties: Schema = schema.get("properties", {})
+        other = schema.get("additionalProperties", True)
+        made = {key: self.make(properties.get(key, other), key, depth + 1) for key in schema.get("required", [])}
         for key, value in properties.items():
             if key not in made and depth < _DEPTH and len(made) < schema.get("maxProperties", _MANY):
                 try:
@@ -119,102 +114,80 @@ class _Maker:
                 except NoInstance:
                     continue
         for i in range(schema.get("minProperties", 0) - len(made)):
-            made[f"key{i + 1}"] = self.make(self._other(schema), "value", depth + 1)
+            made[f"key{i + 1}"] = self.make(other, "value", depth + 1)
         return made
 
-    def _other(self, schema: Schema) -> Any:
-        """The schema of properties that are not listed."""
-        return schema.get("additionalProperties", True)
-
     def _array(self, schema: Schema, name: str, depth: int) -> list[Any]:
-        prefix = cast("list[Any]", schema.get("prefixItems", []))
-        made = [self.make(item, name, depth + 1) for item in prefix]
-        least = schema.get("minItems", 0)
-        wanted = max(least, 1 if "items" in schema and not prefix and depth < _DEPTH else 0)
-        wanted = min(wanted, schema.get("maxItems", wanted))
-        items = schema.get("items", True)
-        while len(made) < wanted:
+        made = [self.make(item, name, depth + 1) for item in schema.get("prefixItems", [])]
+        least, most = schema.get("minItems", 0), schema.get("maxItems", _MANY)
+        wanted = max(least, 1 if "items" in schema and not made and depth < _DEPTH else 0)
+        while len(made) < min(wanted, most):
             try:
-                made.append(self._another(items, made, name, depth, distinct=schema.get("uniqueItems", False)))
+                made.append(self._item(schema, made, name, depth))
             except NoInstance:
                 if len(made) < least:
                     raise
                 break
-        return made[:wanted] if wanted >= len(prefix) or "maxItems" in schema else made
+        return made[:most]
 
-    def _another(self, items: Any, made: list[Any], name: str, depth: int, *, distinct: bool) -> Any:
-        """An item, unlike the ones before it where they have to differ."""
-        if not distinct:
-            return self.make(items, name, depth + 1)
-        resolved = self._resolved(items)
-        for choice in resolved.get("enum", ()):
-            if choice not in made:
-                return choice
+    def _item(self, schema: Schema, made: list[Any], name: str, depth: int) -> Any:
+        """Another item, unlike the ones before it where they have to differ."""
+        items = schema.get("items", True)
         value = self.make(items, name, depth + 1)
-        if value in made and isinstance(value, str):
-            value += str(len(made) + 1)
-        elif value in made and isinstance(value, int | float) and not isinstance(value, bool):
-            value += len(made) * resolved.get("multipleOf", 1)
-        if value in made:
-            raise NoInstance(f"the items of {name!r} cannot differ")
-        return value
+        if value not in made or not schema.get("uniqueItems"):
+            return value
+        resolved = self._resolved(items)
+        others = list(resolved.get("enum", ()))
+        if isinstance(value, str):
+            others.append(f"{value}{len(made) + 1}")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            others.append(value + len(made) * resolved.get("multipleOf", 1))
+        for other in others:
+            if other not in made:
+                return other
+        raise NoInstance(f"the items of {name!r} cannot differ")
 
     def _merged(self, schema: Schema, depth: int) -> Schema:
-        """`schema` with its references followed and its `allOf` folded in."""
-        schema = self._followed(schema)
-        parts = schema.get("allOf")
-        if not parts:
-            return schema
+        """`schema` with its references followed and its `allOf` merged into it."""
+        schema = self._resolved(schema)
         merged = {word: value for word, value in schema.items() if word != "allOf"}
-        for part in parts:
+        for part in schema.get("allOf") or ():
             if depth > _MANY:
                 raise NoInstance("a schema that contains itself")
-            _fold(merged, self._merged(self._resolved(part), depth + 1))
+            _narrow(merged, self._merged(part, depth + 1))
         return merged
 
     def _resolved(self, schema: Any) -> Schema:
-        return self._followed(cast("Schema", schema)) if isinstance(schema, dict) else {}
-
-    def _followed(self, schema: Schema) -> Schema:
+        """The schema with its reference followed; an empty one for anything but an object."""
+        found: Schema = cast("Schema", schema) if isinstance(schema, dict) else {}
         for _ in range(_MANY):
-            ref = schema.get("$ref")
-            if not isinstance(ref, str):
-                return schema
-            target = self._pointer(ref)
-            rest = {word: value for word, value in schema.items() if word != "$ref"}
-            schema = {**target, **rest}
+            if not isinstance(reference := found.get("$ref"), str):
+                return found
+            meant = target(self._root, reference)
+            if not isinstance(meant, dict):
+                raise NoInstance(f"{reference!r} is no schema of the document")
+            found = {**cast("Schema", meant), **{word: value for word, value in found.items() if word != "$ref"}}
         raise NoInstance("a reference that leads to itself")
 
-    def _pointer(self, ref: str) -> Schema:
-        found: Any = self._root
-        for step in ref.removeprefix("#").strip("/").split("/") if ref != "#" else ():
-            key = step.replace("~1", "/").replace("~0", "~")
-            if not isinstance(found, dict) or key not in found:
-                raise NoInstance(f"{ref!r} is not in the schema")
-            found = cast("Schema", found)[key]
-        if not isinstance(found, dict):
-            raise NoInstance(f"{ref!r} is not a schema")
-        return cast("Schema", found)
 
-
-def _fold(into: Schema, part: Schema) -> None:
-    """Narrow `into` by `part`, where the two say different things about the same."""
+def _narrow(schema: Schema, part: Schema) -> None:
+    """Merge `part` into `schema`, so that a value has to fit both."""
     for word, value in part.items():
-        mine = into.get(word)
+        mine = schema.get(word)
         if mine is None:
-            into[word] = value
+            schema[word] = value
         elif word == "properties":
-            into[word] = {**mine, **{k: {"allOf": [mine[k], v]} if k in mine else v for k, v in value.items()}}
+            schema[word] = {**mine, **{k: {"allOf": [mine[k], v]} if k in mine else v for k, v in value.items()}}
         elif word == "required":
-            into[word] = [*mine, *(key for key in value if key not in mine)]
-        elif word in ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"):
-            into[word] = max(mine, value)
-        elif word in ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"):
-            into[word] = min(mine, value)
+            schema[word] = [*mine, *(key for key in value if key not in mine)]
+        elif word.startswith(("min", "exclusiveMin")):
+            schema[word] = max(mine, value)
+        elif word.startswith(("max", "exclusiveMax")):
+            schema[word] = min(mine, value)
         elif word == "enum":
-            into[word] = [choice for choice in mine if choice in value]
+            schema[word] = [choice for choice in mine if choice in value]
         elif word == "additionalProperties" and value is False:
-            into[word] = False
+            schema[word] = False
 
 
 _NUMERIC = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
@@ -226,7 +199,7 @@ _HINTS = {
 
 
 def _type(schema: Schema) -> str:
-    """The type to make: the first that is not null, else guessed from the words used."""
+    """The type to make: the first that is not null, else guessed from the keywords used."""
     asked = schema.get("type")
     if asked is None:
         return next((kind for kind, words in _HINTS.items() if any(word in schema for word in words)), "string")
@@ -234,22 +207,16 @@ def _type(schema: Schema) -> str:
     return next((kind for kind in kinds if kind != "null"), "null")
 
 
-def _number(schema: Schema) -> int | float:
+def _number(schema: Schema, kind: str) -> int | float:
     """The number nearest to 1 or to a limit that is within the limits."""
     limits = {word: schema[word] for word in _NUMERIC if isinstance(schema.get(word), int | float)}
     step = limits.get("multipleOf") or 1
     edges = [1, *(value for word, value in limits.items() if word != "multipleOf")]
-    near = [
-        k * step
-        for edge in edges
-        for k in (math.ceil(edge / step), math.floor(edge / step) + 1, math.ceil(edge / step) - 1)
-    ]
+    counts = [(math.ceil(edge / step), math.floor(edge / step) + 1, math.ceil(edge / step) - 1) for edge in edges]
+    near = [count * step for around in counts for count in around]
     middle = [*edges[1:], sum(edges[1:]) / max(len(edges) - 1, 1)]
-    for value in [*near, *middle]:
-        whole = value == math.floor(value)
-        if not problems({"type": _type(schema), **limits}, value):
-            return int(value) if whole else value
-    raise NoInstance("no number fits the limits")
+    value = _first_that_fits({"type": kind, **limits}, [*near, *middle])
+    return int(value) if value == math.floor(value) else value
 
 
 def _string(schema: Schema, name: str) -> str:
@@ -257,22 +224,18 @@ def _string(schema: Schema, name: str) -> str:
     text = FORMATS.get(schema.get("format", ""))
     least, most = schema.get("minLength", 0), schema.get("maxLength")
     if text is None and (pattern := schema.get("pattern")) is not None:
-        return _matching(pattern, least, _MANY if most is None else most)
+        repeated = (character * length for length in range(_MANY) for character in "a0Af")
+        limits = {"pattern": pattern, "minLength": least, "maxLength": _MANY if most is None else most}
+        return _first_that_fits(limits, (*_USUAL, *FORMATS.values(), "a b", "(555) 555-5555", *repeated))
     text = text or name or "a"
     return (text if len(text) >= least else (text * least)[:least])[:most]
 
 
-def _matching(pattern: str, least: int, most: int) -> str:
-    """A string that fits a simple pattern: one of the usual ones, or one character repeated."""
-    try:
-        wanted = re.compile(pattern)
-    except re.error:
-        return "a" * max(least, 1)
-    repeated = (character * length for length in range(_MANY) for character in "a0Af")
-    for text in (*_USUAL, *FORMATS.values(), "a b", "(555) 555-5555", *repeated):
-        if least <= len(text) <= most and wanted.search(text):
-            return text
-    raise NoInstance(f"no string found for the pattern {pattern!r}")
+def _first_that_fits(limits: Schema, values: Iterable[T]) -> T:
+    for value in values:
+        if not problems(limits, value):
+            return value
+    raise NoInstance(f"no value was found for {compact(limits)}")
 
 
 def compact(value: Any) -> str:

@@ -1,10 +1,10 @@
-"""A model without weights: it answers every request in a way that can be foretold.
+"""A deterministic model without weights: the same request always gets the same answer.
 
-`answer(request)` and `tale(request)`, the same for a stream, are pure functions. The text of the last user message is a script
-(`script.py`) or ordinary text. For ordinary text the model thinks aloud if reasoning was asked for, calls the first offered
-tool once with arguments that fit its schema, tells what the tool gave, answers in JSON where a format was asked for, and
-otherwise repeats what it was told. Before changing this file, know that it sees only Responses: what one vendor does
-differently belongs to `refusals.txt`, `refusals.py` and `signatures.py`.
+`answer(request)` and `playback(request)`, the same for a stream, are pure functions. The text of the last user message is a
+script (`script.py`) or ordinary text. For ordinary text the model reasons if reasoning was requested, calls the first offered
+tool once with arguments that fit its schema, repeats what the tool returned, answers in JSON where a format was requested, and
+otherwise repeats the user's text. Before changing this file, know that it sees only Responses: differences between vendors
+belong to `refusals.txt`, `refusals.py` and `signatures.py`.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ from .examples import NoInstance, compact, instance
 from .script import Break, Call, Cite, Cut, Delay, Fail, Pieces, Refuse, Say, Step, Tempo, Think, parse
 
 if TYPE_CHECKING:
-    from ..responses import AnyItem, ContentPart, Request, Response
+    from ..responses import AnyItem, ContentPart, Request
 
 
-class Tale(Struct):
-    """An answer as it is streamed: how fast, and what comes instead of its end."""
+class Playback(Struct):
+    """An answer as it is streamed: its pace, and what happens instead of a regular end."""
 
     response: Response
     pace: Pace
@@ -64,30 +64,31 @@ class Tale(Struct):
 
 def answer(request: Request) -> Response:
     """The model's whole answer to `request`. Raises `Refused` where the script asks for an error."""
-    tale = _played(request)
-    match tale.end:
+    played = _played(request)
+    match played.end:
         case Fail():
-            raise Refused(tale.end.facts)
+            raise Refused(played.end.facts)
         case Break():
             raise Refused(ErrorFacts(status=400, message="`break` cuts a stream, and none was asked for."))
         case None:
-            return tale.response
+            return played.response
 
 
-def tale(request: Request) -> Tale:
-    """The answer as a stream tells it. Raises `Refused` where the script asks for an error and for nothing before it."""
-    found = _played(request)
-    if isinstance(found.end, Fail) and not found.response.output:
-        raise Refused(found.end.facts)
-    return found
+def playback(request: Request) -> Playback:
+    """The answer for a stream. Raises `Refused` where the script asks for an error and for nothing before it."""
+    played = _played(request)
+    if isinstance(played.end, Fail) and not played.response.output:
+        raise Refused(played.end.facts)
+    return played
 
 
-def _played(request: Request) -> Tale:
+def _played(request: Request) -> Playback:
     turn = Turn.of(request)
-    return play(request, turn.improvised(request) if (steps := turn.scripted()) is None else steps)
+    steps = turn.scripted()
+    return play(request, turn.improvised(request) if steps is None else steps)
 
 
-def play(request: Request, steps: list[Step]) -> Tale:
+def play(request: Request, steps: list[Step]) -> Playback:
     """The answer to `request` that consists of these steps."""
     pace = Pace()
     for step in steps:
@@ -95,34 +96,26 @@ def play(request: Request, steps: list[Step]) -> Tale:
             pace = replace(pace, size=step.size)
         elif isinstance(step, Delay):
             pace = replace(pace, delay=step.seconds)
-    ends = [(i, step) for i, step in enumerate(steps) if isinstance(step, Fail | Break)]
-    at, end = ends[0] if ends else (len(steps), None)
+    at, end = next(((i, step) for i, step in enumerate(steps) if isinstance(step, Fail | Break)), (len(steps), None))
     # An answer that breaks off goes as far as one that reaches the token limit.
     played = [*steps[:at], Cut()] if end else steps
-    return Tale(AnswerWriter(request, seed(request)).play(played), pace, end)
+    return Playback(AnswerWriter(request).play(played), pace, end)
 
 
-def seed(request: Request) -> str:
-    """What the ids of an answer are made of: the same for the same request, streamed or not, different for any other."""
-    # In the leftovers a wire notes how streaming was asked for, too.
-    asked = replace(request, stream=None, stream_options=None, leftovers=None)
-    return digest(msgspec.json.encode(asked).decode())
-
-
-# --- what was said so far -------------------------------------------------------------------------------------------
+# --- the conversation -----------------------------------------------------------------------------------------------
 
 
 class Turn(Struct):
-    """The conversation since somebody last spoke: what was said, the calls made since, and what they gave.
+    """The conversation since the user's last message: its text, the calls made since, and their outputs.
 
-    A result that is delivered later as a user's message (`llm_rest.loop`) is what a call gave; nobody speaks with it.
+    A result that is delivered later as a user's message (`llm_rest.loop`) is the output of a call, not a new turn.
     """
 
     said: str
     calls: list[FunctionCall | CustomToolCall]
     outputs: list[FunctionCallOutput | CustomToolCallOutput]
-    answered: bool = False  # whether the last thing is an answer without calls
-    heard: int = 0  # how many such answers were followed by results
+    answered: bool = False  # whether the last item is an answer without calls
+    followed: int = 0  # how many such answers were followed by late results
 
     @classmethod
     def of(cls, request: Request) -> Turn:
@@ -131,13 +124,13 @@ class Turn(Struct):
         for item in items_of(request):
             match item:
                 case Message(role="user", content=content) if turn.outputs and _SHOWN.match(text_of(content)):
-                    pass  # nobody speaks: a wire whose outputs are text alone shows the rest of one
+                    pass  # the rest of an output, on a wire whose outputs are text alone
                 case Message(role="user", content=content):
                     results = _delivered(content)
                     if results is None:
                         turn = cls(text_of(content), [], [])
                     else:
-                        turn.hear(results)
+                        turn.deliver(results)
                 case Message(role="assistant"):
                     turn.answered = True
                 case FunctionCall() | CustomToolCall():
@@ -149,49 +142,49 @@ class Turn(Struct):
                     pass
         return turn
 
-    def hear(self, results: dict[str, str]) -> None:
-        """Take in what calls gave that were said to be pending."""
-        self.heard += self.answered
+    def deliver(self, results: dict[str, str]) -> None:
+        """Take in the results, by call id, of calls that were pending."""
+        self.followed += self.answered
         self.answered = False
         self.outputs = [output for output in self.outputs if output.call_id not in results]
         self.outputs += [FunctionCallOutput(call_id=name, output=text) for name, text in results.items()]
 
     def scripted(self) -> list[Step] | None:
         """The answer that the script asks for after the calls made so far; `None` without one."""
-        rounds = parse(self.said)
-        made, heard = len(self.calls), self.heard
+        made, followed = len(self.calls), self.followed
         pace: list[Step] = []
-        for steps in rounds or ():
+        for steps in parse(self.said) or ():
             calls = sum(isinstance(step, Call) for step in steps)
-            if not calls and heard:
-                heard -= 1
+            if not calls and followed:
+                followed -= 1
             elif made < calls or not made:
                 return [*pace, *steps]
             made -= calls
             pace += [step for step in steps if isinstance(step, Tempo)]
-        # The script is used up: what its calls gave is told like any other result.
-        return None
+        return None  # after the end of the script an output is repeated like any other
 
     def improvised(self, request: Request) -> list[Step]:
-        """What the model does on its own."""
+        """The answer of the model without a script."""
         thought: list[Step] = []
         if given(request.reasoning) and given(request.reasoning.effort) and request.reasoning.effort != "none":
             thought = [Think(f"I was told: {self.said}")]
         tool = choose(request, called=bool(self.calls))
+        if isinstance(tool, CustomTool):
+            return [*thought, Call(tool.name, self.said, custom=True)]
         if tool is not None:
-            return [*thought, _call_of(tool, self.said)]
-        if given(request.text) and given(request.text.format):
-            match request.text.format:
-                case JsonSchemaFormat(schema=schema) if given(schema):
-                    return [*thought, Say(_json_for(schema))]
-                case JsonObjectFormat():
-                    return [*thought, Say(compact({"answer": self.told()}))]
-                case _:
-                    pass
-        return [*thought, Say(self.told())]
+            return [*thought, Call(tool.name, _json_for(tool.parameters))]
+        text = self.repeated()
+        match request.text.format if given(request.text) else None:
+            case JsonSchemaFormat(schema=schema) if given(schema):
+                text = _json_for(schema)
+            case JsonObjectFormat():
+                text = compact({"answer": text})
+            case _:
+                pass
+        return [*thought, Say(text)]
 
-    def told(self) -> str:
-        """What the tools gave, else what was said."""
+    def repeated(self) -> str:
+        """What the tools returned, else what the user said."""
         names = {call.call_id: call.name for call in self.calls}
         lines = [
             f"{names.get(output.call_id or '', 'the tool')} {'failed' if output.is_error else 'said'}: {text_of(output.output)}"
@@ -201,7 +194,7 @@ class Turn(Struct):
 
 
 def _delivered(content: str | list[ContentPart]) -> dict[str, str] | None:
-    """The results that a message delivers, by the ids of their calls; `None` for a message in which somebody speaks."""
+    """The late results in a user's message, by the ids of their calls; `None` for any other message."""
     found: dict[str, str] = {}
     for text in [content] if isinstance(content, str) else [p.text for p in content if isinstance(p, InputText)]:
         try:
@@ -242,20 +235,12 @@ def choose(request: Request, *, called: bool) -> AnyFunction | None:
     return tools[0] if tools else None
 
 
-def _call_of(tool: AnyFunction, said: str) -> Call:
-    if isinstance(tool, CustomTool):
-        return Call(tool.name, said, custom=True)
-    schema = tool.parameters if given(tool.parameters) else {"type": "object"}
-    return Call(tool.name, _json_for(schema))
-
-
-def _json_for(schema: dict[str, Any]) -> str:
+def _json_for(schema: dict[str, Any] | Any) -> str:
     try:
-        return compact(instance(schema))
+        return compact(instance(schema if given(schema) else {"type": "object"}))
     except NoInstance as problem:
-        raise Refused(
-            ErrorFacts(status=400, message=f"Invalid schema: {problem}.", code="invalid_json_schema")
-        ) from None
+        message = f"Invalid schema: {problem}."
+    raise Refused(ErrorFacts(status=400, message=message, code="invalid_json_schema"))
 
 
 CREATED = 1_790_000_000
@@ -263,14 +248,16 @@ CREATED = 1_790_000_000
 
 
 class AnswerWriter:
-    """Writes one answer to `request`: plays the steps of a script until the token limit. Its ids are made of `seed`."""
+    """Writes one answer to `request` from the steps of a script, until the token limit."""
 
-    def __init__(self, request: Request, seed: str) -> None:
+    def __init__(self, request: Request) -> None:
         self._request = request
-        self._seed = seed
+        # The ids are a digest of the request: the same whether it is streamed or not, which a wire also notes in the leftovers.
+        asked = replace(request, stream=None, stream_options=None, leftovers=None)
+        self._seed = digest(msgspec.json.encode(asked).decode())
         self._left = request.max_output_tokens if given(request.max_output_tokens) else None
         self._spent = 0
-        self._thought = 0
+        self._reasoning = 0
         self._output: list[AnyItem] = []
         self._broken = False
 
@@ -282,9 +269,9 @@ class AnswerWriter:
                 break
             self._perform(step, cut=cut and isinstance(steps[i + 1], Cut))
         incomplete = self._broken or cut
-        last = self._output[-1] if self._output else None
-        if incomplete and isinstance(last, Message):
+        if incomplete and self._output and isinstance(last := self._output[-1], Message):
             last.status = "incomplete"
+        asked = estimate_tokens(self._request)
         return Response(
             id=f"resp_{self._seed}",
             created_at=CREATED,
@@ -294,31 +281,37 @@ class AnswerWriter:
             incomplete_details=IncompleteDetails(reason="max_output_tokens") if incomplete else None,
             model=self._request.model or "",
             output=self._output,
-            usage=self._usage(),
+            usage=Usage(
+                input_tokens=asked,
+                input_tokens_details=InputTokensDetails(cached_tokens=0),
+                output_tokens=self._spent,
+                output_tokens_details=OutputTokensDetails(reasoning_tokens=self._reasoning),
+                total_tokens=asked + self._spent,
+            ),
             **echo(self._request),
         )
 
     def _perform(self, step: Step, *, cut: bool) -> None:
         match step:
             case Say(text=text):
-                text = self._pay(self._stopped(text))
-                parts = self._parts()
-                if parts and isinstance(parts[-1], OutputText):
-                    parts[-1] = OutputText(text=f"{parts[-1].text}\n{text}", annotations=parts[-1].annotations)
-                else:
-                    parts.append(OutputText(text=text, annotations=[]))
+                self._say(self._pay(self._stopped(text)))
             case Cite(url=url, title=title):
-                parts = self._parts()
-                if not (parts and isinstance(parts[-1], OutputText)):
-                    parts.append(OutputText(text=self._pay(title), annotations=[]))
-                self._cite(parts[-1], url, title)
+                part = self._text() or self._say(self._pay(title))
+                assert isinstance(part.annotations, list)
+                part.annotations.append(UrlCitation(url=url, title=title, start_index=0, end_index=len(part.text)))
             case Refuse(text=text):
                 self._parts().append(RefusalPart(refusal=self._pay(text)))
             case Think(text=text):
-                self._think(text)
+                before, paid = self._spent, self._pay(text or "hidden")
+                self._reasoning += self._spent - before
+                summary = [SummaryText(text=paid)] if text else []
+                self._output.append(Reasoning(id=self._id("rs"), summary=summary, status="completed"))
             case Call(name=name, arguments=arguments, custom=custom):
                 paid = self._pay(arguments[: len(arguments) // 2] if cut else arguments)
-                self._call(name, paid, custom=custom, broken=cut or self._broken)
+                status = "incomplete" if cut or self._broken else "completed"
+                about: Any = {"name": name, "call_id": self._id("call"), "status": status}
+                made = CustomToolCall(id=self._id("ctc"), input=paid, **about) if custom else None
+                self._output.append(made or FunctionCall(id=self._id("fc"), arguments=paid, **about))
             case Cut() | Fail() | Break() | Pieces() | Delay():
                 pass
             case _:
@@ -327,10 +320,10 @@ class AnswerWriter:
     def _pay(self, text: str) -> str:
         """As much of `text` as the token limit still allows."""
         cost = tokens(text)
-        if self._left is not None and cost > self._left:
-            text = text[: self._left * CHARACTERS_PER_TOKEN]
-            cost, self._broken = self._left, True
         if self._left is not None:
+            if cost > self._left:
+                text = text[: self._left * CHARACTERS_PER_TOKEN]
+                cost, self._broken = self._left, True
             self._left -= cost
         self._spent += cost
         return text
@@ -339,8 +332,7 @@ class AnswerWriter:
         """`text` up to the first stop sequence."""
         stop = self._request.stop or ()
         ends = [text.find(word) for word in ([stop] if isinstance(stop, str) else stop)]
-        found = [end for end in ends if end >= 0]
-        return text[: min(found)] if found else text
+        return text[: min((end for end in ends if end >= 0), default=len(text))]
 
     def _parts(self) -> list[ContentPart]:
         """The parts of the message that is being written."""
@@ -351,33 +343,19 @@ class AnswerWriter:
         self._output.append(Message(id=self._id("msg"), status="completed", role="assistant", content=parts))
         return parts
 
-    def _cite(self, part: ContentPart, url: str, title: str) -> None:
-        if isinstance(part, OutputText) and given(part.annotations):
-            part.annotations.append(UrlCitation(url=url, title=title, start_index=0, end_index=len(part.text)))
+    def _text(self) -> OutputText | None:
+        """The text that is being written."""
+        last = parts[-1] if (parts := self._parts()) else None
+        return last if isinstance(last, OutputText) else None
 
-    def _think(self, text: str) -> None:
-        before = self._spent
-        paid = self._pay(text or "hidden")
-        self._thought += self._spent - before
-        summary = [SummaryText(text=paid)] if text else []
-        self._output.append(Reasoning(id=self._id("rs"), summary=summary, status="completed"))
-
-    def _call(self, name: str, arguments: str, *, custom: bool, broken: bool) -> None:
-        about: Any = {"name": name, "call_id": self._id("call"), "status": "incomplete" if broken else "completed"}
-        if custom:
-            self._output.append(CustomToolCall(id=self._id("ctc"), input=arguments, **about))
+    def _say(self, text: str) -> OutputText:
+        part = self._text()
+        if part is None:
+            part = OutputText(text=text, annotations=[])
+            self._parts().append(part)
         else:
-            self._output.append(FunctionCall(id=self._id("fc"), arguments=arguments, **about))
+            part.text += f"\n{text}"
+        return part
 
     def _id(self, kind: str) -> str:
         return f"{kind}_{self._seed}{len(self._output)}"
-
-    def _usage(self) -> Usage:
-        asked = estimate_tokens(self._request)
-        return Usage(
-            input_tokens=asked,
-            input_tokens_details=InputTokensDetails(cached_tokens=0),
-            output_tokens=self._spent,
-            output_tokens_details=OutputTokensDetails(reasoning_tokens=self._thought),
-            total_tokens=asked + self._spent,
-        )

@@ -1,4 +1,4 @@
-"""Plain JSON values read as what they should be, whatever they are; a place in a request, where a rule looks."""
+"""Plain JSON of any shape read as objects and lists; a place in a request that a rule checks."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def kind_of(value: Any) -> str:
 
 
 MISSING: Any = object()
-"""Stands for a field that is not there."""
+"""The value of an absent field."""
 
 Found = Iterable[Plain]
-"""What a test found wrong: one entry for each fault, with what its message says."""
+"""The faults that a test found: one entry for each, with the values for its message."""
 
 
 class Place(NamedTuple):
-    """A value in a request, where it stands, and the words of the rule."""
+    """A value in a request, its place, and the words of the rule."""
 
     at: str
     path: str

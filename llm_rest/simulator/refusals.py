@@ -1,8 +1,8 @@
-"""What a vendor refuses of a request, found in the plain JSON as it arrived and not through our own converters.
+"""Validation of a request as its vendor does it, on the plain JSON as it arrived and not through our own converters.
 
 The rules are rows: `refusals.txt` for what the vendors' references say of a wire, the tables of `models.py` and `dialects.py` for
 what single models and hosts take. Before changing this file, know that it must accept whatever the real API accepted:
-`tests/test_simulator_peers.py` feeds it every recorded request.
+`tests/test_simulator_peers.py` checks every recorded request.
 """
 
 from __future__ import annotations
@@ -84,27 +84,26 @@ def reserved(wire: str, word: str, value: str) -> ErrorFacts:
 
 
 def problems(document: Plain, context: Context, marks: str = "") -> Iterator[ErrorFacts]:
-    """What the vendor refuses; `marks` adds the rows with these marks: `~` what is not simulated, `*` signatures."""
-    document = spelled(document, context.wire)
+    """The errors of the vendor; `marks` adds the rows with these marks: `~` what is not simulated, `*` signatures."""
+    document = canonical(document, context.wire)
     model = str(context.model or document.get("model") or "")
     for rule in rules(context.wire):
         if rule.mark in ("", *marks) and all(_holds(*fact, context, model) for fact in rule.facts):
             seen: set[str] = set()
             for found in _places(rule.steps, document, "", context.wire):
-                at, path, name, holder, value = found
-                place = Place(at, path, name, holder, value, document, context, model, rule.words, seen)
+                place = Place(*found, document, context, model, rule.words, seen)
                 faults = TESTS[rule.test](place)
                 for fields in [{}] if isinstance(faults, bool) and faults else faults or ():
                     yield _error(rule, place, fields)
 
 
-def spelled(document: Plain, wire: str) -> Plain:
-    """A request in the one of its spellings that the rules know."""
-    return _SPELLED[wire](document) if wire in _SPELLED else document
+def canonical(document: Plain, wire: str) -> Plain:
+    """A request in the one of its notations that the rules know."""
+    return _CANONICAL[wire](document) if wire in _CANONICAL else document
 
 
 def _holds(fact: str, wanted: str, context: Context, model: str) -> bool:
-    """Whether the row of the host or of the model says so."""
+    """Whether the row of the host or of the model has this fact."""
     models = {"gemini_generate_content": gemini_model, "anthropic_messages": messages_model}
     name = fact.removeprefix("!")
     value: Any = getattr(context.dialect, name, MISSING)
@@ -114,8 +113,10 @@ def _holds(fact: str, wanted: str, context: Context, model: str) -> bool:
     return holds != fact.startswith("!")
 
 
-def _places(steps: list[tuple[str, str, str]], holder: Plain, at: str, wire: str) -> Iterator[Any]:
-    """What a path leads to: the path of the object, the path of the value, its name, the object and the value."""
+def _places(
+    steps: list[tuple[str, str, str]], holder: Plain, at: str, wire: str
+) -> Iterator[tuple[str, str, str, Plain, Any]]:
+    """The values at a path: the path of the object, the path of the value, its name, the object and the value."""
     (names, many, filters), *rest = steps
     for name in names.split(","):
         value = holder if name == "-" else holder.get(name, MISSING)
@@ -199,39 +200,36 @@ _NOT_STRICT = set(
     maxProperties patternProperties propertyNames not if then else oneOf prefixItems contains
     """.split()
 )
-"""What Anthropic does not take in a schema that it enforces."""
+"""Keywords that Anthropic rejects in a schema that it enforces."""
 
 
 def strict(schema: Any, host: str) -> Iterator[str]:
-    """What a host refuses in a schema that it promises to enforce; from the structured-output guides, read 2026-11-20."""
-    if host == "openai" and table(schema).get("type") != "object":
+    """What a host rejects in a schema that it promises to enforce; from the structured-output guides, read 2026-11-20."""
+    openai = host == "openai"
+    if openai and table(schema).get("type") != "object":
         yield f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{table(schema).get('type')}\"'."
     for name, node in walk(schema):
-        kind = node.get("type", "any")
+        kind, where = node.get("type", "any"), f"In context=({name!r}),"
         is_object = "object" in kind or "properties" in node
         if is_object and node.get("additionalProperties") is not False:
-            if host == "openai":
-                yield f"In context=({name!r}), 'additionalProperties' is required to be supplied and to be false."
-            else:
-                yield "For 'object' type, 'additionalProperties' must be explicitly set to false"
+            needed = f"{where} 'additionalProperties' is required to be supplied and to be false."
+            yield needed if openai else "For 'object' type, 'additionalProperties' must be explicitly set to false"
         missing = [key for key in node.get("properties", ()) if key not in node.get("required", ())]
-        if host == "openai" and is_object and missing:
-            yield f"In context=({name!r}), 'required' must include every key in properties. Missing '{missing[0]}'."
-        for word in node if host == "anthropic" else ():
+        if openai and is_object and missing:
+            yield f"{where} 'required' must include every key in properties. Missing '{missing[0]}'."
+        for word in () if openai else node:
             if word in _NOT_STRICT or (word == "minItems" and node[word] > 1):
                 yield f"For '{kind}' type, property '{word}' is not supported"
+
+
+_OLLAMA_SCHEMA = {"required": "array", "enum": "array", "properties": "object", "type": "string array"}
 
 
 def _unreadable(place: Place) -> Found:
     """What Ollama's server cannot read into its own structure of a schema."""
     left = [("", table(place.value))]
     for path, schema in left:
-        for name, kinds in (
-            ("required", "array"),
-            ("enum", "array"),
-            ("properties", "object"),
-            ("type", "string array"),
-        ):
+        for name, kinds in _OLLAMA_SCHEMA.items():
             if kind_of(schema.get(name)) not in ("null", *kinds.split()):
                 yield {"name": f"{path}.{name}", "kind": kind_of(schema[name])}
         left += [(f"{path}.properties", table(inner)) for inner in table(schema.get("properties")).values()]
@@ -247,6 +245,12 @@ def _typed_items(document: Plain) -> Plain:
         {"type": "message" if "role" in item else "item_reference", **item} for item in rows(document.get("input"))
     ]
     return {**document, "input": items} if items else document
+
+
+def _fields(place: Place) -> Found:
+    """Fields that this kind of item or part does not have."""
+    known = _FIELDS.get(str(table(place.value).get("type")))
+    return [{"name": name} for name in place.value if name not in (*known, "parsed")] if known else []
 
 
 def _choice(place: Place) -> Found:
@@ -273,17 +277,15 @@ VERSIONS = ("2023-06-01", "2026-10-21")
 
 def _text_blocks(document: Plain) -> Plain:
     """The document with texts as blocks of text."""
-    told = [
-        {**one, "content": [{"type": "text", "text": one["content"]}]}
-        if one.get("content") and isinstance(one["content"], str)
-        else one
-        for one in rows(document.get("messages"))
-    ]
-    return {**document, "messages": told}
+    messages = rows(document.get("messages"))
+    for i, message in enumerate(messages):
+        if message.get("content") and isinstance(message["content"], str):
+            messages[i] = {**message, "content": [{"type": "text", "text": message["content"]}]}
+    return {**document, "messages": messages}
 
 
 def _betas(place: Place) -> Found:
-    """Fields that nobody knows, or that need a beta which the request does not name (`field=name`)."""
+    """Unknown fields, and fields that need a beta which the request does not name (`field=name`)."""
     known = {field for field, _, beta in (word.partition("=") for word in place.words) if _has_beta(place, beta)}
     return [{"name": name} for name in place.document if name not in known]
 
@@ -294,13 +296,13 @@ def _has_beta(place: Place, beta: str) -> bool:
 
 
 def _marks(value: Any) -> int:
-    """How many blocks ask to be cached; what a tool is given and how it describes itself is the caller's own JSON."""
+    """How many blocks have `cache_control`; the input of a call and the schema of a tool are the caller's own JSON."""
     inner = [one for name, one in table(value).items() if name not in ("input", "input_schema")]
     return sum(map(_marks, inner + entries(value))) + bool(table(value).get("cache_control"))
 
 
 def _blank(place: Place) -> bool:
-    """A text of white space. Models say it before a call, and recorded requests that send it back were accepted."""
+    """A text of white space. Models write it before a call, and recorded requests that send it back were accepted."""
     calls = place.value.get("role") == "assistant" and '"tool_use"' in str(msgspec.json.encode(place.value))
     return not calls and any(not str(block.get("text", "x")).strip() for block in rows(place.value.get("content")))
 
@@ -339,7 +341,6 @@ TESTS: dict[str, Callable[[Place], Found | bool | None]] = {
     **conversation.TESTS,
     "needed": lambda p: p.value in (MISSING, None, "", [], {}) and not any(map(p.holder.get, p.words)),
     "notnull": lambda p: not p.given and not any(map(p.holder.get, p.words)),
-    "present": lambda p: not p.given,
     "never": lambda p: p.value is not MISSING,
     "absent": lambda p: p.given,
     "with": lambda p: p.given and bool(p.value) and not p.holder.get(p.words[0]),
@@ -366,11 +367,7 @@ TESTS: dict[str, Callable[[Place], Found | bool | None]] = {
     "strict": lambda p: [{"problem": wrong} for wrong in strict(p.value, p.words[0])],
     "header": lambda p: p.words[0] not in p.context.headers,
     "notversion": lambda p: p.context.headers.get("anthropic-version", VERSIONS[0]) not in VERSIONS,
-    "newest": lambda p: [
-        {"name": name}
-        for name in ("temperature", "top_p", "top_k")
-        if name in p.document and p.context.headers.get("anthropic-version") == VERSIONS[-1]
-    ],
+    "newest": lambda p: p.value is not MISSING and p.context.headers.get("anthropic-version") == VERSIONS[-1],
     "manystrict": lambda p: (
         [{"count": n}] if (n := sum(bool(tool.get("strict")) for tool in rows(p.value))) > int(p.words[0]) else []
     ),
@@ -378,11 +375,7 @@ TESTS: dict[str, Callable[[Place], Found | bool | None]] = {
     "base64": _base64,
     "unreadable": _unreadable,
     "item": lambda p: [] if (kind := table(p.value).get("type")) in _ITEMS else [{"value": kind}],
-    "fields": lambda p: [
-        {"name": name}
-        for name in table(p.value)
-        if name not in _FIELDS.get(str(p.value.get("type")), {*p.value}) and name != "parsed"
-    ],
+    "fields": _fields,
     "choice": _choice,
     "callid": _call_id,
     "plain": lambda p: isinstance(p.value, list) and p.holder.get("role") in p.context.dialect.plain_text,
@@ -399,9 +392,9 @@ TESTS: dict[str, Callable[[Place], Found | bool | None]] = {
     "mixed": _mixed,
 }
 
-_SPELLED: dict[str, Callable[[Plain], Plain]] = {
+_CANONICAL: dict[str, Callable[[Plain], Plain]] = {
     "openai_responses": _typed_items,
     "anthropic_messages": _text_blocks,
     "gemini_generate_content": _in_camel,
 }
-"""One spelling of a request for all rules."""
+"""One notation of a request for all rules."""

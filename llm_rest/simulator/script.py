@@ -1,24 +1,24 @@
-"""The little language in which a test tells the simulator what to answer.
+"""The script language: commands in the last user message that say what the simulator answers.
 
 The text of the last user message is a script when every line of it is a command; any other text is ordinary text:
 
     say TEXT               text; several lines make one text
     json VALUE             the JSON value as text
     cite URL [TITLE]       a citation of that page on the text
-    reason [TEXT]          a thought before the answer; without a text it is hidden (redacted, encrypted)
+    reason [TEXT]          reasoning before the answer; without a text it is hidden (redacted, encrypted)
     call NAME [{...}]      a function call with these arguments, written as they shall arrive, even broken
     input NAME TEXT        a call of a custom tool with this text
     refuse [TEXT]          a refusal
     length                 the answer breaks off here at the token limit, inside the call before it if there is one
     fail STATUS [CODE] [TEXT]   no answer but the vendor's error of that HTTP status; in a stream after what stands before it
     break                  the stream is cut here, inside the call before it if there is one
-    pieces N               a stream tells its texts N characters at a time, from this answer on
+    pieces N               a stream sends its texts N characters at a time, from this answer on
     delay SECONDS          a stream waits so long before each piece, from this answer on
     then                   what follows belongs to the next answer
 
 Calls in a row go out together, in one answer. What follows a call belongs to the answer after its result, so a whole tool
-conversation is one script. Before changing this file, know that a command which ordinary text could begin with makes that
-text a script: the words are few, and one line that is no command makes the whole text ordinary.
+conversation is one script. Before changing this file, know that a command that ordinary text could begin with makes that
+text a script: commands are few, and one line that is no command makes the whole text ordinary.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Cite(Struct, frozen=True):
 
 
 class Think(Struct, frozen=True):
-    """A thought; without text it is hidden."""
+    """Reasoning; without text it is hidden."""
 
     text: str
 
@@ -78,16 +78,16 @@ class Fail(Struct, frozen=True):
 
     @property
     def facts(self) -> ErrorFacts:
-        """What the error says."""
+        """The error as a handler raises it."""
         return ErrorFacts(status=self.status, message=self.text, code=self.code)
 
 
 class Break(Struct, frozen=True):
-    """The end of a stream that was not at its end."""
+    """The stream is cut here."""
 
 
 class Pieces(Struct, frozen=True):
-    """How many characters a stream tells at a time."""
+    """How many characters a stream sends at a time."""
 
     size: int
 

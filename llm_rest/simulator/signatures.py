@@ -1,9 +1,9 @@
-"""Signatures of the simulator: it recognises what it said, unchanged and in its place.
+"""Signatures of the simulator: reasoning that comes back must be unchanged and in its place.
 
-Real vendors sign or encrypt a model's thoughts and refuse them when they come back altered. So does the simulator, with one seal
-for all wires and a key that is published here. A seal covers the text that is shown with it and what the user said, on the
-Messages wire everything before it; the id of the item after a thought vouches that the thought is there. `refusals.txt` has the
-places of seals on each wire.
+Real vendors sign or encrypt a model's thoughts and reject them when they come back altered. So does the simulator, with one seal
+for all wires and a key that is published here. A seal covers the text that is shown with it and the last text of the user, on
+the Messages wire everything before it; the id of the item after a thought is made from the seal of the thought. `refusals.txt`
+has the places of seals on each wire.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 KEY = b"llm_rest simulator: this key is public"
 START = "gAAAA"
-"""How a seal begins, as OpenAI's encrypted content does; `_HEAD` are its first bytes."""
+"""The beginning of a seal, the same as of OpenAI's encrypted content; `_HEAD` are its first bytes."""
 _HEAD = b"\x80\0\0\0\0\0"
 
 _CANONICAL = msgspec.json.Encoder(order="sorted")
@@ -45,17 +45,18 @@ def seal(issuer: str, *fields: str) -> str:
     return binascii.b2a_base64(_HEAD + whole.encode(), newline=False).decode()
 
 
-def opened(issuer: str, sealed: str) -> list[str] | None:
-    """What `issuer` sealed; `None` for anything else, whatever was changed in it."""
+def opened(issuer: str, sealed: object) -> list[str] | None:
+    """The fields that `issuer` sealed; `None` for anything else, and for a seal that was changed."""
     try:
-        *fields, whole = binascii.a2b_base64(sealed.encode(), strict_mode=True).removeprefix(_HEAD).decode().split(":")
+        text = binascii.a2b_base64(str(sealed).encode(), strict_mode=True).removeprefix(_HEAD).decode()
+        *fields, whole = text.split(":")
     except (binascii.Error, UnicodeError):
         return None
     return fields if whole == mac("seal", issuer, *fields) else None
 
 
-def said(document: Plain, path: str = "") -> str:
-    """What the user said last, before the place that `path` names."""
+def last_user_text(document: Plain, path: str = "") -> str:
+    """The last text of the user before the place that `path` names."""
     listed: Any = next((document[name] for name in ("input", "messages", "contents") if name in document), None)
     index = re.match(r"\w+\.?\[?(\d+)", path)
     for message in reversed(rows(listed)[: int(index[1]) if index else None]):
@@ -67,17 +68,17 @@ def said(document: Plain, path: str = "") -> str:
     return listed if isinstance(listed, str) else ""
 
 
-def bound(document: Plain, path: str = "") -> str:
-    """A mark of everything on the Messages wire before the message that `path` names, which newer models bind a thought to."""
+def prefix_mac(document: Plain, path: str = "") -> str:
+    """The mac of everything before the message that `path` names, to which newer models on the Messages wire bind a thought."""
     index = re.match(r"messages\.(\d+)", path)
-    said: list[tuple[Any, list[Any]]] = []
+    turns: list[tuple[Any, list[Any]]] = []
     for message in rows(document.get("messages"))[: int(index[1]) if index else None]:
-        if not said or said[-1][0] != message.get("role"):
-            said.append((message.get("role"), []))
-        said[-1][1].extend(_blocks(message.get("content")))
-    if index and said and said[-1][0] == "assistant":  # the beginning of the same answer
-        said.pop()
-    return mac("prefix", _blocks(document.get("system")), _unmarked(document.get("tools") or []), said)
+        if not turns or turns[-1][0] != message.get("role"):
+            turns.append((message.get("role"), []))
+        turns[-1][1].extend(_blocks(message.get("content")))
+    if index and turns and turns[-1][0] == "assistant":  # the beginning of the same answer
+        turns.pop()
+    return mac("prefix", _blocks(document.get("system")), _unmarked(document.get("tools") or []), turns)
 
 
 def _blocks(content: Any) -> Any:
@@ -90,31 +91,31 @@ def _unmarked(value: Any) -> Any:
     return [_unmarked(inner) for inner in cast("Any", value)] if isinstance(value, list) else value
 
 
-def vouched(issuer: str, name: str, seals: list[str]) -> str:
-    """`name` with a mark that the thoughts with these seals stand before what it names."""
+def id_of_thoughts(issuer: str, name: str, seals: list[str]) -> str:
+    """`name` as the id of the item after the thoughts with these seals."""
     return f"{name}x{mac('name', issuer, name)[:4]}{mac('call', name, seals)[:12]}"
 
 
-_VOUCHED = re.compile(r"(.+)x[0-9a-f]{16}")
+_WITH_THOUGHTS = re.compile(r"(.+)x[0-9a-f]{16}")
 
 
-def vouches(issuer: str, id: str, runs: list[list[str]]) -> bool:
-    """Whether an id has its thoughts among these runs of seals; true for one that vouches for none."""
-    ours = _VOUCHED.fullmatch(id)
-    if ours is None or not id.startswith(vouched(issuer, ours[1], [])[:-12]):
+def has_its_thoughts(issuer: str, id: str, runs: list[list[str]]) -> bool:
+    """Whether the thoughts of an id are among these runs of seals; true for any other id."""
+    ours = _WITH_THOUGHTS.fullmatch(id)
+    if ours is None or not id.startswith(id_of_thoughts(issuer, ours[1], [])[:-12]):
         return True
-    return any(vouched(issuer, ours[1], seals) == id for seals in runs)
+    return any(id_of_thoughts(issuer, ours[1], seals) == id for seals in runs)
 
 
 # --- issuing --------------------------------------------------------------------------------------------------------
 
 _ANSWERS = {"openai_responses": "resp_", "openai_chat": "chatcmpl-", "anthropic_messages": "msg_"}
 _CALLS = {"anthropic_messages": "toolu_"}
-"""How the ids of answers and of calls begin."""
+"""The prefixes of the ids of answers and of calls."""
 
 
 def signed(response: Response, document: Plain, context: Context) -> Response:
-    """`response` with ids as the vendor makes them, and its thoughts sealed where the wire and the host have a place for that."""
+    """`response` with ids as the vendor makes them, its thoughts sealed where the wire and the host have a field for that."""
     wire, seeds = context.wire, response.id.removeprefix("resp_")
     signer = Signer(document, context, seeds)
     output: list[AnyItem] = []
@@ -135,13 +136,13 @@ def signed(response: Response, document: Plain, context: Context) -> Response:
 
 
 class Signer:
-    """Writes the items of one answer as the wire's own documents, and reads them: so a seal rides in the wire's own envelope."""
+    """Writes the items of one answer as documents of the wire and decodes them, so that seals are in the wire's own carriers."""
 
     def __init__(self, document: Plain, context: Context, seeds: str) -> None:
         self._context, self._wire, self._dialect = context, context.wire, context.dialect
         self._issuer: str = context.dialect.issuer
-        self._turn = mac("turn", said(document))
-        self._bound = bound(document) if self._wire == "anthropic_messages" else ""
+        self._turn = mac("turn", last_user_text(document))
+        self._prefix = prefix_mac(document) if self._wire == "anthropic_messages" else ""
         config = table(document.get("generationConfig"))
         self._shows = table(config.get("thinkingConfig")).get("includeThoughts") is True
         self._omits = table(document.get("thinking")).get("display") == "omitted"
@@ -152,7 +153,7 @@ class Signer:
         self._seals: list[str] = []
 
     def thought(self, item: Reasoning, name: str, *, followed: bool) -> list[AnyItem]:
-        """The thought as this wire shows it."""
+        """The thought as this wire has it."""
         text = "\n".join(part.text for part in item.summary or ())
         match self._wire:
             case "openai_responses":
@@ -160,10 +161,10 @@ class Signer:
                 return [replace(item, encrypted_content=self._seals[0], status=None)]
             case "anthropic_messages" if item.summary:
                 text = "" if self._omits else text
-                self._seals.append(self._seal([text], self._bound, name))
+                self._seals.append(self._seal([text], self._prefix, name))
                 return [self._read({"type": "thinking", "thinking": text, "signature": self._seals[-1]})]
             case "anthropic_messages":
-                self._seals.append(self._seal([], self._bound, name))
+                self._seals.append(self._seal([], self._prefix, name))
                 return [self._read({"type": "redacted_thinking", "data": self._seals[-1]})]
             case "openai_chat" if self._details:
                 kind, shown = ("text", {"text": text}) if text else ("encrypted", {})
@@ -180,7 +181,7 @@ class Signer:
         return []
 
     def flush(self) -> list[AnyItem]:
-        """The thoughts that this wire shows together."""
+        """The thoughts that are one item on this wire."""
         held, self._held = self._held, []
         if not held:
             return []
@@ -199,21 +200,21 @@ class Signer:
         )
         if "gemini" in self._wire:
             return self._gemini_call(item, mac("id", name)[:8])
-        vouching = self._seals and self._wire != "openai_responses"
-        made = replace(item, call_id=vouched(self._issuer, id, self._seals) if vouching else id)
+        binds = self._seals and self._wire != "openai_responses"
+        made = replace(item, call_id=id_of_thoughts(self._issuer, id, self._seals) if binds else id)
         return [*self.flush(), self.named(made)]
 
     def named(self, item: AnyItem) -> AnyItem:
-        """The item; one of the Responses API that follows a thought has an id that vouches for it."""
+        """The item; on the Responses API one that follows a thought gets an id that is made from its seal."""
         if isinstance(item, Message):
             self._told = self._told or any(isinstance(part, OutputText) and part.text for part in item.content)
         if self._wire != "openai_responses" or not self._seals or isinstance(item, Unknown):
             return item
         seals, self._seals = self._seals, []
-        return replace(item, id=vouched(self._issuer, str(item.id), seals))
+        return replace(item, id=id_of_thoughts(self._issuer, str(item.id), seals))
 
     def close(self) -> list[AnyItem]:
-        """The end of the answer: on Gemini an empty text that is signed, where no call was."""
+        """The end of the answer: on Gemini a signed empty text, where there was no call."""
         rest = self.flush()
         if "gemini" in self._wire and self._signs and self._told and not self._called:
             rest.append(self._read([{"text": "", "thoughtSignature": self._seal([None], self._seeds)}]))
@@ -240,7 +241,7 @@ class Signer:
         return seal(self._issuer, mac("shown", shown), self._turn, *more)
 
     def _read(self, native: Any) -> Any:
-        """The first item that the wire reads out of an answer with this thought or these parts."""
+        """The first item that the wire's decoder reads in an answer with this thought or these parts."""
         document: Plain = {"id": "msg_", "model": "", "role": "assistant"}
         match self._wire:
             case "anthropic_messages":

@@ -24,12 +24,12 @@ from msgspec.structs import replace
 from .. import wires
 from ..errors import ConfigError, LLMError
 from ..responses import Request, Response
-from ..server.streaming import Pace, told
+from ..server.streaming import Pace, stream_events
 from ..simulator import Simulator
 from ..simulator import handle as answer_whole
 from ..simulator import handle_stream as answer_streamed
 from ..simulator import script as steps
-from ..simulator.model import Tale, play
+from ..simulator.model import Playback, play
 from ..vendors.rows import VENDORS, NoAuth, Surface, Vendor
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from ..client.client import AsyncClient, Client
     from ..server.exchange import Answer
-    from ..server.handler import Context, Told
+    from ..server.handler import Context, HandlerEvent
 
 MODEL = "fake/model"
 """The model of the clients that a fake model makes."""
@@ -201,19 +201,19 @@ class _Turn(Simulator):
     async def answer(self, request: Request, context: Context) -> Response:
         return self._next(request)[0].response
 
-    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
-        tale, streamed = self._next(request)
-        cut = tale.end is not None or streamed.error is not None
-        for event in told(tale.response, Pace(streamed.size, streamed.delay), unfinished=cut):
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
+        played, streamed = self._next(request)
+        cut = played.end is not None or streamed.error is not None
+        for event in stream_events(played.response, Pace(streamed.size, streamed.delay), unfinished=cut):
             yield event
         self.error = streamed.error
 
-    def _next(self, request: Request) -> tuple[Tale, Streamed]:
+    def _next(self, request: Request) -> tuple[Playback, Streamed]:
         """The next answer, and how it is streamed."""
         try:
             entry = self._model.take(request)
             streamed = entry if isinstance(entry, Streamed) else Streamed(entry)
-            return _tale(streamed.answer, request), streamed
+            return _playback(streamed.answer, request), streamed
         except LLMError as error:
             self.error = error  # a server would make an answer of it
             raise
@@ -261,10 +261,10 @@ def _found(path: str) -> tuple[FakeModel, str]:
     return model, f"/{rest}"
 
 
-def _tale(entry: Entry, request: Request) -> Tale:
+def _playback(entry: Entry, request: Request) -> Playback:
     """An entry of the script as the answer to a request."""
     if isinstance(entry, Response):
-        return Tale(entry, Pace(), None)
+        return Playback(entry, Pace(), None)
     return play(request, [_step(one) for one in (cast("list[object]", entry) if isinstance(entry, list) else [entry])])
 
 

@@ -176,7 +176,7 @@ class _Check:
 
     def _combined(self, schema: Schema, value: Any, path: Path, depth: int) -> Found:
         if isinstance(reference := schema.get("$ref"), str):
-            yield from self.faults(self._target(reference), value, path, depth)
+            yield from self.faults(target(self._root, reference), value, path, depth)
         for one in _list(schema.get("allOf")):
             yield from self.faults(one, value, path, depth)
         if arms := _list(schema.get("anyOf")):
@@ -211,16 +211,17 @@ class _Check:
             said = (what if at == path else f"{spelled(at)}: {what}" for at, what in (each[0] for each in found))
             yield path, f"fits no alternative: {'; '.join(dict.fromkeys(said))}"
 
-    def _target(self, reference: str) -> Any:
-        """The schema that a reference inside the document means; what it cannot find allows everything."""
-        if not reference.startswith("#"):
-            return True
-        found: Any = self._root
-        for step in unquote(reference[1:]).split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~")
-            items = _list(found)
-            found = items[int(name)] if name.isdecimal() and int(name) < len(items) else _dict(found).get(name, True)
-        return found
+
+def target(root: Any, reference: str) -> Any:
+    """The schema that a reference inside the document `root` means; what it cannot find allows everything."""
+    if not reference.startswith("#"):
+        return True
+    found = root
+    for step in unquote(reference[1:]).split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        items = _list(found)
+        found = items[int(name)] if name.isdecimal() and int(name) < len(items) else _dict(found).get(name, True)
+    return found
 
 
 # --- one value ------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from llm_rest.responses.stream import Assembler, disassemble
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream, door
 from llm_rest.server.gateway import Gateway
-from llm_rest.server.handler import Context, Pause, Told
+from llm_rest.server.handler import Context, HandlerEvent, Pause
 from tests.support.streams import read
 
 Plain = dict[str, Any]
@@ -111,7 +111,7 @@ class Busy:
             self.left.set()
         raise AssertionError
 
-    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
         events = disassemble(saying("word " * 200, request))
         delta = next(event for event in events if isinstance(event, ev.OutputTextDelta))
         self.asked.append(request)
@@ -147,7 +147,7 @@ class Echo(Busy):
         self.contexts.append(context)
         return saying("fine", request)
 
-    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
         yield disassemble(await self.answer(request, context))
 
     @property

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from llm_rest.responses import Request, Response
 from llm_rest.server.app import serve_in_thread
-from llm_rest.server.handler import Context, Told
+from llm_rest.server.handler import Context, HandlerEvent
 from llm_rest.simulator import Simulator
 from tests.gateway.attacks.canned import canned
 from tests.gateway.attacks.raw import LONG, Answer, Line, http, one
@@ -47,7 +47,7 @@ class Vendor(Simulator):
         self.contexts.append(remembered(context))
         return await super().answer(request, context)
 
-    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
         self.contexts.append(remembered(context))
         of = self.endless if request.model == "endless" else super()
         async for event in of.stream(request, context):

@@ -24,7 +24,7 @@ from ..responses.parts import Part
 from ..tools.schema import walk
 from ..vendors.dialects import REFUSALS, gemini_model, messages_model
 from ..vendors.models import capabilities
-from . import conversation
+from . import turns
 from .plain import MISSING, Found, Place, Plain, entries, kind_of, rows, table
 
 if TYPE_CHECKING:
@@ -338,7 +338,7 @@ def _mixed(place: Place) -> Found:
 
 
 TESTS: dict[str, Callable[[Place], Found | bool | None]] = {
-    **conversation.TESTS,
+    **turns.TESTS,
     "needed": lambda p: p.value in (MISSING, None, "", [], {}) and not any(map(p.holder.get, p.words)),
     "notnull": lambda p: not p.given and not any(map(p.holder.get, p.words)),
     "never": lambda p: p.value is not MISSING,

@@ -24,7 +24,7 @@ from llm_rest.server import app, asgi
 from llm_rest.server.access import Door, Limits
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.exchange import Answer, Streamed, exchange
-from llm_rest.server.handler import Context, Pause, Refused, Told
+from llm_rest.server.handler import Context, HandlerEvent, Pause, Refused
 from llm_rest.sync import drive
 from tests.support.legal import faults
 from tests.support.streams import read
@@ -67,7 +67,7 @@ class Scripted:
         said = Message(role="assistant", content=[OutputText(text="ho", annotations=[])])
         return self.does or Response(id="resp_1", status="completed", model=request.model or "", output=[said])
 
-    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
         for event in disassemble(await self.answer(request, context))[: self.cut_at]:
             yield event
         if self.then is not None:
@@ -447,7 +447,7 @@ class Endless(Scripted):
         self.pause = pause
         self.left = threading.Event()
 
-    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
         events = disassemble(await self.answer(request, context))
         try:
             yield events[:5]

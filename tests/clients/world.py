@@ -18,7 +18,7 @@ from llm_rest.server.access import Door
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway, History
-from llm_rest.server.handler import Context, Refused, Told
+from llm_rest.server.handler import Context, HandlerEvent, Refused
 from llm_rest.server.history import StoredHistory
 from llm_rest.sync import drive
 from tests.peers import Peers
@@ -76,7 +76,7 @@ class Spy(Peers):
         self._gave(response, request, context)
         return response
 
-    async def stream(self, request: Request, context: Context) -> AsyncGenerator[Told]:
+    async def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
         self._heard(context)
         finished = False
         try:

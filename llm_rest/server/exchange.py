@@ -180,19 +180,12 @@ async def exchange(
             case "model":
                 document = listings.model(wire, _known(place.model, handler))
             case "compact":
-                document = await stored.compacted(
-                    _keeper(handler, path, wire), await aside(partial(_read, place, context, asked)), context
-                )
+                _check_stores(handler, path, wire)
+                request = await aside(partial(_read, place, context, asked))
+                document = await stored.compacted(handler, request, context)
             case "kept" | "items" | "cancel":
-                keeper, name = _keeper(handler, path, wire), place.model or ""
-                if place.purpose == "items":
-                    document = await stored.items(keeper, name, context, query)
-                elif place.purpose == "cancel":
-                    document = await stored.cancelled(keeper, name, context)
-                elif method.upper() == "DELETE":
-                    document = await stored.deleted(keeper, name, context)
-                else:
-                    document = await stored.response(keeper, name, context, query)
+                _check_stores(handler, path, wire)
+                document = await stored.answer(place.purpose, method.upper(), handler, context, query)
         answer = _answer(200, document, wire, request_id, _losses(context))
         if hold is not None:
             hold(len(answer.body))
@@ -288,10 +281,10 @@ def _unknown(model: str, handler: Handler) -> Capabilities:
     return UNKNOWN
 
 
-def _keeper(handler: Handler, path: str, wire: str) -> stored.Keeper:
-    if not isinstance(handler, stored.Keeper):
+def _check_stores(handler: Handler, path: str, wire: str) -> None:
+    """Return if the handler stores responses. Raises `Refused` (404) otherwise."""
+    if not hasattr(handler, "turn"):
         raise Refused(routes.nowhere("GET", path, wire))
-    return handler
 
 
 # --- one answer -----------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """The gateway handler: maps a caller's model name to a vendor's model, sends the request there, and answers under that name.
 
 Before changing this file, know what stays on which side. A caller says what to ask and nothing about how: keys, URLs and what
-a vendor keeps are the operator's, so whatever ties a request to something that a vendor stored is served by the `History`
-here or refused. What is lost on the way is told and not fatal; what went wrong behind the gateway is told by `facts_of`.
+a vendor keeps are the operator's, so whatever ties a request to something that a vendor stored is served by the
+`StoredHistory` here or rejected. Losses on the way are reported and not fatal; errors behind it are mapped by `facts_of`.
 """
 
 from __future__ import annotations
@@ -10,27 +10,24 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from ..client.client import AsyncClient, keeping
 from ..conversation.limits import summary_request
 from ..errors import ConfigError, ErrorFacts, LLMError, NotFoundError, printable
-from ..responses import ItemReference, Response
+from ..responses import Response
 from ..responses import events as ev
 from ..responses.estimate import estimate_tokens
-from ..responses.request import items_of
 from ..transport import Timeouts
 from ..unknown import given
 from ..vendors.auth import Secret, credentials
 from ..vendors.models import Capabilities, capabilities
 from ..vendors.rows import MESSAGES, VENDORS, Endpoint, resolve
-from . import compaction
 from .config import Config, Upstream, Upstreams, door
 from .handler import Refused
-from .history import strangers
-from .stored import item_not_found
+from .history import StoredHistory, compacted_by_summary, with_neutral_ids
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Generator, Sequence
@@ -47,71 +44,6 @@ T = TypeVar("T")
 
 _WHOLE = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress, *ev.TERMINAL)
 """The events that hold a response."""
-
-
-class History(Protocol):
-    """What a gateway stores between requests. Each method may raise `Refused`."""
-
-    def keeps(self, request: Request, context: Context) -> bool:
-        """Whether the caller may come back to the response to `request`."""
-        ...
-
-    async def before(self, request: Request, context: Context) -> Request:
-        """The request with the conversation that it continues before its input, and without references to stored responses.
-
-        Its model is the one of the vendor, `vendor/model`.
-        """
-        ...
-
-    async def after(self, request: Request, sent: Request, response: Response, context: Context) -> None:
-        """Store the answer to `request`, as the caller wrote it and as it was `sent` to the vendor.
-
-        Called before the end of the answer is sent to the caller.
-        """
-        ...
-
-    async def turn(self, response_id: str, context: Context) -> Turn | None:
-        """A stored response with its input; `None` where there is none of this id."""
-        ...
-
-    async def forget(self, response_id: str, context: Context) -> bool:
-        """Delete a stored response; whether there was one."""
-        ...
-
-    def close(self) -> None:
-        """Close the store."""
-        ...
-
-
-class NoHistory:
-    """No history: nothing is stored, and every request holds its whole conversation."""
-
-    def keeps(self, request: Request, context: Context) -> bool:
-        """Always `False`."""
-        return False
-
-    async def before(self, request: Request, context: Context) -> Request:
-        """The request itself. Raises `Refused` where it continues a stored response or references an item."""
-        if given(request.previous_response_id):
-            message = "This server keeps nothing between requests; send the whole conversation as input."
-            raise _unserved(message, "previous_response_id", code="previous_response_not_found")
-        for item in items_of(request):
-            if isinstance(item, ItemReference):
-                raise item_not_found(item.id or "", request)
-        return request
-
-    async def after(self, request: Request, sent: Request, response: Response, context: Context) -> None:
-        """Nothing."""
-
-    async def turn(self, response_id: str, context: Context) -> Turn | None:
-        """Nothing."""
-
-    async def forget(self, response_id: str, context: Context) -> bool:
-        """Always `False`."""
-        return False
-
-    def close(self) -> None:
-        """Does nothing."""
 
 
 class _Way(NamedTuple):
@@ -135,7 +67,7 @@ class Gateway:
     unknown vendor and for a missing key. Close it with `aclose`.
     """
 
-    def __init__(self, config: Config, *, history: History | None = None) -> None:
+    def __init__(self, config: Config, *, history: StoredHistory | None = None) -> None:
         self._history = history or config.keep.history()
         self._config = config
         self._limits = config.limits
@@ -238,7 +170,7 @@ class Gateway:
         with _told(context):
             reply = await way.client.generate(summary_request(asked))
         _note(context, reply)
-        return compaction.compacted(asked, reply)
+        return compacted_by_summary(asked, reply)
 
     def models(self) -> Sequence[str]:
         """The names of the configured models."""
@@ -298,7 +230,7 @@ class Gateway:
             raise _unserved(message, "thread", code="thread_unsupported_request")  # by which the SDK knows to do so
         asked = await self._history.before(replace(request, model=way.model), context)
         if way.endpoint.wire != context.wire:
-            asked = strangers(asked, way.endpoint.wire)
+            asked = with_neutral_ids(asked, way.endpoint.wire)
         most, wanted = self._limits.output_tokens, request.max_output_tokens
         if most is not None and not (given(wanted) and wanted <= most):
             if given(wanted):

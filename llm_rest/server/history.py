@@ -1,11 +1,11 @@
 """The history of a gateway, stored between requests: conversations by id, opaque state by turn, summaries in items.
 
-Opaque state of vendors is stored for clients whose format has no place for it, when an answer is sent, and put back when its
+Opaque state of vendors is stored for clients whose format has no field for it, when an answer is sent, and restored when its
 turn returns. It is found by the caller, the model and the turn (its text and calls): two models that answer the same with calls
 of the same ids reason differently. Before changing this file, know the order: a conversation is put together first, summaries
-in it are opened, and only then does each turn get its opaque state back. A turn that was edited is another turn and stays as
-the client sent it; its calls then go to another vendor under other names (`strangers`), since vendors refuse their own calls
-without the reasoning before them.
+in it are opened, and only then is the opaque state of each turn restored. A turn that was edited is another turn and stays as
+the client sent it; its calls then go to another vendor under other ids (`with_neutral_ids`), since vendors reject their own
+calls without the reasoning before them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from ..conversation.limits import SUMMARY
 from ..errors import DecodeError
-from ..responses.carriers import digest, sender
+from ..responses.carriers import digest, seal, sender, unseal
 from ..responses.estimate import text_of
 from ..responses.items import (
     AnyItem,
@@ -32,12 +33,13 @@ from ..responses.items import (
 )
 from ..responses.parts import OutputText, RefusalPart
 from ..responses.request import items_of
+from ..responses.response import CompactedResponse
 from ..unknown import Decoder, Model, Unknown, given
-from . import compaction
 from .store import MemoryStore
-from .stored import Kept
+from .stored import StoredTurns, continued
 
 if TYPE_CHECKING:
+    from ..client.reply import Reply
     from ..responses import Request, Response
     from .handler import Context
     from .store import Store
@@ -54,7 +56,6 @@ class StoredHistory:
 
     def __init__(self, store: Store | None = None) -> None:
         self._store = store or MemoryStore()
-        self._kept = Kept(self._store)
         self._restored = Restored(self._store)
 
     def close(self) -> None:
@@ -67,44 +68,53 @@ class StoredHistory:
 
     async def before(self, request: Request, context: Context) -> Request:
         """The request with the conversation that it continues. Raises `Refused` where that is not stored."""
-        request = await self._kept.continued(request, context.scope, context.session, context.hold)
-        return await self._restored.restored(compaction.opened(request), context.scope, context.wire)
+        session = [context.session] if context.session else []
+        request = await continued(request, *session, self._turns(context), hold=context.hold)
+        return await self._restored.restored(with_open_summaries(request), context.scope, context.wire)
 
     async def after(self, request: Request, sent: Request, response: Response, context: Context) -> None:
-        """Store the answer. A failure of the store is logged and not raised."""
+        """Store the answer to `request`, as the caller wrote it and as it was `sent` to the vendor.
+
+        Called before the end of the answer is sent to the caller. A failure of the store is logged and not raised.
+        """
         try:
             await self._restored.remember(request, sent, response, context.scope)
             if self.keeps(request, context):
-                await self._kept.keep(request, response, context.scope)
+                await self._turns(context).keep(request, response)
             elif context.session is not None:
-                await context.session.keep(request, response, context.scope)
+                await context.session.keep(request, response)
         except Exception:
-            _log.exception("an answer could not be kept")
+            _log.exception("an answer could not be stored")
 
     async def turn(self, response_id: str, context: Context) -> Turn | None:
         """A stored response with its input; `None` where there is none of this id."""
-        return await self._kept.turn(response_id, context.scope, context.hold)
+        return await self._turns(context).turn(response_id, context.hold)
 
     async def forget(self, response_id: str, context: Context) -> bool:
         """Delete a stored response, so that nothing can continue from it; whether there was one."""
-        return await self._kept.forget(response_id, context.scope)
+        return await self._turns(context).forget(response_id)
 
+    def _turns(self, context: Context) -> StoredTurns:
+        return StoredTurns(self._store, context.scope)
+
+
+# --- opaque state ---------------------------------------------------------------------------------------------------
 
 _NOTHING = object()
 
 BOUND = "anthropic_messages"
-"""The wire whose vendor takes a thought back only where everything before it is as it was, whether on this turn or another."""
+"""The wire whose vendor accepts a thought only where everything before it is unchanged, in this turn and in the others."""
 
 
 class _Answered(Model):
-    """An output, what stands for all that was sent before it, and for what it answers."""
+    """An output, a digest of all that was sent before it, and one of the user's message that it answers."""
 
     sent: str
     asked: str
     output: list[AnyItem]
 
     def holds(self, sent: str, asked: str) -> bool:
-        """Whether its thoughts still stand where they were thought."""
+        """Whether the context of its thoughts is unchanged, as far as their vendor checks it."""
         return self.asked == asked and (self.sent == sent or not _of(BOUND, self.output))
 
 
@@ -115,13 +125,13 @@ _Output = FunctionCallOutput | CustomToolCallOutput
 
 
 class Restored:
-    """The turns whose opaque state is kept in a store."""
+    """Opaque state of turns in a store: stored with each answer, restored in each request."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def remember(self, request: Request, sent: Request, response: Response, scope: str) -> None:
-        """Keep the output, if there is more in it than every client returns.
+        """Store the output, if it has more than every client returns.
 
         `request` is as its caller wrote it, `sent` as the vendor got it, which names the model.
         """
@@ -140,10 +150,10 @@ class Restored:
         await self._store.put_all(scope, {place: value, **dict.fromkeys(names, place.encode())})
 
     async def restored(self, request: Request, scope: str, wire: str = "") -> Request:
-        """The request with what belongs to its turns put back, and calls named as the vendor named them.
+        """The request with the state of its turns restored, and calls with the ids of the vendor.
 
-        The request names the model that it goes to, as `sent` did. Thoughts are left out where what they answer has changed, and
-        some where anything before them has, unless the caller speaks the wire of their vendor, and has to know.
+        The request names the model that it goes to, as `sent` did. Thoughts are left out where the user's message before them
+        has changed, and some where anything before them has, unless the caller uses the wire of their vendor.
         """
         turns = _turns(request.input) if isinstance(request.input, list) else []
         if not any(said for said, _ in turns):
@@ -166,8 +176,8 @@ class Restored:
         return replace(request, input=items)
 
     async def _found(self, turn: list[AnyItem], model: str, before: str, scope: str) -> tuple[_Answered | None, bool]:
-        """What that model answered when this turn was, if it still says the same; and whether it has the state of one that
-        does not.
+        """The stored answer of that model which has the text and calls of this turn; else whether this turn has the state of
+        another one: then it was edited.
         """
         shown = _shown(turn)
         edited = False
@@ -185,7 +195,7 @@ class Restored:
 
 
 class _Sent:
-    """What stands for all that a vendor was sent, but for the ids of calls; it goes on with the list of items."""
+    """A digest of all that a vendor was sent, except the ids of calls; it grows with the list of items."""
 
     def __init__(self, request: Request, items: list[AnyItem]) -> None:
         self._hash = blake2b(msgspec.json.encode([request.instructions or None, request.tools or None]), digest_size=8)
@@ -194,7 +204,7 @@ class _Sent:
 
     @property
     def digest(self) -> str:
-        """As far as the list has come."""
+        """The digest of the items so far."""
         for item in self._items[self._read :]:
             self._hash.update(msgspec.json.encode(_plainly(item)))
         self._read = len(self._items)
@@ -202,13 +212,13 @@ class _Sent:
 
 
 def _asked(piece: list[AnyItem], before: str) -> str:
-    """What stands for the user's words that are answered now."""
+    """A digest of the user's messages in a piece; `before` where there are none."""
     words = [item.content for item in piece if isinstance(item, Message) and item.role == "user"]
     return digest(msgspec.json.encode(words).decode()) if words else before
 
 
 def _plainly(item: AnyItem) -> Any:
-    """An item without what is called otherwise on the way."""
+    """An item without the ids that differ between clients and vendors."""
     if isinstance(item, Message):
         return item.role, item.content
     if isinstance(item, _Call):
@@ -219,13 +229,13 @@ def _plainly(item: AnyItem) -> Any:
 
 
 def _of(wire: str, items: list[AnyItem]) -> bool:
-    """Whether there is a thought that a vendor on that wire can read. What has no envelope is of the Responses wire."""
+    """Whether there is a thought that a vendor on that wire can read. Content without an envelope is of the Responses wire."""
     states = [item.encrypted_content for item in items if isinstance(item, Reasoning)]
     return any(given(state) and (sender(state) or ("openai_responses", ""))[0] == wire for state in states)
 
 
 class _Shown(NamedTuple):
-    """What every client sees of a turn: its text, its calls without their ids, and those ids; and what some return, its state."""
+    """What clients return of a turn: all of them its text, its calls without their ids, and those ids; some also its state."""
 
     text: str
     calls: tuple[tuple[str, str], ...]
@@ -234,21 +244,21 @@ class _Shown(NamedTuple):
 
     @property
     def said(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """What makes it the same turn; ids are made up anew where a wire has none."""
+        """What makes it the same turn; ids are made up anew on a wire without them."""
         return self.text, self.calls
 
     def names(self, model: str, before: str) -> list[str]:
         """The keys under which it is stored: by the state or the ids of calls that the client returned, else by its text.
 
-        The same text comes up in many places, so `before`, the conversation before it, belongs to that.
+        The same text occurs in many conversations, so the key includes `before`, a digest of the conversation before it.
         """
         said = digest("\0".join((before, self.text, *map("\0".join, self.calls))))
         held = (f"held:{model}:{digest(state)}" for state in self.states)
         return [*held, *(f"call:{model}:{name}" for name in self.ids), f"turn:{model}:{said}"]
 
 
-def strangers(request: Request, wire: str) -> Request:
-    """The request with calls under names of ours that come without any state for a vendor on that wire."""
+def with_neutral_ids(request: Request, wire: str) -> Request:
+    """The request with ids of ours for calls that come without any state for a vendor on that wire."""
     items = request.input if isinstance(request.input, list) else []
     named = {
         item.call_id: f"call_{digest(item.call_id)}"
@@ -271,7 +281,7 @@ def _shown(turn: list[AnyItem]) -> _Shown:
 
 
 def _chained(before: str, piece: list[AnyItem]) -> str:
-    """What stands for the conversation so far, whoever returns it."""
+    """A digest of the conversation so far that does not depend on the client."""
     said = [before]
     for item in piece:
         if isinstance(item, Message):
@@ -294,7 +304,7 @@ def _text(message: Message) -> str:
 
 
 def _plain(call: FunctionCall | CustomToolCall) -> str:
-    """What is asked of the tool, however it is spelled: clients parse arguments and write them again."""
+    """The arguments in one notation: clients parse them and write them again."""
     if isinstance(call, CustomToolCall):
         return call.input
     try:
@@ -305,7 +315,7 @@ def _plain(call: FunctionCall | CustomToolCall) -> str:
 
 
 def _states(items: list[AnyItem]) -> list[object]:
-    """What these items hold that a client without a place for it would lose; `None` for what it stands between."""
+    """The opaque state in these items, which a client may have no field for; `None` for each item that all clients return."""
     found: list[object] = []
     for item in items:
         if isinstance(item, Reasoning | Compaction):
@@ -318,14 +328,14 @@ def _states(items: list[AnyItem]) -> list[object]:
 
 
 def _lacks_text(turn: list[AnyItem], kept: list[AnyItem]) -> bool:
-    """Whether a thought came back without the text it was kept with: many clients return the opaque state alone."""
+    """Whether a thought came back without the text it was stored with: many clients return the opaque state alone."""
     texts = {item.encrypted_content for item in kept if isinstance(item, Reasoning) and (item.summary or item.content)}
     thoughts = [item for item in turn if isinstance(item, Reasoning) and not (item.summary or item.content)]
     return any(given(item.encrypted_content) and item.encrypted_content in texts for item in thoughts)
 
 
 def _turns(items: list[AnyItem]) -> list[tuple[bool, list[AnyItem]]]:
-    """The input cut where somebody else begins to speak; whether each piece is the model's."""
+    """The input cut into pieces of the model and of others; whether each is the model's."""
     pieces: list[tuple[bool, list[AnyItem]]] = []
     for item in items:
         said = isinstance(item, FunctionCall | CustomToolCall | Reasoning) or (
@@ -341,3 +351,41 @@ def _renamed(item: AnyItem, named: dict[str, str]) -> AnyItem:
     if isinstance(item, _Call | _Output) and item.call_id in named:
         return replace(item, call_id=named[item.call_id])
     return item
+
+
+_BY = ("server", "llm_rest")
+
+
+class Summary(Model, tag="summary"):
+    """The text of a summary, as it is sealed."""
+
+    text: str
+
+
+def compacted_by_summary(request: Request, reply: Reply) -> CompactedResponse:
+    """A compacted conversation: the messages of the user, and the summary that is the `reply`.
+
+    For vendors without an endpoint for that. The summary travels as Open Responses has it, sealed in a `compaction` item that
+    clients return unread. A client may forge one: its text reaches the model as the client's.
+    """
+    text = reply.output_text
+    users = [item for item in items_of(request) if isinstance(item, Message) and item.role == "user"]
+    sealed = Compaction(id=f"cmp_{digest(text)}", encrypted_content=seal(*_BY, Summary(text=text)))
+    return CompactedResponse(
+        id=f"resp_{digest(reply.id)}",
+        created_at=reply.created_at,
+        output=[*users, sealed],
+        usage=reply.usage,
+    )
+
+
+def with_open_summaries(request: Request) -> Request:
+    """The request with summaries of ours as messages."""
+    if not isinstance(request.input, list) or not any(isinstance(item, Compaction) for item in request.input):
+        return request
+    return replace(request, input=[_opened(item) for item in request.input])
+
+
+def _opened(item: AnyItem) -> AnyItem:
+    found = unseal(item.encrypted_content, *_BY, Summary) if isinstance(item, Compaction) else None
+    return Message(role="user", content=SUMMARY + found.text) if found else item

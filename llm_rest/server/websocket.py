@@ -93,7 +93,7 @@ class Talk:
         if kind not in _ENDS:
             yield _error(refused(WIRE, ErrorFacts(status=500, message="The answer broke off."), ""))
         if kind not in _ENDS[:2] and isinstance(before, str):
-            await self._own.forget(before, self._scope)
+            await self._own.forget(before)
 
 
 def _request(message: bytes) -> dict[str, Any]:

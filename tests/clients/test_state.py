@@ -13,7 +13,6 @@ from google.genai import types
 
 from llm_rest import wires
 from llm_rest.responses.carriers import seal
-from llm_rest.server.gateway import History, NoHistory
 from llm_rest.server.history import StoredHistory
 from llm_rest.server.store import MemoryStore
 from tests.support import WHOLE
@@ -137,11 +136,9 @@ def test_a_conversation_that_changes_under_way_is_not_refused(
 # --- beyond it ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["nothing kept", "no room", "little room"])
+@pytest.fixture(scope="module", params=["no room", "little room"])
 def forgetful(request: pytest.FixtureRequest) -> Generator[World]:
-    history: History = NoHistory()
-    if request.param != "nothing kept":
-        history = StoredHistory(MemoryStore(1 if request.param == "no room" else 4000))
+    history = StoredHistory(MemoryStore(1 if request.param == "no room" else 4000))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UPSTREAM_KEY", "key-of-the-gateway")
         with world(history) as found:

@@ -17,7 +17,7 @@ from llm_rest.responses import events as ev
 from llm_rest.server.access import Door
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
-from llm_rest.server.gateway import Gateway, History
+from llm_rest.server.gateway import Gateway
 from llm_rest.server.handler import Context, HandlerEvent, Refused
 from llm_rest.server.history import StoredHistory
 from llm_rest.sync import drive
@@ -146,7 +146,7 @@ class World:
 
 
 @contextmanager
-def world(history: History | None = None) -> Generator[World]:
+def world(history: StoredHistory | None = None) -> Generator[World]:
     """A gateway that remembers, unless told otherwise, for two callers, with the vendors of all wires behind it."""
     spy = Spy()
     with serve_in_thread(spy) as behind, start_blocking_portal() as portal:

@@ -10,7 +10,7 @@ from llm_rest.client.reply import Reply
 from llm_rest.conversation.limits import summary_request
 from llm_rest.responses import Request
 from llm_rest.responses.items import Compaction, Message
-from llm_rest.server import compaction
+from llm_rest.server.history import compacted_by_summary, with_open_summaries
 
 ASKED = Request(
     model="m",
@@ -37,7 +37,7 @@ def test_the_model_is_asked_after_all_that_was_said() -> None:
 
 
 def test_what_the_user_said_stays_and_the_summary_is_sealed() -> None:
-    found = compaction.compacted(ASKED, ANSWER)
+    found = compacted_by_summary(ASKED, ANSWER)
     *users, last = found.output
     assert texts(users) == ["The code word is slate.", "Compress this."]
     assert isinstance(last, Compaction)
@@ -46,8 +46,8 @@ def test_what_the_user_said_stays_and_the_summary_is_sealed() -> None:
 
 
 def test_the_summary_is_told_to_the_model_when_it_returns() -> None:
-    found = compaction.compacted(ASKED, ANSWER)
-    again = compaction.opened(Request(model="m", input=[*found.output, Message(role="user", content="Go on.")]))
+    found = compacted_by_summary(ASKED, ANSWER)
+    again = with_open_summaries(Request(model="m", input=[*found.output, Message(role="user", content="Go on.")]))
     assert isinstance(again.input, list)
     assert texts(again.input)[2].endswith("The word: slate.")
     assert {item.role for item in again.input if isinstance(item, Message)} == {"user"}
@@ -55,4 +55,4 @@ def test_the_summary_is_told_to_the_model_when_it_returns() -> None:
 
 def test_the_compaction_of_a_vendor_is_left_for_the_vendor() -> None:
     request = Request(model="m", input=[Compaction(encrypted_content="gAAAA")])
-    assert compaction.opened(request) == request
+    assert with_open_summaries(request) == request

@@ -7,7 +7,7 @@ import pytest
 from llm_rest.responses import Request, Response
 from llm_rest.responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
 from llm_rest.responses.parts import ReasoningText
-from llm_rest.server.history import Restored, strangers
+from llm_rest.server.history import Restored, with_neutral_ids
 from llm_rest.server.store import MemoryStore
 from llm_rest.sync import drive
 
@@ -103,15 +103,15 @@ def test_the_same_words_in_another_conversation_are_another_turn() -> None:
     assert returned(kept(THOUGHT, call("weather", "toolu_1")), *sent) == [*sent]
 
 
-def test_calls_without_state_are_strangers_under_the_same_names_every_time() -> None:
+def test_calls_without_state_are_with_neutral_ids_under_the_same_names_every_time() -> None:
     sent = Request(model="m", input=[USER, call("a"), output(), THOUGHT, call("b", "c2"), output("c2")])
-    first, again = (strangers(sent, "anthropic_messages").input for _ in range(2))
+    first, again = (with_neutral_ids(sent, "anthropic_messages").input for _ in range(2))
     assert isinstance(first, list)
     assert first == again
     name = first[1].call_id if isinstance(first[1], FunctionCall) else ""
     assert name not in ("", "c1")
     assert first == [USER, call("a", name), output(name), THOUGHT, call("b", "c2"), output("c2")]
-    elsewhere = strangers(sent, "gemini_generate_content").input
+    elsewhere = with_neutral_ids(sent, "gemini_generate_content").input
     assert isinstance(elsewhere, list)
     assert call("b", "c2") not in elsewhere, "a thought of another vendor's is nothing there"
 

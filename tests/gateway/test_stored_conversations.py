@@ -10,7 +10,7 @@ from llm_rest.responses import Request, Response
 from llm_rest.responses.items import FunctionCall, FunctionCallOutput, ItemReference, Message
 from llm_rest.server.handler import Refused
 from llm_rest.server.store import MemoryStore
-from llm_rest.server.stored import Kept, Session
+from llm_rest.server.stored import Session, StoredTurns, continued
 from llm_rest.sync import drive
 from llm_rest.unknown import Unknown
 from llm_rest.wires.openai_responses import complete_items
@@ -26,100 +26,102 @@ def said(request: Request) -> list[Any]:
 
 
 def test_a_request_goes_on_from_the_turns_before() -> None:
-    kept = Kept(MemoryStore())
-    drive(kept.keep(Request(model="m", input="one"), response("r1", "first"), "s"))
-    drive(kept.keep(Request(model="m", input="two", previous_response_id="r1"), response("r2", "second"), "s"))
-    asked = drive(kept.continued(Request(model="m", input="three", previous_response_id="r2"), "s"))
+    kept = StoredTurns(MemoryStore(), "s")
+    drive(kept.keep(Request(model="m", input="one"), response("r1", "first")))
+    drive(kept.keep(Request(model="m", input="two", previous_response_id="r1"), response("r2", "second")))
+    asked = drive(continued(Request(model="m", input="three", previous_response_id="r2"), kept))
     assert said(asked) == ["one", "first", "two", "second", "three"]
     assert not asked.previous_response_id
 
 
 def test_instructions_are_not_carried_over() -> None:
-    kept = Kept(MemoryStore())
-    drive(kept.keep(Request(model="m", input="one", instructions="Be brief."), response("r1", "first"), "s"))
-    assert not drive(kept.continued(Request(input="two", previous_response_id="r1"), "s")).instructions
+    kept = StoredTurns(MemoryStore(), "s")
+    drive(kept.keep(Request(model="m", input="one", instructions="Be brief."), response("r1", "first")))
+    assert not drive(continued(Request(input="two", previous_response_id="r1"), kept)).instructions
 
 
 def test_two_requests_go_on_from_one_response() -> None:
-    kept = Kept(MemoryStore())
-    drive(kept.keep(Request(input="one"), response("r1", "first"), "s"))
+    kept = StoredTurns(MemoryStore(), "s")
+    drive(kept.keep(Request(input="one"), response("r1", "first")))
     for text in ("left", "right"):
-        asked = drive(kept.continued(Request(input=text, previous_response_id="r1"), "s"))
+        asked = drive(continued(Request(input=text, previous_response_id="r1"), kept))
         assert said(asked) == ["one", "first", text]
 
 
 @pytest.mark.parametrize(("name", "scope"), [("r9", "s"), ("r1", "mallory")])
 def test_what_is_not_there_is_not_found_and_neither_is_what_belongs_to_somebody_else(name: str, scope: str) -> None:
-    kept = Kept(MemoryStore())
-    drive(kept.keep(Request(input="one"), response("r1", "first"), "s"))
+    memory = MemoryStore()
+    kept = StoredTurns(memory, "s")
+    drive(kept.keep(Request(input="one"), response("r1", "first")))
     with pytest.raises(Refused) as caught:
-        drive(kept.continued(Request(input="two", previous_response_id=name), scope))
+        drive(continued(Request(input="two", previous_response_id=name), StoredTurns(memory, scope)))
     assert (caught.value.facts.status, caught.value.facts.code) == (400, "previous_response_not_found")
 
 
 def test_a_turn_whose_history_was_deleted_is_not_found() -> None:
-    kept = Kept(MemoryStore())
-    drive(kept.keep(Request(input="one"), response("r1", "first"), "s"))
-    drive(kept.keep(Request(input="two", previous_response_id="r1"), response("r2", "second"), "s"))
-    assert drive(kept.forget("r1", "s"))
+    kept = StoredTurns(MemoryStore(), "s")
+    drive(kept.keep(Request(input="one"), response("r1", "first")))
+    drive(kept.keep(Request(input="two", previous_response_id="r1"), response("r2", "second")))
+    assert drive(kept.forget("r1"))
     with pytest.raises(Refused, match="r2"):
-        drive(kept.continued(Request(input="three", previous_response_id="r2"), "s"))
+        drive(continued(Request(input="three", previous_response_id="r2"), kept))
 
 
 def test_a_kept_turn_is_read_back_by_its_own_scope() -> None:
-    kept = Kept(MemoryStore())
-    drive(kept.keep(Request(input="one"), response("r1", "first"), "s"))
-    turn = drive(kept.turn("r1", "s"))
+    memory = MemoryStore()
+    kept = StoredTurns(memory, "s")
+    drive(kept.keep(Request(input="one"), response("r1", "first")))
+    turn = drive(kept.turn("r1"))
     assert turn is not None
     assert turn.response == response("r1", "first")
     assert turn.input == [Message(role="user", content="one")]
-    assert drive(kept.turn("r1", "mallory")) is None
+    assert drive(StoredTurns(memory, "mallory").turn("r1")) is None
 
 
 def test_a_result_needs_a_call_in_the_conversation() -> None:
-    kept = Kept(MemoryStore())
+    kept = StoredTurns(MemoryStore(), "s")
     called = Response(id="r1", status="completed", output=[FunctionCall(call_id="c1", name="f", arguments="{}")])
-    drive(kept.keep(Request(input="one"), called, "s"))
+    drive(kept.keep(Request(input="one"), called))
     for name in ("c1", "c2"):
         asked = Request(input=[FunctionCallOutput(call_id=name, output="1")], previous_response_id="r1")
         if name == "c1":
-            assert len(drive(kept.continued(asked, "s")).input or ()) == 3
+            assert len(drive(continued(asked, kept)).input or ()) == 3
         else:
             with pytest.raises(Refused, match="No tool call found for function call output with call_id c2"):
-                drive(kept.continued(asked, "s"))
+                drive(continued(asked, kept))
 
 
 def test_a_session_goes_on_from_its_own_turns_and_from_those_before_it() -> None:
-    kept, session = Kept(MemoryStore()), Session(MemoryStore())
-    drive(kept.keep(Request(input="one"), response("r1", "first"), "s"))
-    drive(session.keep(Request(input="two", previous_response_id="r1"), response("r2", "second"), "s"))
+    kept, session = StoredTurns(MemoryStore(), "s"), Session(MemoryStore())
+    drive(kept.keep(Request(input="one"), response("r1", "first")))
+    drive(session.keep(Request(input="two", previous_response_id="r1"), response("r2", "second")))
     asked = Request(input="three", previous_response_id="r2")
-    assert said(drive(kept.continued(asked, "s", session))) == ["one", "first", "two", "second", "three"]
+    assert said(drive(continued(asked, session, kept))) == ["one", "first", "two", "second", "three"]
     with pytest.raises(Refused):
-        drive(kept.continued(asked, "s"))
+        drive(continued(asked, kept))
 
 
 def test_sessions_share_a_store_and_nothing_in_it_and_leave_nothing_behind() -> None:
     store = MemoryStore()
-    kept, one, two = Kept(store), Session(store), Session(store)
+    kept, one, two = StoredTurns(store, "s"), Session(store), Session(store)
     for session, text in ((one, "left"), (two, "right")):
-        drive(session.keep(Request(input=text), response("r1", "answer"), "s"))
+        drive(session.keep(Request(input=text), response("r1", "answer")))
     for session, text in ((one, "left"), (two, "right")):
         asked = Request(input="on", previous_response_id="r1")
-        assert said(drive(kept.continued(asked, "s", session))) == [text, "answer", "on"]
+        assert said(drive(continued(asked, session, kept))) == [text, "answer", "on"]
     drive(one.end())
-    assert drive(one.turn("r1", "s")) is None
-    assert drive(two.turn("r1", "s")) is not None
+    assert drive(one.turn("r1")) is None
+    assert drive(two.turn("r1")) is not None
     drive(two.end())
     assert not store._kept
 
 
 def test_what_a_conversation_is_put_together_from_is_told_before_it_is_read() -> None:
-    kept = Kept(MemoryStore())
-    drive(kept.keep(Request(input="x" * 1000), response("r1", "first"), "s"))
-    drive(kept.keep(Request(input="two", previous_response_id="r1"), response("r2", "second"), "s"))
+    kept = StoredTurns(MemoryStore(), "s")
+    drive(kept.keep(Request(input="x" * 1000), response("r1", "first")))
+    drive(kept.keep(Request(input="two", previous_response_id="r1"), response("r2", "second")))
     held: list[int] = []
-    drive(kept.continued(Request(input="three", previous_response_id="r2"), "s", hold=held.append))
+    drive(continued(Request(input="three", previous_response_id="r2"), kept, hold=held.append))
     assert len(held) == 2
     assert sum(held) > 1000
 
@@ -129,25 +131,26 @@ def named(*names: str, **fields: Any) -> Request:
 
 
 def test_items_are_found_by_the_ids_that_the_client_saw() -> None:
-    kept = Kept(MemoryStore())
+    kept = StoredTurns(MemoryStore(), "s")
     given_by_the_vendor = Message(id="msg_1", role="assistant", content="first")
     without_id = FunctionCall(call_id="c1", name="f", arguments="{}")
     answered = Response(id="resp_9", status="completed", output=[given_by_the_vendor, without_id])
-    drive(kept.keep(Request(input="one"), answered, "s"))
+    drive(kept.keep(Request(input="one"), answered))
     shown = complete_items(answered.output, "resp_9", "completed")
     ids = [str(item.id) for item in shown if not isinstance(item, Unknown)]
-    again = drive(kept.continued(named(*ids, more=[FunctionCallOutput(call_id="c1", output="1")]), "s"))
+    again = drive(continued(named(*ids, more=[FunctionCallOutput(call_id="c1", output="1")]), kept))
     assert again.input == [given_by_the_vendor, without_id, FunctionCallOutput(call_id="c1", output="1")]
 
 
 @pytest.mark.parametrize(("name", "scope"), [("msg_9", "s"), ("msg_1", "mallory")])
 @pytest.mark.parametrize("store", [True, False])
 def test_an_item_that_is_not_there_or_somebody_elses_is_not_found(name: str, scope: str, store: bool) -> None:
-    kept = Kept(MemoryStore())
+    memory = MemoryStore()
+    kept = StoredTurns(memory, "s")
     said = Message(id="msg_1", role="assistant", content="first")
-    drive(kept.keep(Request(input="one"), Response(id="r1", status="completed", output=[said]), "s"))
+    drive(kept.keep(Request(input="one"), Response(id="r1", status="completed", output=[said])))
     with pytest.raises(Refused) as caught:
-        drive(kept.continued(named(name, store=store), scope))
+        drive(continued(named(name, store=store), StoredTurns(memory, scope)))
     facts = caught.value.facts
     assert (facts.status, facts.type, facts.param) == (404, "invalid_request_error", "input")
     assert facts.message.startswith(f"Item with id '{name}' not found.")
@@ -156,41 +159,41 @@ def test_an_item_that_is_not_there_or_somebody_elses_is_not_found(name: str, sco
 
 def test_items_of_a_deleted_response_are_gone() -> None:
     store = MemoryStore()
-    kept = Kept(store)
+    kept = StoredTurns(store, "s")
     for name in ("r1", "r2"):
         items: list[Any] = [
             Message(id=f"msg_{name}", role="assistant", content="first"),
             FunctionCall(id="same", call_id="c", name="f", arguments=f'"{name}"'),
         ]
-        drive(kept.keep(Request(input="one"), Response(id=name, status="completed", output=items), "s"))
-    assert drive(kept.forget("r1", "s"))
+        drive(kept.keep(Request(input="one"), Response(id=name, status="completed", output=items)))
+    assert drive(kept.forget("r1"))
     with pytest.raises(Refused, match="Item with id 'msg_r1' not found"):
-        drive(kept.continued(named("msg_r1"), "s"))
-    assert drive(kept.continued(named("msg_r2", "same"), "s")).input == items
-    assert drive(kept.forget("r2", "s"))
+        drive(continued(named("msg_r1"), kept))
+    assert drive(continued(named("msg_r2", "same"), kept)).input == items
+    assert drive(kept.forget("r2"))
     assert not store._kept
 
 
 def test_references_in_a_stored_turn_are_resolved_when_a_request_continues_it() -> None:
-    kept = Kept(MemoryStore())
+    kept = StoredTurns(MemoryStore(), "s")
     said = Message(id="msg_1", role="assistant", content="first")
-    drive(kept.keep(Request(input="one"), Response(id="r1", status="completed", output=[said]), "s"))
+    drive(kept.keep(Request(input="one"), Response(id="r1", status="completed", output=[said])))
     user = Message(role="user", content="two")
-    drive(kept.keep(named("msg_1", more=[user]), response("r2", "second"), "s"))
-    asked = drive(kept.continued(Request(input="three", previous_response_id="r2"), "s"))
+    drive(kept.keep(named("msg_1", more=[user]), response("r2", "second")))
+    asked = drive(continued(Request(input="three", previous_response_id="r2"), kept))
     assert asked.input == [said, user, *response("", "second").output, Message(role="user", content="three")]
 
 
 def test_a_connection_finds_its_own_items_and_those_that_were_stored() -> None:
     store = MemoryStore()
-    kept, one, two = Kept(MemoryStore()), Session(store), Session(store)
+    kept, one, two = StoredTurns(MemoryStore(), "s"), Session(store), Session(store)
     for keeper, name in ((kept, "stored"), (one, "own")):
         said = Message(id=name, role="assistant", content=name)
-        drive(keeper.keep(Request(input="one"), Response(id=f"r{name}", status="completed", output=[said]), "s"))
-    assert drive(kept.continued(named("own", "stored"), "s", one)).input == [
+        drive(keeper.keep(Request(input="one"), Response(id=f"r{name}", status="completed", output=[said])))
+    assert drive(continued(named("own", "stored"), one, kept)).input == [
         Message(id=name, role="assistant", content=name) for name in ("own", "stored")
     ]
     with pytest.raises(Refused, match="'own' not found"):
-        drive(kept.continued(named("own"), "s", two))
+        drive(continued(named("own"), two, kept))
     drive(one.end())
     assert not store._kept

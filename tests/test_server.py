@@ -487,10 +487,10 @@ def test_a_stream_that_was_sent_whole_is_not_logged_as_one_whose_client_went_awa
 ) -> None:
     caplog.set_level(logging.INFO, "llm_rest.server.requests")
     with serve_in_thread() as url, httpx.Client(base_url=url) as http:
-        for count in range(1, asgi.TURN + 1):
+        for count in range(1, asgi.YIELD_EVERY + 1):
             body = {**BODIES["openai_responses"], "input": "pieces 1\nsay " + "x" * count, "stream": True}
             assert http.post("/v1/responses", json=body).status_code == 200
-    assert len(caplog.records) == asgi.TURN
+    assert len(caplog.records) == asgi.YIELD_EVERY
     assert not [record for record in caplog.records if hasattr(record, "error")]
 
 

@@ -1,8 +1,8 @@
 """Access control of the server: access tokens, allowed host names, and limits on size, time and concurrency.
 
-Before changing this file, know what each check is against: tokens are compared in a time that says nothing about them;
-`Host` and `Origin` are looked at where no token is needed, because a page in a browser can reach a server on the same
-machine, by a name of its own that it points here or by a form.
+Before changing this file, know what each check is against: tokens are compared in constant time (timing attacks); `Host` and
+`Origin` are checked where no token is needed, because a page in a browser can reach a server on the same machine, by DNS
+rebinding or by a form (CSRF).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Mapping
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
-"""The names of this machine."""
+"""The host names of this machine."""
 
 GRACE = 1.0
 """Seconds that running streams get to finish when a server is stopped, by default."""
@@ -100,19 +100,19 @@ class Door:
         Raises `Refused`: 401 for a missing or wrong token, 403 for another host name or origin.
         """
         if self._hosts:
-            _check(headers.get("host", ""), self._hosts, "host")
+            _check_host(headers.get("host", ""), self._hosts, "host")
             origin = headers.get("origin")
             if origin is not None:
-                _check(origin.partition("://")[2], self._hosts, "origin")
+                _check_host(origin.partition("://")[2], self._hosts, "origin")
         if public or not self._tokens:
             return ""
         given = _digest(key(headers) or "")
-        # Every token is compared, whichever fits.
-        fitting = [name for name, known in self._tokens.items() if hmac.compare_digest(known, given)]
-        if not fitting:
+        # All tokens are compared, even after a match.
+        matching = [name for name, known in self._tokens.items() if hmac.compare_digest(known, given)]
+        if not matching:
             message = "A valid access token of this server is needed, as an API key."
             raise Refused(ErrorFacts(status=401, message=message, code="invalid_api_key"))
-        return fitting[0]
+        return matching[0]
 
     @property
     def busy(self) -> bool:
@@ -121,7 +121,7 @@ class Door:
 
     @contextmanager
     def admitted(self, scope: str) -> Generator[Reading]:
-        """Count a request of this caller while the block lasts. Raises `Refused` (429) where `Limits.concurrent` are running."""
+        """Count a request of this caller during the block. Raises `Refused` (429) where `Limits.concurrent` are running."""
         inside = self._inside.get(scope, 0)
         if inside >= self.limits.concurrent:
             raise _busy(429, "Too many requests at a time.")
@@ -134,7 +134,7 @@ class Door:
 
     @contextmanager
     def room(self) -> Generator[Reading]:
-        """Count bytes against `Limits.bodies` while the block lasts; all are released at its end."""
+        """Count bytes against `Limits.bodies` during the block; all are released at its end."""
         reading = Reading(self)
         try:
             yield reading
@@ -164,20 +164,20 @@ class Reading:
 
     async def body(self, pieces: AsyncIterator[bytes], headers: Mapping[str, str]) -> bytes:
         """The whole body in bytes. Raises `Refused` for one that is compressed (415), too large (413) or too slow (408)."""
-        packed = headers.get("content-encoding", "identity").strip().lower()
-        if packed not in ("", "identity"):
+        coding = headers.get("content-encoding", "identity").strip().lower()
+        if coding not in ("", "identity"):
             raise Refused(ErrorFacts(status=415, message="Send the body as it is, without a content encoding."))
-        limits, said = self._door.limits, headers.get("content-length", "")
-        self._fits(int(said[:20]) if said.isdecimal() else 0)
-        came, counter = bytearray(), EntryCounter()
+        limits, length = self._door.limits, headers.get("content-length", "")
+        self._check_size(int(length[:20]) if length.isdecimal() else 0)
+        body, counter = bytearray(), EntryCounter()
         with move_on_after(limits.body_seconds):
             async for piece in pieces:
-                self._fits(len(came) + len(piece))
+                self._check_size(len(body) + len(piece))
                 self.hold(len(piece))
                 if counter.feed(piece) > limits.entries:
                     raise self._too_many_entries()
-                came += piece
-            return bytes(came)
+                body += piece
+            return bytes(body)
         raise Refused(ErrorFacts(status=408, message="The request took too long to arrive."))
 
     def check_entries(self, body: bytes) -> None:
@@ -190,7 +190,7 @@ class Reading:
         message = f"The request has more than {most:,} JSON objects, lists and entries of them; send fewer items."
         return Refused(ErrorFacts(status=400, message=message, type="invalid_request_error"))
 
-    def _fits(self, size: int) -> None:
+    def _check_size(self, size: int) -> None:
         if size > self._door.limits.body:
             raise Refused(ErrorFacts(status=413, message="The request is too large.", type="request_too_large"))
 
@@ -200,7 +200,7 @@ def _busy(status: int, message: str) -> Refused:
 
 
 def key(headers: Mapping[str, str]) -> str | None:
-    """The key a request carries, in whichever header vendors look for it."""
+    """The API key of a request, in any of the headers that vendors use."""
     for name in ("x-api-key", "x-goog-api-key", "api-key"):
         if name in headers:
             return headers[name]
@@ -212,7 +212,7 @@ def _digest(token: str) -> bytes:
     return sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
-def _check(named: str, hosts: frozenset[str], header: str) -> None:
+def _check_host(named: str, hosts: frozenset[str], header: str) -> None:
     try:
         host = urlsplit(f"//{named}").hostname
     except ValueError:

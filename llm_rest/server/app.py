@@ -1,7 +1,7 @@
 """The server as an application, and ways to run it. Needs the extra `server`: Starlette and uvicorn.
 
-Both are imported when something is served, so that the in-process simulator needs neither. Before changing this file, know
-that every path comes to one place (`asgi.py`): which wire is meant, and everything that may be wrong, is decided by `exchange`.
+Both are imported when a server is started, so that the in-process simulator needs neither. Before changing this file, know
+that every path goes to one endpoint (`asgi.py`): `exchange` chooses the wire and makes the errors.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from .handler import Handler
 
 
-TIDY = 10.0
-"""How often connections to vendors that have waited too long for another request are closed, in seconds."""
+TIDY_SECONDS = 10.0
+"""The interval of closing idle connections to vendors, in seconds."""
 
-LEAVING = 5.0
-"""Seconds that requests which are cut off get to release what they use."""
+RELEASE_SECONDS = 5.0
+"""Seconds that requests which were cut off get to release their resources."""
 
 
 def create_app(handler: Handler | None = None, *, door: Door | None = None) -> Starlette:
@@ -47,7 +47,7 @@ def create_app(handler: Handler | None = None, *, door: Door | None = None) -> S
     except ImportError as missing:
         raise _missing(missing) from None
     answering: Handler = handler or Simulator()
-    entrance = door or _door(answering, None)
+    access = door or _door(answering, None)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
@@ -57,23 +57,23 @@ def create_app(handler: Handler | None = None, *, door: Door | None = None) -> S
                 tasks.start_soon(_tidying, tidy)
             yield
             tasks.cancel_scope.cancel()
-        # Requests that were cut when the grace was over leave first, as long as they may still use what is closed.
-        with move_on_after(LEAVING):
-            while entrance.busy:  # noqa: ASYNC110 - a door knows nothing of event loops
+        # Requests that were cut off after the grace period may still use the handler.
+        with move_on_after(RELEASE_SECONDS):
+            while access.busy:  # noqa: ASYNC110 - the access control knows no event loop
                 await sleep(0.01)
-        # A handler that holds connections lets go of them in the loop they belong to.
+        # Connections of a handler are closed in the event loop that they belong to.
         if (close := getattr(answering, "aclose", None)) is not None:
             await close()
 
     app = Starlette(lifespan=lifespan)
-    # A route would not match every path there is: its pattern ends at a line break.
-    app.router.default = Endpoint(answering, entrance)
+    # A route of Starlette does not match every path: its pattern ends at a line break.
+    app.router.default = Endpoint(answering, access)
     return app
 
 
 async def _tidying(tidy: Callable[[], None]) -> None:
     while True:
-        await sleep(TIDY)
+        await sleep(TIDY_SECONDS)
         tidy()
 
 
@@ -135,7 +135,7 @@ def _server(
     http, websocket = protocols(door)
     bound = _bind(host, port)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
-        # A connection that is closed waits for its client to read the rest, for ever.
+        # A closed connection would wait without a limit for its client to read the rest.
         stall = round(door.limits.stall * 1000)
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, stall)
     config = uvicorn.Config(
@@ -148,8 +148,8 @@ def _server(
         http=http,
         ws=websocket,
         ws_max_size=door.limits.body,
-        ws_per_message_deflate=False,  # as a body, a message is not unpacked
-        # The door closes idle connections. Clients that keep theirs for 5 seconds would meet uvicorn closing them just then.
+        ws_per_message_deflate=False,  # no content coding, as for a body
+        # limits.py closes idle connections. uvicorn's 5 seconds are those of many clients too, which would run into the close.
         timeout_keep_alive=ceil(2 * door.limits.head_seconds),
         timeout_graceful_shutdown=round(grace),
     )
@@ -164,12 +164,12 @@ def _door(handler: Handler | None, host: str | None) -> Door:
 
 def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Said to be TCP, its connections are not held up by Nagle's algorithm: asyncio looks at that.
+    # asyncio switches Nagle's algorithm off only where the protocol is given as TCP.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
-        bound.listen(2048)  # from now on callers wait instead of being turned away
+        bound.listen(2048)  # from now on callers wait instead of being refused
     except OSError as problem:
         bound.close()
         raise ConfigError(f"cannot listen on {host}:{port}: {problem.strerror}", hint="choose another --port") from None

@@ -1,14 +1,14 @@
-"""One request or one WebSocket as ASGI has it: let in, read, answered, sent piece by piece, and written into the log.
+"""The ASGI application: access control, reading a request, answering it piece by piece, and the log line.
 
-Before changing this file, know that a request is one task, which is cancelled when its client goes away, whatever it is doing,
-and that no piece of an answer is made before the one before it was taken. Nothing here is Starlette's or uvicorn's.
+Before changing this file, know that a request is one task, which is cancelled when its client disconnects, and that no piece of
+an answer is made before the one before it was sent. Nothing here is Starlette's or uvicorn's.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from contextlib import ExitStack, aclosing, suppress
+from contextlib import ExitStack, aclosing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -17,15 +17,15 @@ from anyio.lowlevel import checkpoint
 
 from ..errors import ErrorFacts
 from . import websocket
-from .exchange import Answer, Streamed, exchange, refused
+from .exchange import Answer, Streamed, error_answer, exchange
 from .handler import Pause, Refused
-from .logs import finished
-from .routes import find, nowhere, spoken
+from .logs import log_request
+from .routes import find, not_found, wire_of
 from .store import MemoryStore
 from .stored import Session
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, MutableMapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, MutableMapping
 
     from .access import Door
     from .handler import Handler, Hold
@@ -39,92 +39,87 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 LARGE = 32 * 1024
-"""How many bytes a body has that is converted in a thread: some 5 ms of work, or 250 where its kinds are unknown."""
+"""The size of a body, in bytes, from which on it is decoded in a thread: some 5 ms of work, or 250 for unknown kinds."""
 
 
 class Endpoint:
-    """What answers on every path: an ASGI application of its own."""
+    """The ASGI application for every path."""
 
     def __init__(self, handler: Handler, door: Door) -> None:
         self._handler = handler
         self._door = door
-        self._remembered = MemoryStore(websocket.REMEMBERED)
+        self._session_store = MemoryStore(websocket.MAX_SESSION_BYTES)
         self._one_at_a_time: CapacityLimiter | None = None  # belongs to the event loop
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer one request, or stop where its client goes away first; answer on a WebSocket for as long as it is open."""
+        """Answer one request, or stop where its client disconnects; answer on a WebSocket as long as it is open."""
         path = scope["raw_path"].decode("latin-1")
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         if scope["type"] == "websocket":
-            await self._talk(path, headers, receive, send)
+            await self._websocket(path, headers, receive, send)
             return
-        facts = _facts(scope["method"])
-        query = scope["query_string"].decode("latin-1")
-        sending = _Sending(send, facts, self._door.limits.stall)
-        pieces = _received(receive)
-        begun = time.perf_counter()
-        try:
-            _check_head(scope["headers"], headers, scope["http_version"])
-            caller = facts["scope"] = self._door.scope(headers, public=path == HEALTH)
-            if path == HEALTH:
-                facts["path"] = path
-                named = {**_HEALTHY.headers, "x-request-id": facts["request_id"]}
-                await sending.answer(_HEALTHY._replace(headers=named))
-                return
-            with self._door.admitted(caller) as reading:
-                body = await reading.body(pieces, headers)
-                async with create_task_group() as tasks:
-                    tasks.start_soon(_watch, receive, tasks.cancel_scope)
-                    answer = await self._exchange(
-                        scope["method"], f"{path}?{query}", headers, body, facts, reading.hold
-                    )
-                    tasks.start_soon(sending.watch, tasks.cancel_scope)
-                    await sending.answer(answer)
-                    tasks.cancel_scope.cancel()
-        except Refused as refusal:
-            facts["wire"] = spoken(path, headers)
-            # With `expect` the client sends nothing more; where there is no room, what it sends must not be held either.
-            if "expect" not in headers and refusal.facts.status < 500:
-                await _drain(pieces, self._door.limits.body)
-            await sending.answer(refused(facts["wire"], refusal.facts, facts["request_id"], close=True))
-        except ConnectionError:
-            pass  # the client went away before it had asked
-        finally:
+        with _log_line(scope["method"]) as facts:
+            query = scope["query_string"].decode("latin-1")
+            sending = _Sending(send, facts, self._door.limits.stall)
+            pieces = _received(receive)
+            try:
+                _check_head(scope["headers"], headers, scope["http_version"])
+                caller = facts["scope"] = self._door.scope(headers, public=path == HEALTH)
+                if path == HEALTH:
+                    facts["path"] = path
+                    named = {**_HEALTHY.headers, "x-request-id": facts["request_id"]}
+                    await sending.answer(_HEALTHY._replace(headers=named))
+                    return
+                with self._door.admitted(caller) as reading:
+                    body = await reading.body(pieces, headers)
+                    async with create_task_group() as tasks:
+                        tasks.start_soon(_watch, receive, tasks.cancel_scope)
+                        answer = await self._exchange(
+                            scope["method"], f"{path}?{query}", headers, body, facts, reading.hold
+                        )
+                        tasks.start_soon(sending.watch, tasks.cancel_scope)
+                        await sending.answer(answer)
+                        tasks.cancel_scope.cancel()
+            except Refused as refusal:
+                facts["wire"] = wire_of(path, headers)
+                # With `expect` the client sends nothing more; where there is no room, its body must not be held either.
+                if "expect" not in headers and refusal.facts.status < 500:
+                    await _drain(pieces, self._door.limits.body)
+                await sending.answer(error_answer(facts["wire"], refusal.facts, facts["request_id"], close=True))
+            except ConnectionError:
+                pass  # the client disconnected before the end of its request
             if not sending.complete:
                 facts.setdefault("error", "gone")
-            _finish(facts, begun)
 
-    async def _talk(self, path: str, headers: dict[str, str], receive: Receive, send: Send) -> None:
+    async def _websocket(self, path: str, headers: dict[str, str], receive: Receive, send: Send) -> None:
         """Answer on a WebSocket, each message as a request of its own."""
 
-        async def ask(body: bytes, session: Session) -> Answer | Streamed:
-            facts = _facts("", scope=caller)
-            begun = time.perf_counter()
+        async def ask(body: bytes) -> Answer | Streamed:
             with ExitStack() as held:
+                facts = held.enter_context(_log_line("", scope=caller))
                 room = held.enter_context(self._door.room())
                 answer = await self._exchange("POST", path, headers, body, facts, room.hold, session)
                 facts["status"] = answer.status
                 if isinstance(answer, Streamed):
                     facts["streamed"] = True
-                    return answer._replace(body=_logged(answer.body, facts, begun, held.pop_all()))
-            _finish(facts, begun)
-            return answer
+                    return answer._replace(body=_held(answer.body, facts, held.pop_all()))
+                return answer
 
         try:
             caller = self._door.scope(headers)
             if not any(place.wire == websocket.WIRE for place in find(path, headers)):
-                raise Refused(nowhere("GET", path, websocket.WIRE))
+                raise Refused(not_found("GET", path, websocket.WIRE))
             with self._door.admitted(caller) as reading:
-                own = Session(self._remembered)
+                session = Session(self._session_store)
+                stall = self._door.limits.stall
                 try:
-                    talk = websocket.Talk(ask, caller, own)
-                    await websocket.converse(receive, send, talk, reading, stall=self._door.limits.stall)
+                    await websocket.serve_connection(receive, send, ask, session, reading, stall=stall)
                 finally:
-                    await own.end()
+                    await session.end()
         except Refused as refusal:
-            facts = _facts("GET", wire=websocket.WIRE, status=refusal.facts.status)
-            await websocket.decline(receive, send, refused(websocket.WIRE, refusal.facts, facts["request_id"]))
-            finished(facts)
+            with _log_line("GET", wire=websocket.WIRE, status=refusal.facts.status) as facts:
+                answer = error_answer(websocket.WIRE, refusal.facts, facts["request_id"])
+                await websocket.decline(receive, send, answer)
 
     async def _exchange(
         self,
@@ -137,7 +132,7 @@ class Endpoint:
         session: Session | None = None,
     ) -> Answer | Streamed:
         name = facts["request_id"]
-        how: dict[str, Any] = {"aside": self._aside} if len(body) > LARGE else {}
+        how: dict[str, Any] = {"in_thread": self._in_thread} if len(body) > LARGE else {}
         try:
             return await exchange(
                 method,
@@ -154,69 +149,68 @@ class Endpoint:
             )
         except Exception:
             _log.exception("a request failed", extra={"request_id": name})
-            return refused(facts["wire"], ErrorFacts(status=500, message="The server failed."), name)
+            return error_answer(facts["wire"], ErrorFacts(status=500, message="The server failed."), name)
 
-    async def _aside(self, work: Callable[[], T], /) -> T:
-        """What `work` gives, in a thread. One at a time: each that runs makes the loop wait for the interpreter."""
+    async def _in_thread(self, work: Callable[[], T], /) -> T:
+        """The result of `work` in a thread, one at a time: each that runs makes the loop wait for the interpreter."""
         if self._one_at_a_time is None:
             self._one_at_a_time = CapacityLimiter(1)
         return await to_thread.run_sync(work, limiter=self._one_at_a_time)
 
 
-def _facts(method: str, **more: Any) -> dict[str, Any]:
-    """What the log is to say of a request."""
-    return {"request_id": f"req_{uuid4().hex}", "method": method, **more}
-
-
-def _finish(facts: dict[str, Any], begun: float) -> None:
-    facts["seconds"] = round(time.perf_counter() - begun, 6)
-    finished(facts)
-
-
-async def _logged(
-    body: AsyncGenerator[bytes | Pause], facts: dict[str, Any], begun: float, held: ExitStack
-) -> AsyncGenerator[bytes | Pause]:
-    """The pieces of a stream, with its line in the log at the end, when the room it `held` is given back."""
-    complete = False
+@contextmanager
+def _log_line(method: str, **more: Any) -> Generator[dict[str, Any]]:
+    """Log a request at the end of the block, with the fields in the dict; `error` is `gone` where the block was cancelled."""
+    facts = {"request_id": f"req_{uuid4().hex}", "method": method, **more}
+    begun = time.perf_counter()
     try:
-        with held:
+        yield facts
+    except BaseException:
+        facts.setdefault("error", "gone")
+        raise
+    finally:
+        facts["seconds"] = round(time.perf_counter() - begun, 6)
+        log_request(facts)
+
+
+async def _held(
+    body: AsyncGenerator[bytes | Pause], facts: dict[str, Any], held: ExitStack
+) -> AsyncGenerator[bytes | Pause]:
+    """The pieces of a stream, at whose end the contexts that it `held` are closed."""
+    with held:
+        try:
             async with aclosing(body):
                 async for piece in body:
                     yield piece
-        complete = True
-    except Exception:
-        facts["error"] = "fault"
-        _log.exception("a stream failed", extra={"request_id": facts["request_id"]})
-    finally:
-        if not complete:
-            facts.setdefault("error", "gone")
-        _finish(facts, begun)
+        except Exception:
+            facts["error"] = "fault"
+            _log.exception("a stream failed", extra={"request_id": facts["request_id"]})
 
 
 def _check_head(lines: list[tuple[bytes, bytes]], headers: dict[str, str], version: str) -> None:
-    """Return if the head of a request is one. Raises `Refused` for too long a one, one with two ends, an unknown version."""
+    """Return if the head of a request is valid. Raises `Refused` for too many headers, two lengths, or an unknown version."""
     if version not in VERSIONS:
         raise Refused(ErrorFacts(status=505, message=f"HTTP/{version} is not supported; use HTTP/1.1."))
-    if len(lines) > _MOST_HEADERS:
+    if len(lines) > _MAX_HEADERS:
         raise Refused(ErrorFacts(status=431, message="The request has too many headers."))
     if "content-length" in headers and "transfer-encoding" in headers:
-        # Somebody between the client and here may have believed the other one (RFC 9112, 6.1).
-        raise Refused(ErrorFacts(status=400, message="The request says in two ways how long it is."))
+        # A proxy in between may have used the other one: request smuggling (RFC 9112, 6.1).
+        raise Refused(ErrorFacts(status=400, message="The request has both Content-Length and Transfer-Encoding."))
 
 
-_MOST_HEADERS = 500
+_MAX_HEADERS = 500
 
 VERSIONS = ("1.0", "1.1", "2", "2.0", "3", "3.0")
-"""The versions of HTTP that are answered, as servers name them."""
+"""The versions of HTTP that are supported, as servers name them."""
 
 HEALTH = "/healthz"
-"""Where the server says that it runs, to anybody."""
+"""The path of the health check, which needs no access token."""
 
 _HEALTHY = Answer(200, {"content-type": "application/json"}, b'{"status":"ok"}')
 
 
 async def _received(receive: Receive) -> AsyncIterator[bytes]:
-    """The pieces of a request's body. Raises `ConnectionError` where the client goes away before its end."""
+    """The pieces of a request's body. Raises `ConnectionError` where the client disconnects before its end."""
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -227,7 +221,7 @@ async def _received(receive: Receive) -> AsyncIterator[bytes]:
 
 
 async def _drain(pieces: AsyncIterator[bytes], most: int) -> None:
-    """Take in some of a body that nobody wants: a client that is still sending when the connection closes sees no answer."""
+    """Read a part of an unused body: a client that is still sending when the connection closes sees no answer."""
     size = 0
     with suppress(ConnectionError), move_on_after(1):
         async for piece in pieces:
@@ -237,29 +231,29 @@ async def _drain(pieces: AsyncIterator[bytes], most: int) -> None:
 
 
 async def _watch(receive: Receive, asked: CancelScope) -> None:
-    """Cancel what is done for a client that went away."""
+    """Cancel the request of a client that disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
     asked.cancel()
 
 
-TURN = 16
-"""How many pieces of a stream are sent before others get a turn, if nothing had to be waited for."""
+YIELD_EVERY = 16
+"""After how many pieces a stream lets other tasks run, if it did not wait for anything."""
 
 
 class _Sending:
-    """An answer on its way to the client, piece by piece as the client takes them."""
+    """Sends an answer to the client, piece by piece as the client reads them."""
 
     def __init__(self, send: Send, facts: dict[str, Any], stall: float) -> None:
         self._send = send
         self._facts = facts
         self._stall = stall
         self._sent = 0
-        self._since: float | None = None  # when the client was given what it has not taken yet
+        self._since: float | None = None  # when the piece was sent that the client has not read yet
         self.complete = False
 
     async def watch(self, asked: CancelScope) -> None:
-        """Cancel what is done for a client that does not read: it is as good as gone, and would hold up the rest for ever."""
+        """Cancel the request of a client that does not read for `stall` seconds."""
         while True:
             await sleep(self._stall / 2)
             if self._since is not None and time.monotonic() - self._since > self._stall:
@@ -267,7 +261,7 @@ class _Sending:
                 asked.cancel()
 
     async def answer(self, answer: Answer | Streamed) -> None:
-        """Send all of it; of a stream that fails, what there is."""
+        """Send all of it; of a stream that fails, the part before."""
         self._facts["status"] = answer.status
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
         if isinstance(answer, Streamed):
@@ -299,8 +293,8 @@ class _Sending:
         await self._send({"type": "http.response.body", "body": piece, "more_body": more})
         self._since = None
         self._sent += 1
-        if more and self._sent % TURN == 0:
-            # Others get their turn, and the news that nobody listens any more gets through; after the last piece nobody does.
+        if more and self._sent % YIELD_EVERY == 0:
+            # Other tasks run, and a disconnect is noticed.
             await checkpoint()
 
     async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:

@@ -1,16 +1,17 @@
 """One HTTP request in, one HTTP answer out, whole or streamed, for every wire: a pure coroutine around a handler.
 
-`routes.py` says which wire is spoken. Whatever goes wrong is answered as that wire spells errors. It waits for nothing but
-the handler, so around one that never waits it can be driven without an event loop.
+The route says which wire is used; every error is answered in the format of that wire. The coroutine waits for nothing but the
+handler, so around one that never waits it can be driven without an event loop.
 """
 
 from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import wires
@@ -33,14 +34,14 @@ from ..errors import (
 )
 from ..responses.carriers import digest
 from ..responses.estimate import estimate_tokens
+from ..responses.lenient import REPAIRED, WIRE
 from ..unknown import given, or_unset
 from ..vendors.models import UNKNOWN, Capabilities
 from ..wires import ollama_chat as ollama
-from . import listings, routes, stored
+from . import routes, stored
 from .handler import Context, Refused
-from .logs import counted
-from .public import public
-from .streaming import as_array, as_generated, written
+from .logs import log_usage
+from .streaming import as_array, as_generated, encoded_stream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from ..responses import Request, Response
     from ..unknown import Opt
     from .handler import Handler, Hold, Pause
-    from .routes import Place
+    from .routes import Route
     from .stored import Session
 
 T = TypeVar("T")
@@ -58,19 +59,19 @@ REQUEST_ID = {"anthropic_messages": "request-id"}
 """The header that names a request, by wire; elsewhere `x-request-id`."""
 
 LOSSES = "x-llm-rest-losses"
-"""The header that lists what the server could not carry from the request to the model, or back: a JSON array of strings.
+"""The header that lists the losses of the conversions to the model and back: a JSON array of strings.
 
-A stream's lists the way to the model alone; it is sent before the way back has begun.
+That of a stream lists the losses of the request alone, because it is sent first.
 """
 
 CONTENT_TYPES = {"sse": "text/event-stream", "ndjson": "application/x-ndjson"}
-"""What a stream is called, by the framing of its wire."""
+"""The content type of a stream, by the framing of its wire."""
 
 ARRAYS = {"gemini_generate_content": "alt=sse"}
-"""Where a stream is one growing JSON array unless the query asks for events, by wire."""
+"""The wires whose streams are one growing JSON array, unless the query has this parameter."""
 
 COUNTED_FIRST = ("anthropic_messages",)
-"""The wires whose streams begin with the number of input tokens, which their clients show."""
+"""The wires whose streams begin with the number of input tokens."""
 
 _MOST_LOSSES = 4096
 
@@ -91,14 +92,14 @@ class Streamed(NamedTuple):
     body: AsyncGenerator[bytes | Pause]
 
 
-class Aside(Protocol):
-    """Runs what takes long without waiting for anything where others need not wait for it: in a thread."""
+class InThread(Protocol):
+    """Runs work that would block the event loop for long."""
 
     async def __call__(self, work: Callable[[], T], /) -> T: ...
 
 
-async def _here(work: Callable[[], T], /) -> T:
-    """What `work` gives, without an event loop."""
+async def _directly(work: Callable[[], T], /) -> T:
+    """The result of `work`, run at once."""
     return work()
 
 
@@ -114,38 +115,38 @@ async def exchange(
     facts: dict[str, Any] | None = None,
     session: Session | None = None,
     hold: Hold | None = None,
-    aside: Aside = _here,
+    in_thread: InThread = _directly,
 ) -> Answer | Streamed:
-    """The answer of `handler` to an HTTP request, streamed where that asks for it, or the error that the caller's wire spells.
+    """The answer of `handler` to an HTTP request, streamed where that asks for it, or an error in the format of its wire.
 
-    `scope` says who asks, `session` on which connection, where that matters. What the log should say of the request is put into
-    `facts`. `hold` is told of what is held besides the body, `aside` converts a large body. A request without a name is named
-    after its body.
+    `scope` is the caller, `session` has the stored turns of its connection. The fields of the log line are added to `facts`.
+    `hold` counts bytes besides those of the body, `in_thread` runs the decoding of the body. The default `request_id` is a
+    digest of the body.
     """
     named = {name.lower(): value for name, value in headers.items()}
     request_id = request_id or f"req_{digest(body.decode('utf-8', 'replace'))}"
     facts = {} if facts is None else facts
     path, _, query = path.partition("?")
-    places = routes.find(path, named)
-    wire = facts["wire"] = places[0].wire if places else listings.missed(path, named)
-    if places:  # in a path to nowhere, and in queries, stand keys
+    found = routes.find(path, named)
+    wire = facts["wire"] = found[0].wire if found else routes.wire_of_unknown_path(path, named)
+    if found:  # other paths, and queries, may hold keys
         facts["path"] = printable(path, 200)
     try:
-        place = next((place for place in places if method.upper() in place.methods), None)
-        if place is None:
-            return _misled(method, path, places, wire, request_id)
-        wire = facts["wire"] = place.wire
-        asked = await aside(partial(_asked, place, body))
-        if place.purpose == "generate":
+        route = next((route for route in found if method.upper() in route.methods), None)
+        if route is None:
+            return _not_allowed(method, path, found, wire, request_id)
+        wire = facts["wire"] = route.wire
+        asked = await in_thread(partial(_decoded, route, body))
+        if route.purpose == "generate":
             body = msgspec.json.encode(asked)
-        model = place.model or getattr(asked, "model", None)
+        model = route.model or getattr(asked, "model", None)
         facts["model"] = printable(model, 200) if given(model) else None
-        place = _as_spoken(place, asked, or_unset(model), handler)
+        route = _with_dialect_of_model(route, asked, or_unset(model), handler)
         context = Context(
             wire=wire,
-            dialect=place.dialect,
-            vendor=place.vendor,
-            model=place.model,
+            dialect=route.dialect,
+            vendor=route.vendor,
+            model=route.model,
             headers=named,
             body=body,
             scope=scope,
@@ -155,50 +156,50 @@ async def exchange(
             facts=facts,
         )
         facts["lost"] = context.losses, context.late
-        match place.purpose:
+        match route.purpose:
             case "generate" if not asked.messages:
-                document = listings.loaded(_known(model, handler))
+                document = routes.loaded(_existing(model, handler))
             case "answer" | "generate":
-                request = await aside(partial(_read, place, context, asked))
-                if place.streams or request.stream is True:
-                    return await _streamed(place, context, handler, request, query)
-                document = await _answered(place, context, handler, request)
-                if place.purpose == "generate":
+                request = await in_thread(partial(_request, route, context, asked))
+                if route.streams or request.stream is True:
+                    return await _streamed(route, context, handler, request, query)
+                document = await _answered(route, context, handler, request)
+                if route.purpose == "generate":
                     document = ollama.generated(msgspec.json.decode(msgspec.json.encode(document)))
             case "count":
-                request = await aside(partial(_read, place, context, asked))
-                document = listings.COUNTED[wire].answer(await handler.count(request, context))
+                request = await in_thread(partial(_request, route, context, asked))
+                document = routes.COUNT_TOKENS[wire].answer(await handler.count(request, context))
             case "models":
-                document = listings.models(wire, handler.models())
+                document = routes.models(wire, handler.models())
             case "running":
-                document = listings.running(handler.models())
+                document = routes.running(handler.models())
             case "version":
-                document = {"version": listings.VERSION}
+                document = {"version": routes.VERSION}
             case "show":
                 known = getattr(handler, "capabilities", None)
-                document = listings.shown(known(asked.model) if known else _unknown(asked.model, handler))
+                document = routes.shown(known(asked.model) if known else _unknown_capabilities(asked.model, handler))
             case "model":
-                document = listings.model(wire, _known(place.model, handler))
+                document = routes.model(wire, _existing(route.model, handler))
             case "compact":
                 _check_stores(handler, path, wire)
-                request = await aside(partial(_read, place, context, asked))
+                request = await in_thread(partial(_request, route, context, asked))
                 document = await stored.compacted(handler, request, context)
-            case "kept" | "items" | "cancel":
+            case "stored" | "items" | "cancel":
                 _check_stores(handler, path, wire)
-                document = await stored.answer(place.purpose, method.upper(), handler, context, query)
+                document = await stored.answer(route.purpose, method.upper(), handler, context, query)
         answer = _answer(200, document, wire, request_id, _losses(context))
         if hold is not None:
             hold(len(answer.body))
     except Refused as refusal:
-        return refused(wire, refusal.facts, request_id)
+        return error_answer(wire, refusal.facts, request_id)
     except LLMError as error:
         facts["error"] = error.kind
-        return refused(wire, facts_of(error), request_id)
+        return error_answer(wire, facts_of(error), request_id)
     return answer
 
 
-def refused(wire: str, facts: ErrorFacts, request_id: str, *, close: bool = False) -> Answer:
-    """An error answer as `wire` spells it; with `close` it is the last on its connection."""
+def error_answer(wire: str, facts: ErrorFacts, request_id: str, *, close: bool = False) -> Answer:
+    """An error answer in the format of `wire`; with `close` it is the last on its connection."""
     if facts.request_id is None:
         facts = replace(facts, request_id=request_id)
     status, document = wires.load(wire).encode_error(facts)
@@ -211,18 +212,18 @@ def refused(wire: str, facts: ErrorFacts, request_id: str, *, close: bool = Fals
 
 
 def facts_of(error: LLMError) -> ErrorFacts:
-    """What an error of ours says, as the facts of an error answer: somebody else's status where there is one.
+    """The facts of an error answer for an error of this library, with the vendor's status where it has one.
 
-    A key of ours that was refused is no fault of the caller, whose key is another; nor does it help to ask again.
+    A rejected key of this server is no fault of the caller, whose key is another; a retry does not help either.
     """
     if isinstance(error, DecodeError):
-        place = error.path.removeprefix("$").lstrip(".") or None
-        return ErrorFacts(status=400, message=error.message, type="invalid_request_error", param=place)
+        route = error.path.removeprefix("$").lstrip(".") or None
+        return ErrorFacts(status=400, message=error.message, type="invalid_request_error", param=route)
     if isinstance(error, AuthenticationError | PermissionDeniedError):
         message = f"This server's own access to {error.vendor or 'the model'} was refused."
         return ErrorFacts(status=502, message=message, should_retry=False)
     known = error.status is not None and error.status >= 400
-    unseen = next((what for kind, what in UNSEEN if isinstance(error, kind)), None)
+    unseen = next((what for kind, what in PUBLIC_TEXTS if isinstance(error, kind)), None)
     return ErrorFacts(
         status=error.status if known and error.status is not None else _status(error),
         message=error.facts.get("said", error.message)
@@ -233,13 +234,13 @@ def facts_of(error: LLMError) -> ErrorFacts:
     )
 
 
-UNSEEN: tuple[tuple[type[LLMError], str], ...] = (
+PUBLIC_TEXTS: tuple[tuple[type[LLMError], str], ...] = (
     (APITimeoutError, "{} took too long to answer."),
     (StreamInterruptedError, "The answer of {} broke off."),
     (APIConnectionError, "{} could not be reached."),
     (MalformedResponseError, "{} gave no answer that could be read."),
 )
-"""What is told of an error whose own words show where a server's requests go, or what came back from there."""
+"""The text of an error whose own message shows where the server's requests go, or what came back from there."""
 
 
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
@@ -249,7 +250,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (BadRequestError, 400),
     (TimeoutError, 504),
 )
-"""The status of an error that came without one: by its class, else by its code."""
+"""The status of an error without one: by its class, else by its code."""
 
 _BY_CODE = {"invalid_request": 400, "rate_limit": 429, "network_error": 502}
 
@@ -258,110 +259,110 @@ def _status(error: LLMError) -> int:
     return next((status for kind, status in STATUSES if isinstance(error, kind)), _BY_CODE.get(error.code, 500))
 
 
-def _misled(method: str, path: str, places: list[Place], wire: str, request_id: str) -> Answer:
-    """The answer to a method that is not there: which ones are, where that is what is asked."""
-    if not places:
-        return refused(wire, routes.nowhere(method, path, wire), request_id)
-    allow = {"allow": ", ".join([*(method for place in places for method in place.methods), "OPTIONS"])}
+def _not_allowed(method: str, path: str, found: list[Route], wire: str, request_id: str) -> Answer:
+    """The answer to a method that the path does not have; for OPTIONS the methods that it has."""
+    if not found:
+        return error_answer(wire, routes.not_found(method, path, wire), request_id)
+    allow = {"allow": ", ".join([*(method for route in found for method in route.methods), "OPTIONS"])}
     if method.upper() == "OPTIONS":
         return Answer(204, {**allow, REQUEST_ID.get(wire, "x-request-id"): request_id}, b"")
     message = f"Not allowed to {printable(method, 20)} on {printable(path, 200)}; use {allow['allow']}."
-    answer = refused(wire, ErrorFacts(status=405, message=message, type="invalid_request_error"), request_id)
+    answer = error_answer(wire, ErrorFacts(status=405, message=message, type="invalid_request_error"), request_id)
     return answer._replace(headers={**answer.headers, **allow})
 
 
-def _known(model: str | None, handler: Handler) -> str:
+def _existing(model: str | None, handler: Handler) -> str:
     if model is None or not handler.has_model(model):
         raise Refused(ErrorFacts(status=404, message=f"The model '{model}' does not exist.", code="model_not_found"))
     return model
 
 
-def _unknown(model: str, handler: Handler) -> Capabilities:
-    _known(model, handler)
+def _unknown_capabilities(model: str, handler: Handler) -> Capabilities:
+    _existing(model, handler)
     return UNKNOWN
 
 
 def _check_stores(handler: Handler, path: str, wire: str) -> None:
     """Return if the handler stores responses. Raises `Refused` (404) otherwise."""
     if not hasattr(handler, "turn"):
-        raise Refused(routes.nowhere("GET", path, wire))
+        raise Refused(routes.not_found("GET", path, wire))
 
 
 # --- one answer -----------------------------------------------------------------------------------------------------
 
 
-async def _answered(place: Place, context: Context, handler: Handler, request: Request) -> Any:
+async def _answered(route: Route, context: Context, handler: Handler, request: Request) -> Any:
     response = await handler.answer(request, context)
-    if response.status == "failed" and place.wire != "openai_responses":
-        # Only the Responses wire has words for a failed answer; elsewhere it is an error of the server.
+    if response.status == "failed" and route.wire != "openai_responses":
+        # Only the Responses wire has failed answers; elsewhere it is an error of the server.
         raise Refused(_failure(response))
-    counted(context.facts, response.usage)
-    document, unsaid = wires.load(place.wire).encode_response(response, request=request, dialect=place.dialect)
+    log_usage(context.facts, response.usage)
+    document, unsaid = wires.load(route.wire).encode_response(response, request=request, dialect=route.dialect)
     _stop_at_refusal(unsaid, 500)
     context.losses.extend(unsaid)
     return document
 
 
-async def _streamed(place: Place, context: Context, handler: Handler, request: Request, query: str) -> Streamed:
-    wire = wires.load(place.wire)
-    writer = StreamWriter(wire, dialect=place.dialect, request=request)
-    input_tokens = partial(estimate_tokens, request) if place.wire in COUNTED_FIRST else None
-    body = written(handler.stream(request, context), writer, context, facts_of, input_tokens)
+async def _streamed(route: Route, context: Context, handler: Handler, request: Request, query: str) -> Streamed:
+    wire = wires.load(route.wire)
+    writer = StreamWriter(wire, dialect=route.dialect, request=request)
+    input_tokens = partial(estimate_tokens, request) if route.wire in COUNTED_FIRST else None
+    body = encoded_stream(handler.stream(request, context), writer, context, facts_of, input_tokens)
     content_type = CONTENT_TYPES[wire.FRAMING]
-    if place.wire in ARRAYS and ARRAYS[place.wire] not in query.split("&"):
+    if route.wire in ARRAYS and ARRAYS[route.wire] not in query.split("&"):
         body, content_type = as_array(body), "application/json"
-    if place.purpose == "generate":
+    if route.purpose == "generate":
         body = as_generated(body)
     # As long as nothing has been sent, an error is an answer of its own.
     await anext(body)
     headers = {
         "content-type": content_type,
         "cache-control": "no-store",
-        REQUEST_ID.get(place.wire, "x-request-id"): context.request_id,
+        REQUEST_ID.get(route.wire, "x-request-id"): context.request_id,
         **_losses(context),
     }
     return Streamed(200, headers, body)
 
 
-def _asked(place: Place, body: bytes) -> Any:
-    """The document in the body, as the wire's struct; `None` where a path needs none."""
-    if place.purpose == "show":
+def _decoded(route: Route, body: bytes) -> Any:
+    """The document in the body as the wire's struct; `None` for a route without a body."""
+    if route.purpose == "show":
         return ollama.SHOW.decode(body)
-    if place.purpose == "generate":
+    if route.purpose == "generate":
         prompted = ollama.GENERATE.decode(body)
-        for name in UNPROMPTED:
+        for name in UNSUPPORTED:
             if getattr(prompted, name):
                 raise Refused(ErrorFacts(status=400, message=f"{name}: not served; use prompt and system", param=name))
         return ollama.chat_request(prompted)
-    if place.purpose not in ("answer", "count", "compact"):
+    if route.purpose not in ("answer", "count", "compact"):
         return None
-    document = listings.COUNTED[place.wire].request(body) if place.purpose == "count" else body
-    asked = wires.load(place.wire).REQUEST.decode(document)
-    return public(asked, body) if place.wire == "openai_responses" else asked
+    document = routes.COUNT_TOKENS[route.wire].request(body) if route.purpose == "count" else body
+    asked = wires.load(route.wire).REQUEST.decode(document)
+    return public(asked, body) if route.wire == "openai_responses" else asked
 
 
-UNPROMPTED = ("suffix", "template", "context")
-"""Fields of Ollama's `/api/generate` that only a server with the model itself can take."""
+UNSUPPORTED = ("suffix", "template", "context")
+"""Fields of Ollama's `/api/generate` that only a server with the model itself can support."""
 
 
-def _as_spoken(place: Place, asked: Any, model: Opt[str], handler: Handler) -> Place:
-    """The place, with the dialect that is spoken about the model that is asked, where the path names none."""
+def _with_dialect_of_model(route: Route, asked: Any, model: Opt[str], handler: Handler) -> Route:
+    """The route with the handler's dialect for the model, where the path names no vendor."""
     about = getattr(handler, "dialect", None)
-    if about is None or asked is None or place.vendor is not None:
-        return place
-    return replace(place, dialect=about(place.wire, model) or place.dialect)
+    if about is None or asked is None or route.vendor is not None:
+        return route
+    return replace(route, dialect=about(route.wire, model) or route.dialect)
 
 
-def _read(place: Place, context: Context, asked: Any) -> Request:
+def _request(route: Route, context: Context, asked: Any) -> Request:
     """The request in a wire's document."""
-    request, lost = wires.load(place.wire).decode_request(asked, dialect=place.dialect, model=place.model)
+    request, lost = wires.load(route.wire).decode_request(asked, dialect=route.dialect, model=route.model)
     _stop_at_refusal(lost, 400)
     context.losses.extend(lost)
     return request
 
 
 def _stop_at_refusal(lost: list[Loss], status: int) -> None:
-    """Raise `Refused` where something cannot be said on this wire at all."""
+    """Raise `Refused` where something cannot be converted at all."""
     for loss in lost:
         if loss.kind == "refused":
             raise Refused(ErrorFacts(status=status, message=f"{loss.path}: {loss.what}", param=loss.path))
@@ -393,3 +394,36 @@ def _losses(context: Context) -> dict[str, str]:
             break
         shown.append(str(loss))
     return {LOSSES: json.dumps(shown)} if shown else {}
+
+
+def public(request: Request, body: bytes) -> Request:
+    """The request of a caller, changed in place: without the fields that only a client of this library may fill.
+
+    `extra` goes into the body of the upstream request as it is, and so do the leftovers of another wire. `stop`, `seed` and
+    `top_k` are not of the Responses API and may be set: several hosts take them.
+    """
+    request.extra = None
+    # A name in JSON may be written with escapes.
+    if b"leftovers" in body or b"\\u00" in body:
+        _strip(request)
+    return request
+
+
+def _strip(value: Any) -> None:
+    if isinstance(value, list):
+        for inner in cast("Any", value):
+            _strip(inner)
+    elif isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            if name != "leftovers":
+                _strip(getattr(value, name))
+            elif value.leftovers is not None:  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+                value.leftovers = _repairs(value.leftovers)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+
+
+def _repairs(leftovers: Any) -> Any:
+    """The repairs that our own decoder noted about a call; forged ones are only reported to their caller, as losses."""
+    noted = cast("object", leftovers.get(WIRE, {}).get(REPAIRED))
+    if not isinstance(noted, list) or not all(isinstance(fault, str) for fault in cast("list[object]", noted)):
+        return None
+    return cast("object", {WIRE: {REPAIRED: noted}})

@@ -1,7 +1,7 @@
 """The gateway handler: maps a caller's model name to a vendor's model, sends the request there, and answers under that name.
 
-Before changing this file, know what stays on which side. A caller says what to ask and nothing about how: keys, URLs and what
-a vendor keeps are the operator's, so whatever ties a request to something that a vendor stored is served by the
+Before changing this file, know who decides what. A caller chooses the content of a request; keys, URLs and what a vendor
+stores are the operator's, so whatever ties a request to something that a vendor stored is served by the
 `StoredHistory` here or rejected. Losses on the way are reported and not fatal; errors behind it are mapped by `facts_of`.
 """
 
@@ -46,8 +46,8 @@ _WHOLE = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress, *ev.TERM
 """The events that hold a response."""
 
 
-class _Way(NamedTuple):
-    """Where a name leads: whose connections, the model there as `vendor/model`, and the name in the answer."""
+class _Target(NamedTuple):
+    """The target of a name: the client, the model there as `vendor/model`, and the model name in the answer."""
 
     client: AsyncClient
     endpoint: Endpoint
@@ -72,13 +72,13 @@ class Gateway:
         self._config = config
         self._limits = config.limits
         self._shared = self._client()
-        self._named = {name: self._way(named, name) for name, named in config.models.items()}
-        self._default: _Way | None = None
+        self._named = {name: self._target(named, name) for name, named in config.models.items()}
+        self._default: _Target | None = None
         if config.default is not None:
             first = _upstreams(config.default)[0].model
-            self._default = self._named[first] = self._way(config.default, first)
-        vendors = {way.endpoint.vendor.name for way in self._named.values()}
-        self._found_before: dict[str, _Way] = {}
+            self._default = self._named[first] = self._target(config.default, first)
+        vendors = {target.endpoint.vendor.name for target in self._named.values()}
+        self._vendor_targets: dict[str, _Target] = {}
         self._vendors = set(VENDORS) if "*" in config.vendors else vendors | {*config.vendors}
         if unknown := self._vendors - VENDORS.keys():
             raise ConfigError(f"there is no vendor {min(unknown)!r}", hint=f"there are {', '.join(VENDORS)}")
@@ -94,7 +94,7 @@ class Gateway:
         )
         return keeping(client)
 
-    def _way(self, named: Upstreams, shown: str) -> _Way:
+    def _target(self, named: Upstreams, shown: str) -> _Target:
         places = [(upstream, _key(upstream, shown)) for upstream in _upstreams(named)]
         endpoints = [resolve(upstream.model, wire=upstream.wire, base_url=upstream.base_url) for upstream, _ in places]
         for endpoint, (_, key) in zip(endpoints, places, strict=True):
@@ -105,37 +105,37 @@ class Gateway:
             chain = Fallback(
                 [FallbackModel(one.model, api_key=key, wire=one.wire, base_url=one.base_url) for one, key in places]
             )
-            return _Way(self._client(model=chain), endpoints[0], places[0][0].model, shown, several=True)
+            return _Target(self._client(model=chain), endpoints[0], places[0][0].model, shown, several=True)
         ((upstream, key),) = places
         if key is None and upstream.wire is None and upstream.base_url is None:
-            return _Way(self._shared, endpoints[0], upstream.model, shown)
+            return _Target(self._shared, endpoints[0], upstream.model, shown)
         own = self._client(model=upstream.model, api_key=key, wire=upstream.wire, base_url=upstream.base_url)
-        return _Way(own, endpoints[0], upstream.model, shown)
+        return _Target(own, endpoints[0], upstream.model, shown)
 
     # What a handler does.
 
     async def answer(self, request: Request, context: Context) -> Response:
         """The model's response. Raises the vendor's `LLMError`, and `Refused` where the request cannot be served."""
-        way, asked = await self._prepared(request, context)
-        with _told(context):
-            reply = await way.client.generate(way.request(asked))
+        target, asked = await self._prepared(request, context)
+        with _noting_errors(context):
+            reply = await target.client.generate(target.request(asked))
         _note(context, reply)
-        self._dress(reply, request, way, context)
+        self._as_requested(reply, request, target, context)
         await self._history.after(request, asked, reply, context)
         return reply
 
     async def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
         """The same as a stream: batches of events, as they arrive from the vendor."""
-        way, asked = await self._prepared(request, context)
-        with _told(context):
+        target, asked = await self._prepared(request, context)
+        with _noting_errors(context):
             # Looked at before anything comes, or the header would depend on how much of the answer comes at once.
-            context.losses.extend(sent := (events := way.client.stream(way.request(asked))).losses)
+            context.losses.extend(sent := (events := target.client.stream(target.request(asked))).losses)
             try:
                 async with events:
                     while batch := await events.batch():
                         for event in batch:
                             if isinstance(event, _WHOLE):
-                                self._dress(event.response, request, way, context)
+                                self._as_requested(event.response, request, target, context)
                                 if isinstance(event, ev.TERMINAL):
                                     await self._history.after(request, asked, event.response, context)
                         yield batch
@@ -146,8 +146,8 @@ class Gateway:
 
     async def count(self, request: Request, context: Context) -> int:
         """The number of input tokens by the vendor's count; an estimate where the vendor has no endpoint for that."""
-        way, asked = await self._prepared(request, context)
-        counted = await _by_vendor(way.client.count_tokens(asked), context)
+        target, asked = await self._prepared(request, context)
+        counted = await _by_vendor(target.client.count_tokens(asked), context)
         if counted is not None:
             return counted
         context.losses.changed("input_tokens", "estimated, since the vendor does not count")
@@ -163,13 +163,13 @@ class Gateway:
 
     async def compact(self, request: Request, context: Context) -> CompactedResponse:
         """A compacted conversation from the vendor, or a summary by the model where the vendor has no endpoint for that."""
-        way, asked = await self._prepared(request, context)
-        compacted = await _by_vendor(way.client.responses.compact(asked), context)
+        target, asked = await self._prepared(request, context)
+        compacted = await _by_vendor(target.client.responses.compact(asked), context)
         if compacted is not None:
             return compacted
-        with _told(context):
-            reply = await way.client.generate(summary_request(asked))
-        _note(context, reply)
+        with _noting_errors(context):
+            reply = await target.client.generate(summary_request(asked))
+        _note_attempts(context, reply)
         return compacted_by_summary(asked, reply)
 
     def models(self) -> Sequence[str]:
@@ -206,31 +206,31 @@ class Gateway:
         self._history.close()
 
     def _clients(self) -> set[AsyncClient]:
-        return {self._shared, *(way.client for way in self._named.values())}
+        return {self._shared, *(target.client for target in self._named.values())}
 
-    def _dress(self, response: Response, request: Request, way: _Way, context: Context) -> None:
-        """Tell the answer as one to what the caller asked."""
-        response.model = way.shown
+    def _as_requested(self, response: Response, request: Request, target: _Target, context: Context) -> None:
+        """Set the fields of the answer that depend on the caller's request."""
+        response.model = target.shown
         response.previous_response_id = request.previous_response_id if given(request.previous_response_id) else None
         response.store = self._history.keeps(request, context)
 
     # How a request is prepared.
 
-    async def _prepared(self, request: Request, context: Context) -> tuple[_Way, Request]:
-        """Where the request goes, and what goes there."""
-        way = self._found(request.model or "")
-        context.facts["vendor"] = way.endpoint.vendor.name
-        context.facts["upstream_model"] = printable(way.endpoint.model, 200)
+    async def _prepared(self, request: Request, context: Context) -> tuple[_Target, Request]:
+        """The target of the request, and the request that is sent there."""
+        target = self._found(request.model or "")
+        context.facts["vendor"] = target.endpoint.vendor.name
+        context.facts["upstream_model"] = printable(target.endpoint.model, 200)
         if request.background is True:
-            raise _unserved("This server answers at once and has no background responses.", "background")
+            raise _unsupported("This server answers at once and has no background responses.", "background")
         if given(request.conversation):
-            raise _unserved("This server has no conversations; it has previous_response_id.", "conversation")
+            raise _unsupported("This server has no conversations; it has previous_response_id.", "conversation")
         if given(request.leftovers) and request.leftovers.get(MESSAGES, {}).get("thread"):
             message = "This server has no threads; send the whole conversation as messages."
-            raise _unserved(message, "thread", code="thread_unsupported_request")  # by which the SDK knows to do so
-        asked = await self._history.before(replace(request, model=way.model), context)
-        if way.endpoint.wire != context.wire:
-            asked = with_neutral_ids(asked, way.endpoint.wire)
+            raise _unsupported(message, "thread", code="thread_unsupported_request")  # the SDK then does so
+        asked = await self._history.before(replace(request, model=target.model), context)
+        if target.endpoint.wire != context.wire:
+            asked = with_neutral_ids(asked, target.endpoint.wire)
         most, wanted = self._limits.output_tokens, request.max_output_tokens
         if most is not None and not (given(wanted) and wanted <= most):
             if given(wanted):
@@ -238,9 +238,9 @@ class Gateway:
             wanted = most
         if given(asked.background_options):
             context.losses.dropped("background_options", "this server answers at once")
-        return way, replace(
+        return target, replace(
             asked,
-            model=way.model,
+            model=target.model,
             max_output_tokens=wanted,
             store=None,
             background=None,
@@ -250,25 +250,25 @@ class Gateway:
             extra=_betas(context),
         )
 
-    def _found(self, name: str) -> _Way:
-        way = self._named.get(name) or self._found_before.get(name)
-        if way is not None:
-            return way
+    def _found(self, name: str) -> _Target:
+        target = self._named.get(name) or self._vendor_targets.get(name)
+        if target is not None:
+            return target
         vendor, slash, model = name.partition("/")
         if slash and model and vendor in self._vendors:
-            if len(self._found_before) >= 1000:
-                self._found_before.clear()  # callers choose the names
-            way = self._found_before[name] = self._of_vendor(name)
-            return way
+            if len(self._vendor_targets) >= 1000:
+                self._vendor_targets.clear()  # bounded, because callers choose the names
+            target = self._vendor_targets[name] = self._of_vendor(name)
+            return target
         if self._default is not None and not (slash and vendor in VENDORS):
             return self._default
         if not name:
-            raise _unserved("You must name a model.", "model")
+            raise _unsupported("You must name a model.", "model")
         known = ", ".join(self._named)
         message = f"The model '{printable(name, 100)}' does not exist here; there is {known}."
         raise Refused(ErrorFacts(status=404, message=message, code="model_not_found", param="model"))
 
-    def _of_vendor(self, name: str) -> _Way:
+    def _of_vendor(self, name: str) -> _Target:
         try:
             endpoint = resolve(name)
         except ConfigError as problem:
@@ -278,7 +278,7 @@ class Gateway:
         except ConfigError:
             message = f"This server has no access to {endpoint.vendor.name}."
             raise Refused(ErrorFacts(status=502, message=message, should_retry=False)) from None
-        return _Way(self._shared, endpoint, name, name)
+        return _Target(self._shared, endpoint, name, name)
 
 
 def _upstreams(named: Upstreams) -> list[Upstream]:
@@ -302,14 +302,14 @@ def _betas(context: Context) -> dict[str, dict[str, Any]] | None:
     return {MESSAGES: {"betas": re.findall(r"[\w.-]+", named)}} if named else None
 
 
-def _unserved(message: str, param: str, code: str | None = None) -> Refused:
+def _unsupported(message: str, param: str, code: str | None = None) -> Refused:
     return Refused(ErrorFacts(status=400, message=message, param=param, code=code, type="invalid_request_error"))
 
 
 async def _by_vendor(asked: Awaitable[T], context: Context) -> T | None:
-    """What the vendor answers; `None` where it has no way of asking."""
+    """The vendor's answer; `None` where it has no such endpoint."""
     try:
-        with _told(context):
+        with _noting_errors(context):
             return await asked
     except (ConfigError, NotFoundError) as problem:
         if type(problem) not in (ConfigError, NotFoundError):
@@ -317,8 +317,8 @@ async def _by_vendor(asked: Awaitable[T], context: Context) -> T | None:
         return None
 
 
-def _note(context: Context, reply: Reply) -> None:
-    """Note how an answer was obtained."""
+def _note_attempts(context: Context, reply: Reply) -> None:
+    """Add the losses and attempts of an answer to the log line."""
     how = reply.info
     context.losses.extend(how.losses)
     _name(context, how)
@@ -331,8 +331,8 @@ def _name(context: Context, how: CallInfo) -> None:
 
 
 @contextmanager
-def _told(context: Context) -> Generator[None]:
-    """Note which answer of the vendor an error is about."""
+def _noting_errors(context: Context) -> Generator[None]:
+    """Add the vendor's request id and the attempts of an error to the log line."""
     try:
         yield
     except LLMError as error:

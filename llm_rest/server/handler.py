@@ -1,7 +1,7 @@
 """The handler interface of the server: what answers requests, and how it returns an error.
 
 A handler is written as coroutines, so that it may wait for others. One that never waits, such as the simulator, is
-also driven to its end in one go, by callers that have no event loop (`driving.drive`).
+also run by callers that have no event loop (`sync.drive`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Hold = Callable[[int], None]
 
 
 class Context(Struct, frozen=True, kw_only=True):
-    """The context of a request to a handler: wire, dialect, headers, body, caller. A handler adds to the last three fields."""
+    """The context of a request to a handler: wire, dialect, headers, body, caller. A handler may add to the last three fields."""
 
     wire: str
     """The wire format of the request, such as `openai_chat`."""

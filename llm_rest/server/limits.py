@@ -1,7 +1,7 @@
-"""Limits on slow clients, below the ASGI application: request heads that never end, and answers that are never read.
+"""Limits on slow clients, below the ASGI application: request heads that never end, and WebSocket messages that never end.
 
-Everything else about a slow or greedy client is decided above, in `access.py`. Before changing this file, know that these are
-uvicorn's own protocols with as little added as will do, and that nothing here runs for each request or piece of a stream.
+All other limits are in `access.py`. Before changing this file, know that these are uvicorn's own protocols with as little
+added as possible, and that nothing here runs for each request or piece of a stream.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _log = logging.getLogger(__name__)
 
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
-QUIET = 60.0
-"""How many seconds nothing more is logged after a line about connections that could not be accepted."""
+LOG_INTERVAL = 60.0
+"""The shortest time between two log lines about connections that could not be accepted, in seconds."""
 
 
 class PatientServer(Server):
-    """A server that stays up, and quiet, when it has no file descriptors left for connections.
+    """A server that keeps running when it has no file descriptors left for connections.
 
-    asyncio reports each connection that it cannot accept, thousands of times a second. Here connections on which nothing is being
-    asked are closed instead, so that those who ask get theirs.
+    asyncio logs each connection that it cannot accept, thousands of times a second. Here idle connections are closed instead, so
+    that new ones can be accepted.
     """
 
     _quiet_until = 0.0
     _closed_at = 0.0
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
+        """Start listening."""
         asyncio.get_running_loop().set_exception_handler(self._failed)
         await super().startup(sockets=sockets)
 
@@ -53,28 +53,28 @@ class PatientServer(Server):
         now = loop.time()
         if now >= self._closed_at + 1:
             self._closed_at = now
-            idle = [line for line in self.server_state.connections if isinstance(line, HTTP) and not line.busy]
-            for line in idle:
-                line.transport.close()
+            idle = [one for one in self.server_state.connections if isinstance(one, HTTP) and not one.busy]
+            for connection in idle:
+                connection.transport.close()
             if now >= self._quiet_until:
-                self._quiet_until = now + QUIET
+                self._quiet_until = now + LOG_INTERVAL
                 _log.warning("cannot accept connections: %s; %d idle ones are closed", problem.strerror, len(idle))
 
 
 class HTTP(H11Protocol):
-    """HTTP on connections that are closed where nobody asks anything in time."""
+    """HTTP on connections that are closed where no complete request head arrives in time."""
 
     door: Door
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for a request."""
+        """Start the timer of idle connections."""
         super().connection_made(transport)
-        self._idle_at: object = None  # the request after which nothing had been asked at the last look
-        self._look_later()
+        self._idle_at: object = None  # the last request at the last check
+        self._check_later()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting, and hold nothing of the connection any more."""
-        self._looking.cancel()
+        """Stop the timer."""
+        self._timer.cancel()
         super().connection_lost(exc)
 
     @property
@@ -83,17 +83,17 @@ class HTTP(H11Protocol):
         return self.cycle is not None and not self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
 
     def handle_websocket_upgrade(self, event: Any) -> None:
-        """Leave the connection to the WebSocket protocol, which is not told the version of HTTP."""
+        """Hand the connection to the WebSocket protocol, which does not check the version of HTTP."""
         if event.http_version == b"1.1":
             super().handle_websocket_upgrade(event)
         else:
             self.send_400_response("A WebSocket needs HTTP/1.1.")
 
-    def _look_later(self) -> None:
-        self._looking = self.loop.call_later(self.door.limits.head_seconds, self._look)
+    def _check_later(self) -> None:
+        self._timer = self.loop.call_later(self.door.limits.head_seconds, self._check_idle)
 
-    def _look(self) -> None:
-        """Close the connection if it is as idle as the last time, whatever crumbs came in between."""
+    def _check_idle(self) -> None:
+        """Close the connection if there was no request since the last check, even if parts of a head arrived."""
         if self.transport.is_closing() or self.transport.get_protocol() is not self:
             return
         busy = self.busy
@@ -101,28 +101,28 @@ class HTTP(H11Protocol):
             self.transport.close()
             return
         self._idle_at = self if busy else self.cycle
-        self._look_later()
+        self._check_later()
 
 
 class WebSocket(WebSocketsSansIOProtocol):
-    """WebSockets whose unfinished messages count among all bodies, and whose clients must read to be answered."""
+    """WebSockets whose unfinished messages count against `Limits.bodies`, and whose clients must read their answers."""
 
     door: Door
     _fragments = 0
     _unfinished = 0
 
     def shutdown(self) -> None:
-        """Leave it to the application to close, once the turn that runs has come to its end."""
+        """Let the application close the connection, after the end of the turn that runs."""
         if self.close_sent or not self.handshake_complete:
             super().shutdown()
         else:
             self.queue.put_nowait({"type": "websocket.disconnect", "code": RESTART})
 
     def data_received(self, data: bytes) -> None:
-        """Take in a piece; there is no place for a message without end."""
+        """Receive data, and limit the memory of an unfinished message."""
         super().data_received(data)
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
-            # Nobody else answers a handshake that could not be read, or ends its connection.
+            # uvicorn neither answers a handshake that could not be read nor closes its connection.
             self.transport.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
             self.transport.close()
         self._hold(self._fragments + len(self.conn.reader.buffer))
@@ -130,37 +130,37 @@ class WebSocket(WebSocketsSansIOProtocol):
             self.transport.abort()
 
     def handle_text(self, event: Any) -> None:
-        """Leave a text as bytes: who reads the JSON in it says what is wrong."""
+        """Handle a text as bytes: the JSON decoder checks its encoding."""
         self.handle_bytes(event)
 
     def handle_bytes(self, event: Any) -> None:
-        """Take in a message, or the first part of one."""
+        """Receive a message, or the first part of one."""
         self._fragments = len(event.data)
         super().handle_bytes(event)
 
     def handle_cont(self, event: Any) -> None:
-        """Take in another part."""
+        """Receive another part."""
         self._fragments += len(event.data)
         super().handle_cont(event)
 
     def send_receive_event_to_app(self) -> None:
-        """Hand on a message, which the application counts from now on."""
+        """Pass a message to the application, which counts it from now on."""
         self._fragments = 0
         self._hold(0)
         super().send_receive_event_to_app()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget what came of a message."""
+        """Release the memory of an unfinished message."""
         self._hold(0)
         super().connection_lost(exc)
 
     def handle_pong(self, event: Any) -> None:
-        """Note that the client is there."""
+        """Receive a pong."""
         self._whole()
         super().handle_pong(event)
 
     def handle_ping(self) -> None:
-        """Answer, unless the answers before this one are still waiting to be read: RFC 6455 asks for the latest only."""
+        """Answer, unless earlier answers wait to be read: RFC 6455 requires an answer to the latest ping only."""
         self._whole()
         if self.writable.is_set():
             super().handle_ping()
@@ -168,7 +168,7 @@ class WebSocket(WebSocketsSansIOProtocol):
             self.conn.data_to_send()
 
     def _whole(self) -> None:
-        """A frame came to its end that is none of a message: unless one is under way, what follows it has only begun."""
+        """A control frame is complete: outside of a message, what follows it has only begun."""
         if not self._fragments:
             self._hold(0)
 
@@ -184,7 +184,7 @@ class WebSocket(WebSocketsSansIOProtocol):
         self._late = self.loop.call_later(self.door.limits.body_seconds, self._give_up)
 
     def _give_up(self) -> None:
-        """End the connection of a message that does not come, unless it is us who do not listen."""
+        """Close the connection of a message that is too slow, unless reading is paused on our side."""
         if self.read_paused:
             self._wait()
         else:
@@ -192,5 +192,5 @@ class WebSocket(WebSocketsSansIOProtocol):
 
 
 def protocols(door: Door) -> tuple[type[HTTP], type[WebSocket]]:
-    """The protocols of a server with that door."""
+    """The protocols of a server with that access control."""
     return type("HTTP", (HTTP,), {"door": door}), type("WebSocket", (WebSocket,), {"door": door})

@@ -45,13 +45,13 @@ before the end.
 _log = logging.getLogger("llm_rest.server.requests")
 
 
-def counted(facts: dict[str, Any], usage: Usage | None) -> None:
+def log_usage(facts: dict[str, Any], usage: Usage | None) -> None:
     """Add the token counts of an answer to the fields."""
     if given(usage):
         facts["input_tokens"], facts["output_tokens"] = usage.input_tokens, usage.output_tokens
 
 
-def finished(facts: dict[str, Any]) -> None:
+def log_request(facts: dict[str, Any]) -> None:
     """Log a request that has ended."""
     level = logging.WARNING if facts.get("status", 0) >= 500 else logging.INFO
     if _log.isEnabledFor(level):

@@ -1,17 +1,22 @@
-"""Where a request goes: the wire that a path and its headers mean, and what they ask for.
+"""Routes: the wire and the endpoint that a path and its headers mean; and the small documents of endpoints beside answers.
 
-A path may begin with the name of a vendor, whose dialect is then spoken: `/v1/chat/completions`, `/chat/completions` and
-`/groq/chat/completions` all reach the Chat wire. Before changing this file, know that it listens where our own clients call:
-the paths come from each wire's `route`, so a wire that gets listed is served.
+A path may begin with the name of a vendor, whose dialect is then used: `/v1/chat/completions`, `/chat/completions` and
+`/groq/chat/completions` all reach the Chat wire. Before changing this file, know that it serves the paths that our own clients
+request: they come from each wire's `route`, so a wire that gets listed is served. Token counts, lists of models and what a model
+can do follow the vendors' references (read 2026-11-20): `POST /v1/responses/input_tokens`, `POST /v1/messages/count_tokens`,
+`GET /v1/models` of both, `GET /api/tags`, `/api/ps` and `/api/version`, `POST /api/show` and `/api/generate`,
+`POST /v1beta/models/{model}:countTokens`, and `GET /v1beta/models`.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import unquote
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,31 +24,20 @@ from .. import wires
 from ..errors import ErrorFacts, printable
 from ..responses import Request
 from ..vendors.rows import DIALECTS, VENDORS
-from . import listings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Purpose = Literal[
-    "answer",
-    "count",
-    "models",
-    "model",
-    "kept",
-    "items",
-    "cancel",
-    "compact",
-    "running",
-    "version",
-    "show",
-    "generate",
-]
+    from ..vendors.models import Capabilities
+
+Purpose = Literal["answer", "count", "models", "model", "running", "version", "show", "generate"]
+StoredPurpose = Literal["stored", "items", "cancel", "compact"]
 
 
-class Place(Struct, frozen=True):
-    """What a path asks for, and by which methods; `model` is the model, or the kept response, that it names."""
+class Route(Struct, frozen=True):
+    """The purpose of a path, and its methods; `model` is the model, or the stored response, that the path names."""
 
-    purpose: Purpose
+    purpose: Purpose | StoredPurpose
     wire: str
     dialect: Any
     vendor: str | None = None
@@ -59,38 +53,37 @@ _VERSION = "(?:/v1(?:beta1?)?)?"
 _MODELS = re.compile(_VERSION + "/models(?:/(?P<model>.+))?")
 
 
-def find(path: str, headers: Mapping[str, str]) -> list[Place]:
-    """The places that `path` can mean, which differ by method; none where nothing is there."""
+def find(path: str, headers: Mapping[str, str]) -> list[Route]:
+    """The routes of `path`, which differ by method; none for a path that is not served."""
     path = "/" + path.strip("/")
     first, _, rest = path[1:].partition("/")
     vendor = first if first in VENDORS else None
     below = f"/{rest}" if vendor else path
-    fitting: list[Place] = []
-    for served, place in _places(vendor):
+    found_routes: list[Route] = []
+    for served, route in _routes(vendor):
         if found := _pattern(served).fullmatch(below):
             model = found.groupdict().get("model")
-            if model and any(other.model is None for other in fitting):
-                continue  # a word of the API's own is no name
-            fitting.append(replace(place, model=unquote(model)) if model else place)
-    if not fitting and (found := _MODELS.fullmatch(below)):
-        wire, model = listings.caller(headers), found["model"]
-        purpose: Purpose = "model" if model else "models"
-        fitting.append(Place(purpose, wire, DIALECTS[wire](), vendor, unquote(model) if model else None, methods=READ))
-    if (own := listings.BESIDE.get(below)) and vendor in (None, "ollama"):
-        beside, is_read = own
-        wire = listings.OLLAMA
-        fitting.append(Place(beside, wire, DIALECTS[wire](), vendor, methods=READ if is_read else ("POST",)))
-    return fitting
+            if model and any(other.model is None for other in found_routes):
+                continue  # a fixed path, such as /compact, is no id
+            found_routes.append(replace(route, model=unquote(model)) if model else route)
+    if not found_routes and (found := _MODELS.fullmatch(below)):
+        wire, model = wire_of_headers(headers), found["model"]
+        name = unquote(model) if model else None
+        found_routes.append(Route("model" if name else "models", wire, DIALECTS[wire](), vendor, name, methods=READ))
+    if below in OLLAMA_ENDPOINTS and vendor in (None, "ollama"):
+        purpose, methods = OLLAMA_ENDPOINTS[below]
+        found_routes.append(Route(purpose, OLLAMA, DIALECTS[OLLAMA](), vendor, methods=methods))
+    return found_routes
 
 
-def spoken(path: str, headers: Mapping[str, str]) -> str:
-    """The wire that whoever asks for `path` speaks, be there anything or not."""
-    places = find(path.partition("?")[0], headers)
-    return places[0].wire if places else listings.missed(path, headers)
+def wire_of(path: str, headers: Mapping[str, str]) -> str:
+    """The wire of a request for `path`, whether that is served or not."""
+    routes = find(path.partition("?")[0], headers)
+    return routes[0].wire if routes else wire_of_unknown_path(path, headers)
 
 
-def nowhere(method: str, path: str, wire: str) -> ErrorFacts:
-    """The error for a path with nothing there."""
+def not_found(method: str, path: str, wire: str) -> ErrorFacts:
+    """The error for a path that is not served."""
     first = path.strip("/").partition("/")[0]
     served = ", ".join(_served(first if first in VENDORS else None))
     message = f"Invalid URL ({printable(method, 20)} {printable(path, 200)}); there is {served}."
@@ -99,37 +92,37 @@ def nowhere(method: str, path: str, wire: str) -> ErrorFacts:
 
 
 @lru_cache(maxsize=128)
-def _places(vendor: str | None) -> tuple[tuple[str, Place], ...]:
-    """What there is below `/{vendor}`, or below nothing: paths and where they lead."""
+def _routes(vendor: str | None) -> tuple[tuple[str, Route], ...]:
+    """The paths that are served below `/{vendor}`, or without a vendor, with their routes."""
     surfaces: Sequence[tuple[str, Any]] = [(name, DIALECTS[name]()) for name in wires.NAMES if name in DIALECTS]
     if vendor is not None:
         row = VENDORS[vendor]
-        spoken = [(s.wire, s.dialect or DIALECTS[s.wire]()) for s in row.surfaces if s.wire in wires.NAMES]
-        surfaces = [(wire, replace(dialect, issuer=vendor)) for wire, dialect in spoken]
-    found: list[tuple[str, Place]] = []
+        wire_of = [(s.wire, s.dialect or DIALECTS[s.wire]()) for s in row.surfaces if s.wire in wires.NAMES]
+        surfaces = [(wire, replace(dialect, issuer=vendor)) for wire, dialect in wire_of]
+    found: list[tuple[str, Route]] = []
     for wire, dialect in surfaces:
-        asked, route = Request(model=_MODEL, input=""), wires.load(wire).route
-        path, streaming = route(asked, dialect=dialect).path, route(asked, dialect=dialect, stream=True).path
-        place = Place("answer", wire, dialect, vendor)
-        found.append((path, place))
+        asked, route_of = Request(model=_MODEL, input=""), wires.load(wire).route
+        path, streaming = route_of(asked, dialect=dialect).path, route_of(asked, dialect=dialect, stream=True).path
+        route = Route("answer", wire, dialect, vendor)
+        found.append((path, route))
         if streaming != path:
-            found.append((streaming, replace(place, streams=True)))
-        if wire in listings.COUNTED:
-            found.append((listings.COUNTED[wire].beside(path), replace(place, purpose="count")))
+            found.append((streaming, replace(route, streams=True)))
+        if wire in COUNT_TOKENS:
+            found.append((COUNT_TOKENS[wire].path_from(path), replace(route, purpose="count")))
         if wire == "openai_responses":
             found += [
-                (path + below, replace(place, purpose=purpose, methods=methods)) for below, purpose, methods in _KEPT
+                (path + below, replace(route, purpose=purpose, methods=methods)) for below, purpose, methods in _STORED
             ]
     return tuple(found)
 
 
-_KEPT: tuple[tuple[str, Purpose, tuple[str, ...]], ...] = (
+_STORED: tuple[tuple[str, StoredPurpose, tuple[str, ...]], ...] = (
     ("/compact", "compact", ("POST",)),
     (f"/{_MODEL}/input_items", "items", READ),
     (f"/{_MODEL}/cancel", "cancel", ("POST",)),
-    (f"/{_MODEL}", "kept", (*READ, "DELETE")),
+    (f"/{_MODEL}", "stored", (*READ, "DELETE")),
 )
-"""What there is below the responses themselves."""
+"""The routes below the one for responses."""
 
 
 @lru_cache(maxsize=256)
@@ -141,5 +134,139 @@ def _pattern(path: str) -> re.Pattern[str]:
 
 def _served(vendor: str | None) -> list[str]:
     prefix = f"/{vendor}" if vendor else ""
-    paths = [path.replace(_MODEL, "{model}") for path, _ in _places(vendor)]
+    paths = [path.replace(_MODEL, "{model}") for path, _ in _routes(vendor)]
     return [prefix + (path if path.startswith(("/v1", "/api")) else f"/v1{path}") for path in (*paths, "/v1/models")]
+
+
+Plain = dict[str, Any]
+
+
+class CountTokens(Struct, frozen=True):
+    """The endpoint of a wire for counting tokens: its path, its document and the field with the number.
+
+    The path follows the one for answers, where it replaces `instead_of`. `missing` are fields that the wire's requests need
+    and counting does not; `inside` is a field that may hold the request.
+    """
+
+    path: str
+    shape: Plain
+    field: str
+    missing: Plain = {}
+    instead_of: str = ""
+    inside: str = ""
+
+    def path_from(self, path: str) -> str:
+        """The path for counting, from the one for answers."""
+        return path.removesuffix(self.instead_of) + self.path
+
+    def request(self, body: bytes) -> bytes:
+        """The request whose tokens are counted, as a document of the wire."""
+        if not (self.missing or self.inside) or body.lstrip()[:1] != b"{":
+            return body
+        try:
+            asked: Plain = msgspec.json.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return body  # the wire's decoder says what is wrong with it
+        whole: Any = asked.get(self.inside)
+        return msgspec.json.encode({**self.missing, **(cast("Plain", whole) if isinstance(whole, dict) else asked)})
+
+    def answer(self, tokens: int) -> Plain:
+        """The document with the number of tokens."""
+        return {**self.shape, self.field: tokens}
+
+
+COUNT_TOKENS = {
+    "openai_responses": CountTokens("/input_tokens", {"object": "response.input_tokens"}, "input_tokens"),
+    "anthropic_messages": CountTokens("/count_tokens", {}, "input_tokens", {"max_tokens": 1}),
+    "gemini_generate_content": CountTokens(
+        ":countTokens", {}, "totalTokens", instead_of=":generateContent", inside="generateContentRequest"
+    ),
+}
+
+CALLER_HEADERS = {
+    "anthropic_messages": {"anthropic-version", "x-api-key"},
+    "gemini_generate_content": {"x-goog-api-key", "x-goog-api-client"},
+}
+"""The headers (lower-case names) that only the clients of a wire send."""
+
+OLLAMA = "ollama_chat"
+OLLAMA_ENDPOINTS: dict[str, tuple[Purpose, tuple[str, ...]]] = {
+    "/api/tags": ("models", READ),
+    "/api/ps": ("running", READ),
+    "/api/version": ("version", READ),
+    "/api/show": ("show", ("POST",)),
+    "/api/generate": ("generate", ("POST",)),
+}
+"""Ollama's endpoints beside `/api/chat`, by path, with their methods."""
+
+VERSION = "0.13.0"
+"""The version of Ollama that is reported. Some clients need 0.6.4, where `capabilities` came, or later."""
+
+WRITTEN_AT = "2026-09-21T14:13:20Z"
+
+
+def wire_of_headers(headers: Mapping[str, str]) -> str:
+    """The wire of a request on a path that several wires share, by its headers."""
+    return next((wire for wire, names in CALLER_HEADERS.items() if names & headers.keys()), "openai_responses")
+
+
+def wire_of_unknown_path(path: str, headers: Mapping[str, str]) -> str:
+    """The wire of a request for a path that is not served."""
+    return OLLAMA if re.match(r"(/[^/]+)?/api/(?!v1\b)", path) else wire_of_headers(headers)
+
+
+def models(wire: str, names: Sequence[str]) -> Plain:
+    """The list of models."""
+    data = [model(wire, name) for name in names]
+    if wire == "anthropic_messages":
+        ends = {"first_id": names[0] if names else None, "last_id": names[-1] if names else None}
+        return {"data": data, "has_more": False, **ends}
+    return {"models": data} if wire in ("ollama_chat", "gemini_generate_content") else {"object": "list", "data": data}
+
+
+def model(wire: str, name: str) -> Plain:
+    """One model."""
+    if wire == "anthropic_messages":
+        return {"type": "model", "id": name, "display_name": name, "created_at": WRITTEN_AT}
+    if wire == OLLAMA:
+        # Clients cache what they learn about a model by its digest.
+        digest = sha256(name.encode("utf-8", "replace")).hexdigest()
+        about = {"modified_at": WRITTEN_AT, "size": 0, "digest": digest, "details": DETAILS}
+        return {"name": name, "model": name, **about}
+    if wire == "gemini_generate_content":
+        methods = ["generateContent", "streamGenerateContent", "countTokens"]
+        return {"name": f"models/{name}", "displayName": name, "supportedGenerationMethods": methods}
+    return {"id": name, "object": "model", "created": 1_790_000_000, "owned_by": "llm_rest"}
+
+
+DETAILS: Plain = {
+    **dict.fromkeys(("parent_model", "format", "family", "parameter_size", "quantization_level"), ""),
+    "families": [],
+}
+"""Ollama's fields for the file of a model; a model behind this server has none."""
+
+
+def running(names: Sequence[str]) -> Plain:
+    """Ollama's list of the models that are loaded: all of them."""
+    return {"models": [{**model(OLLAMA, name), "expires_at": WRITTEN_AT, "size_vram": 0} for name in names]}
+
+
+def shown(known: Capabilities) -> Plain:
+    """Ollama's description of a model. What is not known is taken for supported, as in `check`."""
+    able = {"tools": known.tools, "vision": known.vision, "thinking": known.reasoning}
+    window = {} if known.context_window is None else {"llm_rest.context_length": known.context_window}
+    tools = "" if known.tools is False else "{{ .Tools }} "  # older clients look for tools in the template
+    return {
+        "modelfile": "",
+        "parameters": "",
+        "template": f"{{{{ .System }}}} {tools}{{{{ .Prompt }}}}",
+        "details": DETAILS,
+        "model_info": {"general.architecture": "llm_rest", **window},
+        "capabilities": ["completion", *(name for name, can in able.items() if can is not False)],
+        "modified_at": WRITTEN_AT,
+    }
+
+
+def loaded(name: str) -> Plain:
+    """The answer to `/api/generate` without a prompt, by which clients load and unload a model."""
+    return {"model": name, "created_at": WRITTEN_AT, "response": "", "done": True, "done_reason": "load"}

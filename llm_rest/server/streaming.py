@@ -1,6 +1,6 @@
 """Streaming: the events of an answer as bytes, in pieces, and the error events where something fails in the middle.
 
-Before changing this file, know what waits: the handler alone. A `Pause` is handed on, so that a server can sleep without a
+Before changing this file, know that only the handler waits. A `Pause` is passed on, so that a server can sleep without a
 thread for every stream, and a caller of the simulator in process sleeps by itself.
 """
 
@@ -21,7 +21,7 @@ from ..responses.stream import disassemble
 from ..transport.framing import NDJSON
 from ..wires.ollama_chat import generated
 from .handler import Pause, Refused
-from .logs import counted
+from .logs import log_usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _encode = msgspec.json.Encoder().encode
 
 TOKEN = 4
-"""The characters in a piece where nobody says otherwise."""
+"""The characters in a piece by default."""
 
 PIECES = (
     ev.OutputTextDelta,
@@ -61,46 +61,46 @@ def stream_events(response: Response, pace: Pace, *, unfinished: bool = False) -
         del events[max(i for i, event in enumerate(events) if i == 1 or isinstance(event, PIECES)) + 1 :]
     number = 0
     for event in events:
-        for piece in _cut(event, pace.size):
+        for piece in _in_pieces(event, pace.size):
             if pace.delay and isinstance(piece, PIECES):
                 yield Pause(pace.delay)
             if isinstance(piece, ev.ResponseCreated | ev.ResponseInProgress):
-                # What is known only at the end is not said at the beginning.
+                # These fields are known only at the end.
                 piece.response = replace(piece.response, completed_at=None, incomplete_details=None)
             piece.sequence_number = number
             yield piece
             number += 1
 
 
-def _cut(event: Any, size: int) -> list[Any]:
-    """The event, or as many as it takes to tell its text in pieces of `size` characters."""
+def _in_pieces(event: Any, size: int) -> list[Any]:
+    """The event, or several with its text in pieces of `size` characters."""
     if not isinstance(event, PIECES) or len(event.delta) <= size:
         return [event]
     return [replace(event, delta=event.delta[i : i + size]) for i in range(0, len(event.delta), size)]
 
 
-async def written(
+async def encoded_stream(
     events: AsyncGenerator[HandlerEvent],
     writer: StreamWriter,
     context: Context,
     facts_of: Callable[[LLMError], ErrorFacts],
     input_tokens: Callable[[], int] | None = None,
 ) -> AsyncGenerator[bytes | Pause]:
-    """The bytes of the stream, as they come: first none, once there is an event, or what the handler raises instead of it.
+    """The bytes of the stream: first an empty piece, once there is an event; or an error that the handler raises before that.
 
-    `input_tokens` estimates what the input costs, for wires that tell it before the answer, where the vendor did not.
-    What it raises later is told as the wire tells errors in a stream. A stream whose events end without the last one ends
-    just as abruptly here. Closing this closes `events`, if the first piece was taken.
+    `input_tokens` estimates the input tokens for wires that report them before the answer, where the vendor did not.
+    A later error becomes an error event of the wire. A stream of events without a terminal one is cut off here too.
+    Closing this closes `events`, if the first piece was taken.
     """
     begun, number = Response(id="", status="in_progress", output=[]), 0
     async with aclosing(events):
-        told = await anext(events, None)
+        item = await anext(events, None)
         yield b""
         try:
-            while told is not None:
-                if isinstance(told, Pause):
-                    yield told
-                elif batch := told if isinstance(told, list) else [told]:
+            while item is not None:
+                if isinstance(item, Pause):
+                    yield item
+                elif batch := item if isinstance(item, list) else [item]:
                     last = batch[-1]
                     if not begun.id:
                         begun = next((e.response for e in batch if isinstance(e, ev.ResponseCreated)), begun)
@@ -109,12 +109,12 @@ async def written(
                     number += len(batch)
                     piece = b"".join([writer.feed(event) for event in batch])
                     if isinstance(last, ev.TERMINAL):
-                        counted(context.facts, last.response.usage)
+                        log_usage(context.facts, last.response.usage)
                         yield piece + writer.close()
                         return
                     if piece:
                         yield piece
-                told = await anext(events, None)
+                item = await anext(events, None)
         except Refused as refusal:
             facts = refusal.facts
         except LLMError as error:
@@ -124,7 +124,7 @@ async def written(
             return
         finally:
             context.late.extend(writer.losses)
-        yield b"".join([writer.feed(event) for event in _failed(begun, number, _spelled(facts, context.wire))])
+        yield b"".join([writer.feed(event) for event in _failed(begun, number, _as_wire_error(facts, context.wire))])
 
 
 async def as_array(events: AsyncGenerator[bytes | Pause]) -> AsyncGenerator[bytes | Pause]:
@@ -144,8 +144,8 @@ async def as_generated(events: AsyncGenerator[bytes | Pause]) -> AsyncGenerator[
     async with aclosing(events):
         async for piece in events:
             lines = piece.splitlines() if isinstance(piece, bytes) else ()
-            told = [NDJSON.encode(_encode(generated(msgspec.json.decode(line)))) for line in lines]
-            yield b"".join(told) if told else piece
+            encoded = [NDJSON.encode(_encode(generated(msgspec.json.decode(line)))) for line in lines]
+            yield b"".join(encoded) if encoded else piece
 
 
 def _estimated(batch: list[AnyEvent], tokens: int) -> list[AnyEvent]:
@@ -159,10 +159,10 @@ def _estimated(batch: list[AnyEvent], tokens: int) -> list[AnyEvent]:
 
 
 CODES = {429: "rate_limit_exceeded", 529: "server_overloaded"}
-"""The code of an error that has none, by the status that a stream cannot tell; any other is a `server_error`."""
+"""The code of an error without one, by its status, which a stream has no field for; any other is a `server_error`."""
 
 
-def _spelled(facts: ErrorFacts, wire: str) -> ErrorFacts:
+def _as_wire_error(facts: ErrorFacts, wire: str) -> ErrorFacts:
     """The facts with the type that the wire has for an error of that status, and with a code."""
     module = wires.load(wire)
     status, document = module.encode_error(facts)

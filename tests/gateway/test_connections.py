@@ -62,7 +62,7 @@ def test_idle_connections_to_a_vendor_are_closed_in_time_though_nothing_is_asked
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(line, "KEEP_ALIVE", 0.3)
-    monkeypatch.setattr(app, "TIDY", 0.1)
+    monkeypatch.setattr(app, "TIDY_SECONDS", 0.1)
     closed = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as vendor:
 

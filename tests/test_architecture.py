@@ -123,7 +123,7 @@ SIZES = {
     "wires.ollama_chat": Size(2_050, 9),
     "wires.gemini_generate_content": Size(4_575, 9),
     "vendors": Size(2_890, 6),
-    "transport": Size(3_200, 12, goal=2_300),
+    "transport": Size(3_190, 12, goal=2_300),
     "tools": Size(1_675, 11),
     "loop": Size(2_180, 9),
     "client": Size(7_365, 23),

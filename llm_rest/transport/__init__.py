@@ -1,8 +1,8 @@
-"""How bytes travel: one HTTP request out, one answer back, whole or as it comes, for sync and async callers by the same code.
+"""HTTP transport: one request, one answer, whole or streamed, for sync and async callers by the same code.
 
-The whole of a call is written once as a coroutine over `exchange.Transport`; `sync.py` runs it for sync callers, whose
-transport never suspends, so no thread and no event loop is involved. Nothing here knows vendors or wires. Before changing
-this package, know that importing it loads no sockets and no event loop: `blocking` and `asynchronous` do, when a client is made.
+A call is written once as a coroutine over `exchange.Transport`; `sync.py` runs it for sync callers, whose transport never
+suspends, so no thread and no event loop is involved. Nothing here depends on vendors or wires. Before changing this package,
+know that importing it loads no sockets and no event loop: `blocking` and `asynchronous` do, when a client is made.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 WHOLE = 600.0
-"""How long a call for a whole answer may take that says nothing about it."""
+"""The default total timeout of a call for a whole answer, in seconds."""
 
 
 class Hidden(Protocol):
-    """A header value that is taken out of its wrapper only while the request is written."""
+    """A secret header value, which is revealed only while the request is written."""
 
     def reveal(self) -> str: ...
 
@@ -39,9 +39,9 @@ class HTTPRequest(Struct, frozen=True):
     headers: Mapping[str, str | Hidden]
     body: bytes = b""
     stream: bool = False
-    """Whether it asks for a stream, which only a server in this process has to be told."""
+    """Whether it asks for a stream; only a server in this process uses this."""
     vendor: str = ""
-    """Whose API it is for, which errors name."""
+    """The vendor, for errors."""
 
     def __repr__(self) -> str:
         return f"<{self.method} {self.url}, {len(self.body)} bytes>"
@@ -59,12 +59,12 @@ class HTTPAnswer(Struct, frozen=True):
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
-    """How long a call may take, in seconds. `"none"` is no limit, and `None` what holds where nothing is given.
+    """How long a call may take, in seconds. `"none"` is no limit, `None` is the default.
 
     When a limit passes, `APITimeoutError` names it in `phase`.
 
     Most vendors send the head of a whole answer only when it is complete, so for those `first_byte` is unlimited unless it is
-    given; for streams it is as long as the vendor's row says. What the caller does between two waits does not count.
+    given; for streams its default is in the vendor's row. The time that the caller takes between two waits does not count.
     Raises `ConfigError` for anything else than a positive number or `"none"`.
     """
 
@@ -89,7 +89,7 @@ class Timeouts(Struct, frozen=True, kw_only=True):
 
 
 def limit(value: float | Literal["none"] | None, usual: float | None) -> float | None:
-    """The seconds of a limit that may be `"none"`, or not given; `None` is no limit."""
+    """The seconds of a limit; `usual` where it is not given, and `None` for no limit."""
     return usual if value is None else None if value == "none" else value
 
 
@@ -119,15 +119,15 @@ def is_duration(value: object) -> bool:
 
 
 class Stopped(BaseException):
-    """Ends the waits of a thread whose call was stopped. Not seen outside this package and `Call`."""
+    """Ends the waits of a thread whose call was stopped. Handled inside this package."""
 
 
 class Call(ABC):
-    """A call in flight, which `stop` ends from outside: what `client.cancel()` does.
+    """A call in flight, which `stop` ends from outside, as `client.cancel()` does.
 
-    Use it in a `with` around every wait of the call, as often as it takes. What `stop` broke off ends there quietly. No stop is
-    missed: `stop` first sets `stopped` and then wakes the call, while every wait first sets how to wake it and then looks at
-    `stopped`. Native cancellation passes through all of this untouched.
+    Use it in a `with` around every wait of the call. The `with` suppresses the errors that `stop` causes. No stop is missed:
+    `stop` first sets `stopped` and then wakes the call, while every wait first sets how to wake it and then checks `stopped`.
+    Native cancellation passes through untouched.
     """
 
     def __init__(self) -> None:
@@ -149,5 +149,5 @@ class Call(ABC):
         """End it, from any thread."""
 
     def _ended_by(self, problem: BaseException | None) -> bool:
-        # Waking it may close its connection, which is an error like any other.
+        # Waking it may close its connection, which raises an error of its own.
         return self.stopped and isinstance(problem, Stopped | LLMError)

@@ -1,4 +1,4 @@
-"""The address of a request: its URL, DNS lookup, the proxy of the environment, and addresses that may not be reached.
+"""The address of a request: its URL, the DNS lookup, the proxy of the environment, and the check for public addresses.
 
 A lookup runs in a daemon thread of its own, because the system's call blocks and cannot be interrupted; a thread of an event
 loop's pool would keep the program from ending. Proxies come from `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, as
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from . import HTTPRequest
 
 IN_PROCESS = "inproc:"
-"""A base URL that names a module of this process, which answers without a socket."""
+"""The scheme of a base URL that names a module of this process, which is called without a socket."""
 
 _PRINTED = "/%:@!$&'()*+,;=?-._~[]"
-"""What a path or a query may hold besides letters and digits; anything else is percent-encoded."""
+"""The characters of a path or a query besides letters and digits that are not percent-encoded."""
 
 
 class Address(NamedTuple):
@@ -48,7 +48,7 @@ class Address(NamedTuple):
 
 @lru_cache(maxsize=256)
 def address_of(url: str) -> Address:
-    """The URL, parsed once. Raises `ConfigError`, which does not repeat it, for one that leads nowhere."""
+    """The parsed URL. Raises `ConfigError`, which does not repeat the URL, for an invalid one."""
     with suppress(ValueError):
         parts, host, authority, port = _parsed(url)
         if parts.username is None:
@@ -79,20 +79,20 @@ def origin_of(url: str) -> str:
 
 
 def peer_of(request: HTTPRequest) -> str:
-    """Who answers a request, as errors name it: scheme, host, port and the vendor, such as `https://api.x.ai (xai)`."""
+    """The server of a request as errors name it: scheme, host, port and the vendor, such as `https://api.x.ai (xai)`."""
     origin = origin_of(request.url)
     return f"{origin} ({request.vendor})" if request.vendor else origin
 
 
 AddressInfo = list[tuple[Any, ...]]
-"""What `getaddrinfo` gives."""
+"""The result of `getaddrinfo`."""
 
-MOST = 64
-"""Abandoned lookups that are still in flight: where DNS does not answer, their threads would pile up."""
+MAX_ABANDONED = 64
+"""The most abandoned lookups in flight: where DNS does not answer, their threads would accumulate."""
 
 
 class Lookup:
-    """A DNS lookup in a thread of its own, shared by all who want its result at the same time."""
+    """A DNS lookup in a thread of its own, shared by all calls that need it at the same time."""
 
     def __init__(self) -> None:
         self.over = False
@@ -114,7 +114,7 @@ class Lookups:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew: in a forked process the threads are gone, and a lock may be held for ever."""
+        """Start again after a fork, where the threads are gone and a lock may be locked."""
         self._lock = threading.Lock()
         self._shared: dict[tuple[str, int], Lookup] = {}
         self._abandoned = 0
@@ -129,8 +129,8 @@ class Lookups:
             lookup = self._shared.get(where)
             begins = lookup is None
             if lookup is None:
-                if self._abandoned >= MOST:
-                    raise OSError(f"{MOST} look-ups of names are still without an answer")
+                if self._abandoned >= MAX_ABANDONED:
+                    raise OSError(f"{MAX_ABANDONED} DNS lookups are still without an answer")
                 lookup = self._shared[where] = Lookup()
             lookup.wakes.append(wake)
         if begins:
@@ -138,7 +138,7 @@ class Lookups:
             try:
                 threading.Thread(target=work, name="llm_rest name", daemon=True).start()
             except RuntimeError:
-                work()  # no more threads, or the interpreter ends: it blocks as long as it takes
+                work()  # no more threads, or the interpreter ends: it blocks
         try:
             yield lookup
         finally:
@@ -173,7 +173,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def as_number(host: str, port: int) -> AddressInfo | None:
-    """The address that the host is already, which takes no look-up."""
+    """The host as an IP address, which needs no lookup; `None` for a name."""
     for family, more in ((socket.AF_INET, ()), (socket.AF_INET6, (0, 0))):
         with suppress(OSError):
             socket.inet_pton(family, host)
@@ -198,9 +198,9 @@ class Credentials:
 
 
 class Proxy(Struct, frozen=True):
-    """A proxy: where it listens, whether it speaks TLS itself, and what it wants to know; `variable` named it.
+    """A proxy: its address, whether it uses TLS itself, its credentials, and the environment variable that named it.
 
-    `shown` is its URL for errors: empty where the value is so odd that a part of a password could be in it.
+    `shown` is its URL for errors: empty where the value could have a part of a password in an unusual place.
     """
 
     host: str
@@ -217,7 +217,7 @@ class Proxy(Struct, frozen=True):
 
 
 def proxy_for(address: Address) -> Proxy | None:
-    """The proxy that the environment names for an address. Raises `ConfigError` for variables that make no sense."""
+    """The proxy that the environment names for an address. Raises `ConfigError` for an invalid variable."""
     variable = _variable("HTTPS_PROXY" if address.secure else "HTTP_PROXY") or _variable("ALL_PROXY")
     if variable is None or _excepted(address):
         return None
@@ -228,11 +228,11 @@ def proxy_for(address: Address) -> Proxy | None:
 
 
 def _variable(name: str) -> str | None:
-    """The spelling of a variable that counts: in small letters first, where empty means no proxy."""
+    """The variable that is set: in lower case first, where an empty one means no proxy."""
     if name.lower() in os.environ:
         return name.lower() if os.environ[name.lower()].strip() else None
     if name == "HTTP_PROXY" and "REQUEST_METHOD" in os.environ:
-        return None  # in a CGI program this is a header of whoever asks (httpoxy)
+        return None  # in a CGI program this is a header of the request (httpoxy)
     return name if os.environ.get(name, "").strip() else None
 
 
@@ -252,7 +252,7 @@ def _proxy(value: str, variable: str) -> Proxy:
 def _excepted(address: Address) -> bool:
     """Whether `NO_PROXY` names the address: by host, domain, IP address, network, any of them with a port or as a URL, or `*`.
 
-    Entries of another kind are skipped, as other programs do: the variable is seldom meant for this one alone.
+    Other entries are skipped, as other programs do, since the variable is for all of them.
     """
     variable = _variable("NO_PROXY")
     for entry in os.environ[variable].replace(",", " ").split() if variable else ():
@@ -263,7 +263,7 @@ def _excepted(address: Address) -> bool:
 
 
 def _covers(entry: str, address: Address) -> bool:
-    """Whether an entry names the address. Raises `ValueError` for one that names nothing."""
+    """Whether an entry names the address. Raises `ValueError` for an invalid one."""
     scheme, separator, named = entry.partition("://")
     if separator:
         if scheme != ("https" if address.secure else "http"):
@@ -299,7 +299,7 @@ def is_public(address: str) -> bool:
     """Whether an IP address is reachable from everywhere: not private, loopback, link-local, multicast or reserved."""
     found = _ip(address.partition("%")[0])
     if isinstance(found, IPv6Address):
-        # An IPv4 address inside an IPv6 address is judged by itself.
+        # An IPv4 address inside an IPv6 address is checked by itself.
         inner = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
         if found in _NAT64:
             inner = IPv4Address(found.packed[-4:])
@@ -310,6 +310,6 @@ def is_public(address: str) -> bool:
 def checked_public(host: str, found: Iterable[tuple[Any, ...]]) -> None:
     """Return if a `getaddrinfo` answer holds public addresses only. Raises `ConfigError` otherwise."""
     addresses = [str(entry[4][0]) for entry in found]
-    # All of them, because a name that answers with both is made to pass a check of one.
+    # All of them: a name with both kinds is an attempt to pass a check of the first.
     if not addresses or not all(is_public(address) for address in addresses):
         raise ConfigError(f"{host} is not a public address", hint="only public addresses are fetched")

@@ -1,6 +1,6 @@
 """The transport of async callers, on asyncio and trio by anyio.
 
-Connections belong to the loop they were made in; another loop gets a set of its own, also at the same time.
+Connections belong to the event loop they were made in; each loop has its own pool, even at the same time.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class TaskCall(Call):
 
 
 def _run_in(loop: Any, work: Callable[[], Any]) -> None:
-    """Let an event loop run `work`: at once where this is its thread, else as soon as it comes to it."""
+    """Run `work` in an event loop: at once where this is its thread, else by a callback of the loop."""
     with suppress(Exception):  # there is no loop in this thread
         if current_token() == loop:
             work()
@@ -88,7 +88,7 @@ class _TaskSignal(Signal):
 
 
 class Waiting(Waiter):
-    """How a task waits: others run meanwhile."""
+    """The waits of a task: other tasks run meanwhile."""
 
     interrupts = True
 
@@ -111,7 +111,7 @@ class Waiting(Waiter):
             with anyio.fail_after(seconds):
                 await anyio.wait_readable(opened)
         else:
-            # What anyio does costs twice as much, for every piece of every stream.
+            # anyio.wait_readable takes twice as long, for every piece of every stream.
             reader = self._readers[opened] = _Reader(loop, opened.fileno())
             timer = None if seconds is None else loop.call_later(seconds, reader.wake, False)
             try:
@@ -140,12 +140,12 @@ class Waiting(Waiter):
         return await to_thread.run_sync(work)
 
     def closing(self, opened: socket.socket) -> None:
-        """Wake the task that waits for it, in the loop where that is."""
+        """Wake the task that waits for the socket, in its event loop."""
         reader = self._readers.get(opened)
         if reader is not None:
             if reader.loop is _loop():
                 del self._readers[opened]
-                reader.loop.remove_reader(reader.number)  # as long as the number is this socket's
+                reader.loop.remove_reader(reader.number)  # before the number is given to another socket
             with suppress(RuntimeError):  # a loop that has ended
                 reader.loop.call_soon_threadsafe(reader.wake)
         with suppress(Exception):
@@ -153,7 +153,7 @@ class Waiting(Waiter):
 
 
 class _Reader:
-    """A task of an asyncio loop that waits for a socket, which is known there by its number."""
+    """A task of an asyncio loop that waits for a socket, by its file descriptor."""
 
     __slots__ = ("loop", "number", "woken")
 
@@ -164,13 +164,13 @@ class _Reader:
         loop.add_reader(number, self.wake)
 
     def wake(self, ready: bool = True) -> None:
-        """Say that there is something to read, or that there was nothing in time."""
+        """End the wait: there is something to read, or the time is up."""
         if not self.woken.done():
             self.woken.set_result(ready)
 
 
 def _loop() -> asyncio.AbstractEventLoop | None:
-    """The loop that runs here, if it is one of asyncio that waits for sockets."""
+    """The running asyncio loop, if it can wait for sockets."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
@@ -179,7 +179,7 @@ def _loop() -> asyncio.AbstractEventLoop | None:
 
 
 _PROACTOR: tuple[type, ...] = tuple(filter(None, [getattr(asyncio, "ProactorEventLoop", None)]))
-"""The loop of Windows that waits for none."""
+"""The loop of Windows, which cannot."""
 
 
 class AsyncTransport(Transport):
@@ -218,12 +218,12 @@ class AsyncTransport(Transport):
     def abandoned(self, slot: Slot) -> None:
         if slot.connection is not None:
             slot.connection.drop()
-        with suppress(Exception):  # a loop that is gone never does
+        with suppress(Exception):  # the loop may have ended
             _spawn(slot.pool.loop, partial(self.release, slot, again=False))
 
 
 def _load_ahead() -> None:
-    """Load what Python and `anyio` would load in the first call, for which everything else in the loop would stand still."""
+    """Load the modules that Python and `anyio` would load in the first call, which would block the event loop."""
     import_module("encodings.idna")
     for loop in ("asyncio", "trio"):
         if loop in sys.modules:
@@ -240,7 +240,7 @@ def _is_over(loop: Any) -> bool:
 
 
 def _spawn(loop: Any, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run `work` as a task of `loop`, whichever thread this is."""
+    """Run `work` as a task of `loop`, from any thread."""
     if hasattr(loop, "run_sync_soon"):
         from trio.lowlevel import spawn_system_task
 

@@ -29,7 +29,7 @@ _thread = threading.local()
 
 
 def about_to_wait(wake: Callable[[], Any]) -> None:
-    """Set how the wait that follows is ended. Raises `Stopped` where the call of this thread was stopped already."""
+    """Set the function that ends the wait that follows. Raises `Stopped` where the call of this thread was stopped before."""
     call: ThreadCall | None = getattr(_thread, "call", None)
     if call is not None:
         call.wake = wake
@@ -73,7 +73,7 @@ class _ThreadSignal(Signal):
 
 
 class Blocking(Waiter):
-    """How a thread waits: in the read or the write itself. It is neither interrupted nor cancelled."""
+    """The waits of a thread: it blocks in the read or the write itself, and is neither interrupted nor cancelled."""
 
     def within(self, seconds: float | None) -> AbstractContextManager[None]:
         return nullcontext()
@@ -102,7 +102,7 @@ class Blocking(Waiter):
         return work()
 
     def closing(self, opened: socket.socket) -> None:
-        """Nothing: a thread that waits sees the end."""
+        """Nothing: `shutdown` ends the wait of a thread."""
 
 
 class SyncTransport(Transport):
@@ -134,8 +134,8 @@ class SyncTransport(Transport):
             drive(self.release(slot, again=False))
 
 
-_LOOK_UP = 0.05
-"""Seconds after which a thread that waits for a connection asks whether its call was stopped."""
+_CHECK_INTERVAL = 0.05
+"""Seconds after which a thread that waits for a connection checks whether its call was stopped."""
 
 
 class _ThreadSlot(Slot):
@@ -156,20 +156,20 @@ class _ThreadSlot(Slot):
 class _Slots:
     """A semaphore with a deadline, first come, first served. It loses nothing to a `KeyboardInterrupt`.
 
-    Those who came first hold it, as many as there may be; a slot that is released or collected leaves the row. Every change
-    of the row is one operation of the interpreter, which nothing interrupts.
+    The first slots in the queue hold it, as many as there may be; a slot that is released or collected leaves the queue. Every
+    change of the queue is one operation of the interpreter, which nothing interrupts.
     """
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._numbers = itertools.count()
-        self._row: dict[int, weakref.ref[_ThreadSlot]] = {}
-        self._waiting: dict[int, threading.Lock] = {}  # each is locked until it is worth another look
+        self._queue: dict[int, weakref.ref[_ThreadSlot]] = {}
+        self._waiting: dict[int, threading.Lock] = {}  # each is locked until its slot may be one of the first
 
     def acquire(self, slot: _ThreadSlot, deadline: Deadline) -> None:
         number = slot.number = next(self._numbers)
-        self._row[number] = weakref.ref(slot, partial(self._row.pop, number))
-        if len(self._row) > self._count:
+        self._queue[number] = weakref.ref(slot, partial(self._queue.pop, number))
+        if len(self._queue) > self._count:
             try:
                 self._wait(number, deadline)
             except BaseException:
@@ -180,20 +180,20 @@ class _Slots:
         gate = self._waiting[number] = threading.Lock()
         try:
             gate.acquire()
-            while [*self._row].index(number) >= self._count:
-                about_to_wait(int)  # nobody wakes it when its call is stopped, so it looks up now and then
+            while [*self._queue].index(number) >= self._count:
+                about_to_wait(int)  # `stop` does not wake it, so it checks at intervals
                 left = deadline.left()
                 if left is not None and left <= 0:
                     raise timed_out(deadline, "pool")
-                gate.acquire(timeout=_LOOK_UP if left is None else min(left, _LOOK_UP))
+                gate.acquire(timeout=_CHECK_INTERVAL if left is None else min(left, _CHECK_INTERVAL))
         finally:
             self._waiting.pop(number, None)
 
     def release(self, slot: _ThreadSlot) -> None:
-        """Let the next one in; once, however often it is called."""
-        self._row.pop(slot.number, None)
+        """Remove the slot and wake those that are first now. A second call does nothing."""
+        self._queue.pop(slot.number, None)
         if self._waiting:
-            for number in [*self._row][: self._count]:
+            for number in [*self._queue][: self._count]:
                 if (gate := self._waiting.get(number)) is not None:
                     with suppress(RuntimeError):  # another thread was faster
                         gate.release()

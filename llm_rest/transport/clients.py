@@ -1,8 +1,8 @@
-"""Exchanges without a connection of ours: through an HTTP client that the caller gave, or with a server in this process.
+"""Exchanges through an HTTP client of the caller, through tools that intercept `httpx`, and with a server in this process.
 
 Written once for threads and tasks: `httpx` and `httpx2`, sync and async, differ only in how they are called. Before changing
-this file, know that such a client has its own connections, so that what is promised of ours does not hold for its;
-docs/client.md has the differences.
+this file, know that such a client has its own connections, for which the promises about ours do not hold; docs/client.md has
+the differences.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class ClientExchange(Connection):
             response, self._response = self._response, None
             if response is not None:
                 await _result(response.aclose() if self._waiter.interrupts else response.close())
-            # Async clients read by generators inside generators, which only an end or an error ends all of. What is closed
-            # gives one or the other at once.
+            # Async clients read by nested generators, which all end only at the end or at an error. A closed response gives one
+            # of them at once.
             while self._waiter.interrupts and await self._next() is not None:
                 pass
             self._pieces = None
@@ -87,10 +87,10 @@ class ClientExchange(Connection):
         self.drop()
 
 
-# --- tools that intercept -----------------------------------------------------------------------------------------------
+# --- interception -------------------------------------------------------------------------------------------------------
 
 _Seam = tuple[str, str, str]
-"""Where tools replace what `httpx` sends with: the library, the class and its method, from the outermost to the innermost."""
+"""A method of `httpx` that tools replace: the library, the class and the method, from the outermost to the innermost."""
 
 _SEAMS: tuple[_Seam, ...] = (
     ("httpx", "Client", "_send_single_request"),  # vcrpy before 8
@@ -105,7 +105,7 @@ _ASYNC_SEAMS = tuple((lib, f"Async{kind}", name.replace("handle_", "handle_async
 def intercepting(waiter: Waiter) -> bool:
     """Whether a method by which `httpx` sends was replaced, as tools that mock, record or trace do.
 
-    Raises `ConfigError` for a mock that no request of ours would pass.
+    Raises `ConfigError` for a mock that our requests would not go through.
     """
     if "httpx" not in sys.modules:
         return False
@@ -120,7 +120,7 @@ def intercepting(waiter: Waiter) -> bool:
 
 
 def _replaced(seam: _Seam) -> bool:
-    """Whether the method there is another than the library's own."""
+    """Whether the method is not the library's own."""
     library, kind, name = seam
     module: Any = sys.modules.get(library)
     method: Any = getattr(getattr(module, kind, None), name, None)
@@ -131,7 +131,7 @@ def _replaced(seam: _Seam) -> bool:
 
 @lru_cache(maxsize=8)
 def _folder(module: Any) -> str:
-    """Where the code of a library says that it comes from."""
+    """The folder of the code of a library."""
     return str(Path(module.URL.__init__.__code__.co_filename).parent)
 
 
@@ -141,7 +141,7 @@ def _is_mock(method: Any) -> bool:
 
 
 class Intercepted(ClientExchange):
-    """An exchange over a connection of ours through a client of `httpx`, and so through what is replaced of it."""
+    """An exchange over a connection of ours through an `httpx` client, so that replaced methods of it are called."""
 
     def __init__(self, inner: HTTPConnection, waiter: Waiter) -> None:
         super().__init__(inner.origin, waiter, None)
@@ -161,12 +161,12 @@ class Intercepted(ClientExchange):
             except Exception as problem:
                 error = map_error(problem, deadline)
             if type(error) is APIConnectionError:
-                # No error of a network or of an HTTP client: the tool refuses the request, as mocks do that have no answer.
+                # Neither a network error nor one of an HTTP client: the tool rejects the request, like a mock without an answer.
                 error = ConfigError(f"the tool that replaces methods of httpx refused the request: {error.message}")
         raise error.with_traceback(None)
 
     def _client(self, deadline: Deadline) -> Any:
-        """A client of `httpx` that has every replaced method in its place, and sends over the connection of ours."""
+        """An `httpx` client that uses every replaced method and sends over our connection."""
         single, _, outer, pool, connection = _ASYNC_SEAMS if self._waiter.interrupts else _SEAMS
         httpx: Any = sys.modules["httpx"]
         transport = getattr(httpx, outer[1])(verify=_no_tls(), trust_env=False)
@@ -176,11 +176,11 @@ class Intercepted(ClientExchange):
         else:
             transport._pool = inner
         client = getattr(httpx, single[1])(transport=transport, trust_env=False)
-        client.headers.clear()  # those that it would add
+        client.headers.clear()  # its default headers
         return client
 
     async def finish(self) -> HTTPConnection | None:
-        """The connection can be used again where the answer came over it and was read to its end."""
+        """The connection, if the answer came over it and was read to its end."""
         await self._end()
         return await self._inner.finish()
 
@@ -190,14 +190,14 @@ class Intercepted(ClientExchange):
 
 @lru_cache(maxsize=1)
 def _no_tls() -> Any:
-    """The TLS configuration of a transport that never encrypts anything itself: to make a usual one takes long."""
+    """The TLS configuration of a transport that never encrypts anything itself, since a full one is slow to make."""
     import ssl
 
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _core_connection(kind: str, inner: _Innermost, origin: Any) -> Any:
-    """A connection of `httpcore` that is connected already: to ours."""
+    """A connection of `httpcore` that sends over ours."""
     import httpcore
 
     made = getattr(httpcore, kind)(origin)
@@ -206,14 +206,14 @@ def _core_connection(kind: str, inner: _Innermost, origin: Any) -> Any:
 
 
 class _Innermost:
-    """What a transport of `httpx` sends with in the end, as its pool or its connection: one connection of ours."""
+    """One connection of ours as the pool, or the connection, of an `httpx` transport."""
 
     def __init__(self, connection: HTTPConnection, deadline: Deadline) -> None:
         self._connection = connection
         self._deadline = deadline
 
     async def _open(self, request: Any, body: bytes) -> Any:
-        """Send what the interceptor passed on, which may not be what it was given."""
+        """Send the request of the interceptor, which may have changed it."""
         headers = {name.decode("ascii"): value.decode("latin-1") for name, value in request.headers}
         url = f"{self._connection.origin}{request.url.target.decode('ascii')}"
         kept = {name: value for name, value in headers.items() if name.lower() not in ("host", "content-length")}
@@ -244,7 +244,7 @@ class _Innermost:
             yield piece
 
     def _no(self) -> bool:
-        """A pool is to leave it as it is, for this one request."""
+        """The pool of `httpcore` uses the connection for this one request."""
         return False
 
     is_available = has_expired = is_idle = is_closed = _no
@@ -258,8 +258,8 @@ async def _result(given: Any) -> Any:
 
 
 class InProcess(Connection):
-    """A connection to a module with `handle(method, path, headers, body) -> (status, headers, body)`, and perhaps
-    `handle_stream`, the same with an iterator as its body, of bytes and of numbers: seconds to wait before the next piece.
+    """A connection to a module with `handle(method, path, headers, body) -> (status, headers, body)`, and optionally
+    `handle_stream`, whose body is an iterator of bytes and of numbers: seconds to wait before the next piece.
     """
 
     ends_in_time = False
@@ -291,6 +291,6 @@ class InProcess(Connection):
         return piece
 
     def drop(self) -> None:
-        """End the generator of the module, where it made one."""
+        """Close the generator of the module."""
         with suppress(Exception):
             getattr(self._body, "close", bool)()

@@ -1,10 +1,10 @@
-"""One HTTP/1.1 connection to one origin, straight or through a proxy: opened on first use, one exchange at a time.
+"""One HTTP/1.1 connection to one origin, direct or through a proxy: opened on first use, one exchange at a time.
 
-Written once for threads and tasks. Answers are parsed by h11 (0.16, read 2026-11-20); requests are written here, whose headers
-were checked before. A used connection that ends before all of a request was written is replaced at once, which is no retry: the
-server cannot have the request. Before changing this file, know that secrets leave their wrappers here, inside expressions and
-never into a variable, because tracebacks are recorded with the variables of every frame, and that a connection is used again
-only when both sides are done and nothing follows the answer: it would be taken for the next answer.
+Written once for threads and tasks. Answers are parsed by h11 (0.16, read 2026-11-20); requests, whose headers were checked
+before, are written here. A used connection that ends before all of a request was written is replaced at once, which is no
+retry: the server cannot have the request. Before changing this file, know that secrets are revealed here, inside expressions
+and never in a variable, because tracebacks are recorded with the variables of every frame, and that a connection is used
+again only when both sides are done and no bytes follow the answer: they would be taken for the next answer.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from .sockets import RawHeaders, Stream, Waiter
 
 KEEP_ALIVE = 60.0
-"""How long an idle connection is kept; most servers close theirs after that."""
+"""Seconds that an idle connection is kept; most servers close theirs after that."""
 
 _REFUSED_BY_PROXY = 407
 _AT_ONCE = 262_144
-"""How much of a request is written to a used connection before the next look at whether it ended."""
+"""The bytes of a request that are written to a used connection before the next check whether it ended."""
 
 
 class _EndedBefore(Exception):
@@ -52,12 +52,12 @@ def plain(value: str | Hidden) -> str:
 
 
 class Connection(ABC):
-    """The one interface for connections of our own, HTTP clients of the caller and servers in this process: a way to one
-    origin that holds one exchange at a time.
+    """The interface of connections of our own, HTTP clients of the caller and servers in this process: one origin, one
+    exchange at a time.
     """
 
     ends_in_time = True
-    """Whether a read ends by the deadline of the moment, also where that moved after the exchange began."""
+    """Whether a read ends by the deadline, even if that was changed after the exchange began."""
 
     def __init__(self, origin: str, waiter: Waiter) -> None:
         self.origin = origin
@@ -65,28 +65,28 @@ class Connection(ABC):
 
     @abstractmethod
     async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
-        """Send the request and wait for the head of the answer: its status and headers."""
+        """Send the request; the status and the headers of the answer."""
 
     @abstractmethod
     async def read(self) -> bytes | None:
         """The next bytes of the body; `None` at its end."""
 
     async def finish(self) -> HTTPConnection | None:
-        """End the exchange after the body was read to its end; the connection that can be used for another one, if any."""
+        """End the exchange after the body was read to its end; a connection that can be used for another one, if any."""
         await self.close()
         return None
 
     async def close(self) -> None:
-        """Close it, whatever its state; never raises."""
+        """Close it, in any state; never raises."""
         self.drop()
 
     def drop(self) -> None:
-        """The same from anywhere, as far as it goes without waiting."""
+        """Close it from any thread, without waiting."""
         return
 
 
 class HTTPConnection(Connection):
-    """A connection to `address`; `tls` is for those of its two ways that are encrypted, to the proxy and to the address."""
+    """A connection to `address`; `tls` is for the encrypted parts: to the proxy, to the address, or both."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class HTTPConnection(Connection):
             while piece:
                 if used and (came := stream.take()) is not None:
                     if not begun:
-                        raise _EndedBefore  # bytes that answer no request, if it is not the end
+                        raise _EndedBefore  # the end, or bytes that answer no request
                     if not came:
                         raise ConnectionResetError
                     self._http.feed(came)
@@ -222,7 +222,7 @@ class HTTPConnection(Connection):
             raise
 
     async def _tunnel(self, stream: Stream, proxy: Proxy, deadline: Deadline) -> None:
-        """Ask the proxy to pass on what follows (CONNECT)."""
+        """Open a tunnel through the proxy (CONNECT)."""
         http = HTTP11()
         host = f"[{self._address.host}]" if ":" in self._address.host else self._address.host
         target = f"{host}:{self._address.port}"
@@ -240,7 +240,7 @@ async def _head(stream: Stream, http: HTTP11, deadline: Deadline) -> tuple[int, 
 
 
 def _headers(request: HTTPRequest, authority: str, proxy: Proxy | None) -> list[tuple[bytes, bytes]]:
-    """The headers as they are sent: those of the request and those that HTTP itself asks for."""
+    """The headers as they are sent: those of the request and those that HTTP requires."""
     headers = [(b"Host", authority.encode("ascii"))]
     headers += [(name.encode("ascii"), plain(value).encode("latin-1")) for name, value in request.headers.items()]
     if request.body or request.method != "GET":
@@ -263,7 +263,7 @@ def _refused(proxy: Proxy, status: int, named: str) -> ProxyError:
 
 
 LARGEST_HEAD = 102_400
-"""How large the head of an answer, or its trailers, may be."""
+"""The most bytes of the head of an answer, or of its trailers."""
 
 _CHUNK_HEAD = re.compile(rb"([0-9a-fA-F]{1,20})(?:;[^\n]*?)?[ \t]*\r\n")
 _CHUNK_HEAD_BEGINS = re.compile(rb"[0-9a-fA-F]{0,20}[ \t]*(?:[;\r]|\Z)")
@@ -271,12 +271,12 @@ _LARGEST_CHUNK_HEAD = 4096
 _CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 
 _TOGETHER = 65_536
-"""A body up to this size leaves together with its head."""
+"""A body up to this size is sent together with its head."""
 
 
 @lru_cache(maxsize=8)
 def _request(method: str) -> h11.Request:
-    """All that the parser needs of a request: how an answer is framed depends on the method alone."""
+    """A request for the parser, which needs only its method: the framing of the answer depends on that."""
     return h11.Request(method=method, target="/", headers=[("Host", "x")])
 
 
@@ -325,7 +325,7 @@ class HTTP11:
         if event is h11.NEED_DATA:
             return None
         if not isinstance(event, h11.Response):
-            # 101, or a server that means another request than ours.
+            # 101, or an answer to another request.
             raise RemoteProtocolError("the server changed to another protocol")
         self._buffer = self._parser.trailing_data[0]
         self._parser = None
@@ -341,7 +341,7 @@ class HTTP11:
         return event.status_code, event.headers.raw_items()
 
     def feed(self, data: bytes) -> None:
-        """Take bytes that came; none at all means the server closed the connection."""
+        """Add received bytes; none means that the server closed the connection."""
         if self._parser is not None:
             if not (data or self._chunked):
                 raise RemoteProtocolError("the server closed the connection without an answer")
@@ -353,7 +353,7 @@ class HTTP11:
             self._closed = True
 
     def piece(self) -> bytes | None:
-        """All bytes of the body that are there, empty at its end; `None` while more are needed."""
+        """All bytes of the body that were received, empty at its end; `None` while more are needed."""
         data = b""
         if self._chunked:
             if not (self._ended or self._parser):
@@ -371,7 +371,7 @@ class HTTP11:
         return data if data or self._ended else None
 
     def _chunks(self) -> bytes:
-        """The data of the chunks that are there."""
+        """The data of the chunks that were received."""
         received, at, left = self._buffer, 0, self._left or 0
         pieces: list[bytes] = []
         problem = ""
@@ -404,7 +404,7 @@ class HTTP11:
                 break
         self._buffer, self._left = received[at:], left
         data = b"".join(pieces)
-        if problem and not data:  # else once what came before it was taken
+        if problem and not data:  # else after the data before it
             raise RemoteProtocolError(problem)
         return data
 
@@ -422,5 +422,5 @@ class HTTP11:
             self._ended, self._buffer, self._parser = True, parser.trailing_data[0], None
 
     def reusable(self) -> bool:
-        """Whether the exchange ended so that another can follow on its connection."""
+        """Whether another exchange can follow on the connection."""
         return self._ended and self._keep_alive and not self._buffer

@@ -1,9 +1,9 @@
 """The time limits of a call, and error mapping: exceptions of sockets, TLS, parser and HTTP clients as errors of this library.
 
-Nothing here waits: the connections wait for as long as `left` gives them. Before changing this file, know that exception
-classes are recognised by name, because `httpx` and `httpx2` have the same tree, and that an error keeps text only, never the
-exception it came from: its frames hold requests with their headers. The text names the peer (scheme, host, port, vendor), the
-limit and its seconds, and what to try.
+Nothing here waits: the connections wait as long as `left` allows. Before changing this file, know that exception classes are
+recognised by name, because `httpx` and `httpx2` have the same tree, and that an error keeps text only, never the exception it
+came from: its frames hold requests with their headers. The text names the peer (scheme, host, port, vendor), the limit and its
+seconds, and what to try.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 _NEVER = float("inf")
 _ROUNDED = 0.95
-"""How much of a limit has passed when an HTTP client may say that it has: its clock began a little later."""
+"""The part of a limit after which a timeout of an HTTP client counts as ours: its clock started a little later."""
 
 
 class Deadline:
-    """How long the current step may still take, and which limit ends it. `peer` is the other side in errors.
+    """The time that is left for the current step, and the limit that ends it. `peer` names the other side in errors.
 
     For a stream the time between two waits does not count, and bytes without content do not end a stall.
     """
@@ -60,30 +60,30 @@ class Deadline:
         self._for_client: dict[str, float | None] = {}
 
     def connect(self) -> None:
-        """A connection is being made, DNS lookup and TLS handshake included."""
+        """Begin to connect, DNS lookup and TLS handshake included."""
         self._step, self._step_end = "connect", time.monotonic() + self._limits["connect"]
 
     def connected(self) -> None:
-        """The connection was made."""
+        """The connection is established."""
         self._step, self._step_end = "first_byte", _NEVER
 
     def sent(self) -> None:
-        """The request was sent: the wait for the head of the answer begins."""
+        """The request was sent: begin to wait for the head of the answer."""
         self._step_end = time.monotonic() + self._limits["first_byte"]
 
     def answered(self) -> None:
-        """The head of the answer came."""
+        """The head of the answer was received."""
         self._step_end = _NEVER
 
     def wait(self) -> None:
-        """The wait for more of the body begins. Raises where a limit has passed."""
+        """Begin to wait for more of the body. Raises where a limit has passed."""
         self._wait_begun = now = time.monotonic()
         if self._step == "read" and self._stall_left < self._limits["read"]:
             self._step, self._step_end = "stall", now + self._stall_left
             if self._stall_left <= 0:
                 raise timed_out(self, "stall")
         elif self._step == "read" or self._stream:
-            # Hosts that send the head at once are silent after it for as long as others are before.
+            # Some hosts send the head at once, and the first bytes of the body as late as others send the head.
             self._step_end = now + self._limits[self._step]
         if now >= self._linger_end:
             raise timed_out(self, "read")
@@ -92,7 +92,7 @@ class Deadline:
             self._for_client["read"] = _for_client(self._until() - now)
 
     def came(self) -> None:
-        """More of the body came. Raises where a limit has passed meanwhile."""
+        """More of the body was received. Raises where a limit has passed meanwhile."""
         if self._stream:
             self._step_end = _NEVER
             self._stall_left -= time.monotonic() - self._wait_begun
@@ -100,11 +100,11 @@ class Deadline:
         self._step, self._step_end = "read", _NEVER
 
     def progressed(self) -> None:
-        """What came was more than a keep-alive."""
+        """Content was received, not only a keep-alive."""
         self._stall_left = self._limits["stall"]
 
     def linger(self, seconds: float | None) -> None:
-        """All that matters came: more is waited for no longer than this. `None` takes it back."""
+        """The content is complete: wait for the rest no longer than this; `None` ends this limit."""
         self._linger_end = _NEVER if seconds is None else time.monotonic() + seconds
 
     def hurry(self, seconds: float) -> None:
@@ -133,7 +133,7 @@ class Deadline:
 
     def limit(self, phase: str) -> tuple[str, float]:
         """The name of the limit that ends a phase, and its seconds."""
-        # There is none for the pool alone, and a nearer one may end connecting in an HTTP client.
+        # The pool has no limit of its own, and a nearer one may end connecting in an HTTP client.
         if phase == "pool" or (phase == "connect" and self._until() <= time.monotonic()):
             phase = self.phase
         return phase, self._limits[phase]
@@ -162,7 +162,7 @@ def _or_never(seconds: float | None) -> float:
 
 
 def _for_client(seconds: float) -> float | None:
-    # Zero would mean "do not wait" to a socket, which is another kind of failure.
+    # A timeout of zero makes a socket non-blocking, which raises another error.
     return None if seconds == _NEVER else max(seconds, 0.001)
 
 
@@ -178,7 +178,7 @@ LATE = {
 
 
 def timed_out(deadline: Deadline, phase: str | None = None) -> APITimeoutError:
-    """The error for a deadline that passed, in the phase at hand or the one given."""
+    """The error for a deadline that passed, in the current phase or the one given."""
     phase = phase or deadline.phase
     text = LATE[phase].format(peer=deadline.peer, limit=limit_text(*deadline.limit(phase)))
     return APITimeoutError(text, phase=phase)
@@ -208,8 +208,8 @@ def map_error(problem: Exception, deadline: Deadline) -> LLMError:
         return ProxyError(f"the proxy of the HTTP client failed for {peer}: {text}; check its address and password")
     connecting = "ConnectError" in names or (deadline.connecting and isinstance(problem, OSError))
     refusal = next((cause for cause in _causes(problem) if isinstance(cause, SSLError)), None)
-    # TLS refused, and not a connection that broke. A server may refuse a client's certificate, or the lack of one, when it
-    # reads the request: that comes as an alert.
+    # A TLS error, and not a broken connection. A server may reject a client's certificate, or the lack of one, when it reads
+    # the request: by an alert.
     broke = isinstance(refusal, SSLEOFError | SSLZeroReturnError | SSLSyscallError)
     if refusal and not broke and (connecting or "ALERT" in (refusal.reason or "")):
         advice = "check that the server expects TLS at this port, and tls="
@@ -222,7 +222,7 @@ def map_error(problem: Exception, deadline: Deadline) -> LLMError:
         return ConnectError(f"the connection to {peer} broke: {text}; check the network, and the log of the server")
     if "RemoteProtocolError" in names:
         too_large = getattr(problem, "error_status_hint", None) == 431  # the next attempt would get the same
-        text = text.partition(": bytearray(")[0]  # what came may repeat what was sent
+        text = text.partition(": bytearray(")[0]  # the received bytes may repeat the request
         return ProtocolError(f"no complete HTTP answer from {peer}: {text}", retryable=False if too_large else None)
     if names[0] in ("LocalProtocolError", "UnsupportedProtocol", "InvalidURL", "UnicodeEncodeError"):
         return ConfigError(f"the request cannot be sent: {text}")
@@ -265,6 +265,6 @@ def _causes(problem: BaseException) -> Iterator[BaseException]:
     for _ in range(10):
         if cause is not None:
             yield cause
-            # Where several addresses were tried at once, the first failure stands for all.
+            # Of several addresses that were tried at once, the first failure is reported.
             (inner, *_) = getattr(cause, "exceptions", None) or (None,)
             cause = inner or cause.__cause__ or cause.__context__

@@ -1,10 +1,10 @@
-"""One request and its answer over one connection, under deadlines: what the transports for threads and for tasks share.
+"""One request and its answer over one connection, under deadlines: the common part of the transports for threads and tasks.
 
-A connection returns to the pool only when its answer was read to the end, and is closed after anything else, cancellation
+A connection returns to the pool only when its answer was read to the end, and is closed in all other cases, cancellation
 included. (The pool of `httpx` loses slots when requests are cancelled and gives bytes that follow an answer to the next
 request, so it is not used.) Bodies are read raw and decoded here, with a limit on their size: an HTTP client's own decoding
-inflates without a limit and takes a truncated gzip for a whole one. Before changing this file, know that errors are raised
-outside the frames that know the headers, and that threads share the pool: a connection belongs to the one that took it.
+has no limit and accepts a truncated gzip. Before changing this file, know that errors are raised outside the frames that have
+the headers, and that threads share the pool: a connection belongs to the one that took it.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ if TYPE_CHECKING:
     from .sockets import RawHeaders, Waiter
 
 MAX_BODY = 64 * 1024 * 1024
-"""The largest answer that is read, decoded."""
+"""The most bytes of a decoded answer."""
 MAX_STREAM = 128 * 1024 * 1024
-"""The same of an answer that comes as a stream, where every word of it has a frame around it."""
+"""The same of a stream, which is larger because of its frames."""
 MAX_ERROR_BODY = 64 * 1024
-"""How much of an error's body is read; the rest is not waited for."""
+"""The bytes of an error's body that are read."""
 ERROR_BODY_SECONDS = 10.0
-"""How long the body of an error is waited for."""
+"""Seconds that the body of an error is waited for."""
 LINGER = 0.2
-"""How long the end of a stream's body is waited for once its last event came: it saves a connection, and may never come."""
+"""Seconds that the end of a stream's body is waited for after its last event, so that the connection can be used again."""
 
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 _MEMBER = b"\x1f"
 """How each member of a gzip begins: there may be several, as from servers that compress what they have at the moment."""
 _STEP = 1024 * 1024
-"""How much is inflated at once."""
+"""The bytes that are inflated at once."""
 
 
 class Body:
-    """Undoes the content coding of a body: `feed` decodes a piece of it, `close` checks that it was whole.
+    """Decodes the content coding of a body: `feed` decodes a piece of it, `close` checks that it was complete.
 
     With `cut`, a body above the limit is cut there and `full` is set; without, it raises `ResponseTooLargeError`.
     """
@@ -66,18 +66,18 @@ class Body:
 
     def __init__(self, headers: Mapping[str, str], limit: int, *, cut: bool = False) -> None:
         self._coding = headers.get("content-encoding", "identity").strip().lower() or "identity"
-        self._inflate: Any = None  # from the first byte on
+        self._inflate: Any = None  # set at the first byte
         self._limit = self._left = limit
         self._cut = cut
-        self._held = b""  # came and is not inflated yet
-        self._behind = False  # something follows the end of the coding
+        self._held = b""  # received and not inflated yet
+        self._behind = False  # whether bytes follow the end of the coding
         self.full = self.more = False
         if self._coding not in ("identity", "gzip", "x-gzip", "deflate"):
-            what = f"the answer has a content coding nobody asked for: {self._coding[:100]}"
+            what = f"the answer has a content coding that was not requested: {self._coding[:100]}"
             raise ProtocolError(what, retryable=False)
 
     def feed(self, piece: bytes = b"") -> bytes:
-        """The next bytes, given those that came: 1 MiB at most of a coding. Call it again while there is `more`."""
+        """Decode a piece: 1 MiB at most of a coding. Call it again while there is `more`."""
         if self._coding != "identity":
             piece = self._inflated(self._held + piece)
         self._left -= len(piece)
@@ -96,7 +96,7 @@ class Body:
                 self.more = False
                 if self._inflate is None or (self._inflate.eof and packed):
                     if self._inflate and (self._coding == "deflate" or not packed.startswith(_MEMBER)):
-                        # It counts, because it may have no end, and is not kept.
+                        # It counts against the limit, because it may have no end.
                         self._behind = True
                         self._left -= len(packed)
                         packed = b""
@@ -120,7 +120,8 @@ class Body:
 
 
 INTERCEPTORS: list[Callable[[str, Waiter, Callable[[], Awaitable[Connection]]], Connection]] = []
-"""What makes the connections of this process instead, given the origin and how to make the real one: recording in tests."""
+"""Functions that make the connections of this process instead, given the origin and how to make the real one: for recording
+in tests."""
 
 
 class Pool:
@@ -135,7 +136,7 @@ class Pool:
         self.idle: dict[str, list[HTTPConnection]] = {}
 
     def take(self, origin: str) -> HTTPConnection | None:
-        """An idle connection that can be used again, which is idle no more."""
+        """Remove and return an idle connection that can be used again."""
         # Another thread may take the last one at the same time.
         with suppress(LookupError):
             while True:
@@ -147,7 +148,7 @@ class Pool:
         return None
 
     def put(self, connection: HTTPConnection) -> None:
-        """Keep a connection, and close those of its origin that were idle longest and cannot be used: the latest is next."""
+        """Add an idle connection, and close the oldest ones of its origin that cannot be used; the newest is used first."""
         connections = self.idle.setdefault(connection.origin, [])
         connections.append(connection)
         with suppress(LookupError, ValueError):  # another thread takes one meanwhile
@@ -188,7 +189,7 @@ class Slot:
 class Transport(ABC):
     """Sends requests over up to `max_connections` connections of its own, or through the HTTP client given.
 
-    With `public_only` hosts that resolve to private addresses are refused, and no proxy is used. The transport of threads never
+    With `public_only` hosts that resolve to private addresses are rejected, and no proxy is used. The transport of threads never
     suspends.
     """
 
@@ -212,7 +213,7 @@ class Transport(ABC):
         self._max = max_connections
         self._http = http
         self._tls: ssl.SSLContext | None = tls
-        self._has_usual = False  # whether the usual one was asked for before, which takes its time
+        self._has_usual = False  # whether the default one was made before, which is slow
         self._public_only = public_only
         self._max_body = max_body
         self.closed = False
@@ -223,12 +224,12 @@ class Transport(ABC):
         return answer if isinstance(answer, HTTPAnswer) else await answer.whole()
 
     async def open(self, request: HTTPRequest, timeouts: Timeouts, most: int = MAX_STREAM) -> Incoming | HTTPAnswer:
-        """The beginning of an answer whose body is read as it comes; one with another status than 200 to 299 comes whole."""
+        """An answer whose body is still to be read; one with another status than 200 to 299 is read whole."""
         deadline = Deadline(timeouts, peer_of(request), stream=True)
         return await self._begin(request, deadline, max(self._max_body, most))
 
     async def _begin(self, request: HTTPRequest, deadline: Deadline, limit: int) -> Incoming | HTTPAnswer:
-        """The head of an answer whose body is still to be read, or an error with as much of its body as came."""
+        """An answer whose body is still to be read, or an error with as much of its body as was received."""
         if self.closed:
             raise ClientClosedError("the client is closed")
         slot = await self._acquire(deadline)
@@ -245,7 +246,7 @@ class Transport(ABC):
         except Exception as problem:
             error = map_error(problem, deadline)
             if isinstance(error, APITimeoutError):
-                error.retryable = True  # whatever limit it was: no answer began, and another call may get one
+                error.retryable = True  # for any limit: no answer began, and a retry may get one
         except BaseException:
             await self.release(slot, again=False)
             raise
@@ -253,7 +254,7 @@ class Transport(ABC):
         if answer is not None:
             return answer
         assert error is not None
-        raw, headers = [], {}  # a server may have repeated the key in them, and a traceback shows variables
+        raw, headers = [], {}  # they may repeat the key, and a traceback shows variables
         raise error.with_traceback(None)
 
     async def _connection(self, pool: Pool, url: str) -> Connection:
@@ -282,11 +283,11 @@ class Transport(ABC):
         return HTTPConnection(address, self.waiter, tls=tls, proxy=proxy, public_only=self._public_only)
 
     async def release(self, slot: Slot, *, again: bool) -> None:
-        """End an exchange. The connection waits for another one if it may be used `again`, and is closed otherwise."""
+        """End an exchange. The connection becomes idle if it may be used `again`, and is closed otherwise."""
         pool, connection = slot.pool, slot.connection
         try:
             if connection is not None and again and (idle := await connection.finish()) is not None:
-                connection = None  # from here on it may be another thread's
+                connection = None  # from here on another thread may use it
                 pool.put(idle)
                 if self.closed:  # meanwhile
                     pool.drop()
@@ -307,7 +308,7 @@ class Transport(ABC):
             pool.tidy()
 
     async def close(self) -> None:
-        """Close every connection that waits. Later calls raise `ClientClosedError`."""
+        """Close every idle connection. Later calls raise `ClientClosedError`."""
         self.closed = True
         for pool in self._pools():
             pool.drop()
@@ -318,7 +319,7 @@ class Transport(ABC):
 
     @abstractmethod
     def _pools(self) -> Iterable[Pool]:
-        """Where connections are kept."""
+        """The pools of connections."""
 
     @abstractmethod
     async def _acquire(self, deadline: Deadline) -> Slot:
@@ -330,9 +331,9 @@ class Transport(ABC):
 
 
 class Incoming:
-    """A good answer whose head is there and whose body comes. End it: read it to `None`, or `finish` or `close` it.
+    """An answer whose body is still to be read. End it: read it to `None`, or `finish` or `close` it.
 
-    One that is abandoned is closed when it is collected.
+    An abandoned one is closed when it is garbage collected.
     """
 
     __slots__ = ("_body", "_slot", "_transport", "deadline", "headers", "status")
@@ -354,7 +355,7 @@ class Incoming:
         self.deadline = deadline
 
     async def read(self) -> bytes | None:
-        """The next bytes of the body, their content coding undone; `None` at its end. Ends the exchange when it raises."""
+        """The next bytes of the body, decoded; `None` at its end. Ends the exchange when it raises."""
         connection, deadline = self._connection, self.deadline
         if connection is None:
             return None
@@ -373,18 +374,18 @@ class Incoming:
         raise error.with_traceback(None)
 
     async def whole(self) -> HTTPAnswer:
-        """The answer once all of it came."""
+        """The complete answer."""
         pieces: list[bytes] = []
         try:
             while (piece := await self.read()) is not None:
                 pieces.append(piece)
         except BaseException:
-            pieces.clear()  # the error's traceback keeps this frame, perhaps for long
+            pieces.clear()  # the error's traceback keeps this frame
             raise
         return HTTPAnswer(self.status, self.headers, b"".join(pieces))
 
     async def finish(self) -> None:
-        """End the exchange after all that matters was read: what little may follow is awaited for the connection's sake."""
+        """End the exchange after the content: the end of the body is awaited for a moment, to use the connection again."""
         if self._connection is not None and self._connection.ends_in_time:
             self.deadline.hurry(LINGER)
             with suppress(LLMError):
@@ -424,7 +425,7 @@ async def _next(connection: Connection, body: Body, deadline: Deadline) -> bytes
 
 
 async def _body_of_error(connection: Connection, headers: dict[str, str], deadline: Deadline) -> bytes:
-    """As much of the body as came: whatever is wrong with it, the status says more and must not be lost."""
+    """As much of the body as can be read; an error in it must not hide the status."""
     pieces: list[bytes] = []
     with suppress(Exception):
         deadline.hurry(ERROR_BODY_SECONDS)
@@ -442,6 +443,6 @@ def _decoded(raw: RawHeaders) -> dict[str, str]:
     if "retry-after" in headers and "date" not in headers:
         from email.utils import formatdate  # not needed before something fails
 
-        # What comes without a date is dated when it is received (RFC 9110, 6.6.1). A wait until a date counts from it.
+        # An answer without a date gets the time of its arrival (RFC 9110, 6.6.1): a wait until a date counts from it.
         headers["date"] = formatdate(usegmt=True)
     return headers

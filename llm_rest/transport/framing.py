@@ -1,9 +1,9 @@
-"""How streams are cut: Server-Sent Events and newline-delimited JSON, from bytes to frames and back; entries of JSON texts.
+"""Framing of streams: Server-Sent Events and newline-delimited JSON, from bytes to frames and back; entries of JSON texts.
 
-Follows "Server-sent events" of the WHATWG HTML standard and the NDJSON convention (read 2026-11-20), with two liberties that
-vendors need: a last event without its blank line counts, and bare JSON between events is a frame of its own. Before changing
-this file, know that it never decodes text: a character cut in two, U+2028 and a 30 MB line are all just bytes, and every byte
-is looked at a constant number of times wherever the network cuts it.
+Follows "Server-sent events" of the WHATWG HTML standard and the NDJSON convention (read 2026-11-20), with two additions for
+vendors: a last event without its blank line counts, and bare JSON between events is a frame of its own. Before changing this
+file, know that it never decodes text: a character cut in two, U+2028 and a 30 MB line are only bytes, and every byte is read
+a constant number of times wherever the network cuts the stream.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Frame(NamedTuple):
 
 
 class SSE:
-    """Server-Sent Events: `feed` bytes, get the frames they complete; `close` gives what was still held back.
+    """Server-Sent Events: `feed` returns the frames that the bytes complete, `close` a last one without its end.
 
     Raises `ResponseTooLargeError` when one event exceeds `limit` bytes.
     """
@@ -73,7 +73,7 @@ class SSE:
 
     @staticmethod
     def encode(data: bytes, event: str = "") -> bytes:
-        """One event as it goes over the wire: `data`, which is JSON or an end mark, in one line."""
+        """One event as bytes: `data`, which is JSON or an end mark, in one line."""
         head = b"event: " + event.encode("utf-8", "replace").translate(_SPACES) + b"\n" if event else b""
         return head + b"data: " + one_line(data) + b"\n\n"
 
@@ -89,7 +89,7 @@ class SSE:
     def _grow(self, size: int) -> None:
         self._size += size
         if self._size > self._limit:
-            self._pieces.clear()  # the error's traceback keeps this machine, perhaps for long
+            self._pieces.clear()  # the error's traceback keeps this object
             raise ResponseTooLargeError(f"one event of the stream has more than {self._limit} bytes")
 
 
@@ -155,7 +155,7 @@ class NDJSON:
         return [Frame("", data) for line in lines if (data := line.strip())]
 
     def close(self) -> list[Frame]:
-        """The last line, where it came without its end."""
+        """The last line, where it has no line end."""
         data = b"".join(self._line).strip()
         self._line.clear()
         self._size = 0
@@ -163,20 +163,20 @@ class NDJSON:
 
     @staticmethod
     def encode(data: bytes, event: str = "") -> bytes:
-        """One line as it goes over the wire; NDJSON has no event names."""
+        """One line as bytes; NDJSON has no event names."""
         return one_line(data) + b"\n"
 
 
 _SPACES = bytes.maketrans(b"\r\n", b"  ")
 _SEPARATORS = tuple((char.encode(), f"\\u{ord(char):04x}".encode()) for char in "\u0085\u2028\u2029")
-"""What line readers of several languages split at, and JSON allows inside strings; and its escape."""
+"""Characters at which line readers of several languages split, and which JSON allows inside strings; with their escapes."""
 
 
 def one_line(text: bytes) -> bytes:
-    """The JSON in `text` without anything that a client may take for the end of a line.
+    """The JSON in `text` without characters that a client may take for the end of a line.
 
-    Line breaks stand between tokens only, where a space says the same: models put them into the arguments of calls, which
-    some wires hold as they came. Separators of Unicode stand inside strings only, where their escape says the same.
+    Line breaks are between tokens only, where a space is equivalent: models write them in the arguments of calls, which some
+    wires keep unchanged. Unicode separators are inside strings only, where their escape is equivalent.
     """
     if b"\n" in text or b"\r" in text:
         text = text.translate(_SPACES)

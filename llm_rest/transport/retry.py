@@ -17,12 +17,12 @@ from msgspec import Struct
 from ..errors import APITimeoutError, ConfigError, LLMError, MalformedResponseError
 
 STRETCH = 0.1
-"""How much longer than a server asked a wait may be: clients that were told the same second come one after the other."""
+"""The part by which a wait may exceed the server's `Retry-After`, so that clients with the same one do not retry at once."""
 
 CAPACITY = 100
 COST = 5
 COST_AFTER_TIMEOUT = 10
-"""A request that ran into a timeout has occupied the server for all that time."""
+"""The cost is higher for a request that timed out, because it occupied the server all that time."""
 
 
 class RetryPolicy(Struct, frozen=True, kw_only=True):
@@ -109,13 +109,13 @@ def decide(error: LLMError, failed: Failed, policy: RetryPolicy, *, left: float 
 def worth_another(error: LLMError, policy: RetryPolicy = DEFAULT) -> bool:
     """Whether the same request may succeed at another time."""
     if isinstance(error, APITimeoutError) and error.phase != "connect":
-        # A call that waited for a free connection all its time has none left.
+        # A call that waited for a free connection has used up its time.
         return error.retryable and policy.retry_after_timeout and error.phase not in ("total", "pool")
     return error.retryable
 
 
 def ceiling(failed: Failed, policy: RetryPolicy, *, malformed: bool = False) -> float:
-    """The longest wait after so many attempts where the server asks for none."""
+    """The longest wait after so many attempts, without a `Retry-After`."""
     # Beyond 2 ** 60 the shift would only cost memory.
     factor = failed.malformed if malformed else 1 << min(failed.attempts - 1, 60)
     return min(policy.base_delay * factor, policy.max_delay)
@@ -124,52 +124,37 @@ def ceiling(failed: Failed, policy: RetryPolicy, *, malformed: bool = False) -> 
 # --- the budget -----------------------------------------------------------------------------------------------------
 
 
-def taken(level: int, cost: int) -> int | None:
-    """What is left of a bucket after a retry of this cost; `None` where it does not hold that much."""
-    return level - cost if 0 <= cost <= level else None
-
-
-def given_back(level: int, amount: int) -> int:
-    """What a bucket holds after a success gives back what its retries took, or 1 where there were none."""
-    return min(CAPACITY, level + max(amount, 1))
-
-
 def cost_of(error: LLMError) -> int:
-    """What asking again after this error takes from the bucket."""
+    """The tokens that a retry after this error takes from the budget."""
     return COST_AFTER_TIMEOUT if isinstance(error, TimeoutError) else COST
 
 
 class Budget:
-    """A bucket for each origin, full at first, shared by the threads and tasks of one client."""
+    """The tokens for retries of each origin, shared by the threads and tasks of one client."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._levels: dict[str, int] = {}  # full ones are not kept
+        self._levels: dict[str, int] = {}  # full ones are left out
 
     def level(self, url: str) -> int:
-        """What the bucket of this URL's origin holds."""
+        """The tokens that are left for this URL's origin."""
         return self._levels.get(_origin(url), CAPACITY)
 
     def take(self, url: str, cost: int) -> bool:
-        """Pay for a retry, if the bucket holds that much."""
-        origin = _origin(url)
+        """Take the tokens of a retry, if there are that many."""
         with self._lock:
-            left = taken(self._levels.get(origin, CAPACITY), cost)
-            if left is not None:
-                self._levels[origin] = left
-        return left is not None
+            left = self.level(url) - cost
+            if left >= 0:
+                self._levels[_origin(url)] = left
+        return left >= 0
 
     def give(self, url: str, amount: int) -> None:
-        """A request succeeded whose retries had taken this amount."""
-        if not self._levels:
-            return
-        origin = _origin(url)
-        with self._lock:
-            level = given_back(self._levels.get(origin, CAPACITY), amount)
-            if level < CAPACITY:
-                self._levels[origin] = level
-            else:
-                self._levels.pop(origin, None)
+        """Return the tokens that the retries of a successful request took, or 1 where there were none."""
+        if self._levels:
+            with self._lock:
+                self._levels[_origin(url)] = min(self.level(url) + max(amount, 1), CAPACITY)
+                if self.level(url) == CAPACITY:
+                    del self._levels[_origin(url)]
 
 
 def _origin(url: str) -> str:

@@ -1,4 +1,4 @@
-"""TCP connections, the same for threads and tasks: the caller gives the way to wait, and nothing else differs.
+"""TCP connections, the same code for threads and tasks, which differ in their `Waiter` alone.
 
 Before changing this file, know that closing never waits and cannot be interrupted, so that the socket of a cancelled call is
 closed when the call ends.
@@ -29,12 +29,12 @@ T = TypeVar("T")
 READ_AT_ONCE = 65_536
 
 _IN_PROGRESS = frozenset({0, errno.EINPROGRESS, errno.EWOULDBLOCK})
-"""What a connect that has begun returns."""
+"""The results of `connect_ex` where the connection is being made."""
 _STAGGER = 0.25
-"""How long one address of a name is given before the next is tried beside it (RFC 8305)."""
+"""Seconds after which the next address of a name is tried at the same time (happy eyeballs, RFC 8305)."""
 _KEEP_ALIVE_SECONDS = 60
-"""After so many seconds without a byte the system asks whether the other side is still there, which keeps routers from
-forgetting a connection on which a model thinks for minutes."""
+"""Seconds without a byte after which the system sends TCP keep-alives, so that routers keep a connection on which a model
+reasons for minutes."""
 
 
 class Signal(ABC):
@@ -50,30 +50,30 @@ class Signal(ABC):
 
 
 class Waiter(ABC):
-    """How a caller waits: a thread blocks, a task lets others run. Waits end with `TimeoutError` after so many seconds."""
+    """The waits of a caller: a thread blocks, a task lets others run. They end with `TimeoutError` after so many seconds."""
 
     interrupts = False
-    """Whether it can end a wait of other code as well, as an event loop can."""
+    """Whether it can interrupt a wait in other code, as an event loop can."""
 
     @abstractmethod
     def within(self, seconds: float | None) -> AbstractContextManager[object]:
-        """Ends what happens inside with `TimeoutError` after so many seconds, where it can."""
+        """Ends the block with `TimeoutError` after so many seconds, where it can interrupt."""
 
     @abstractmethod
     def shielded(self) -> AbstractContextManager[object]:
-        """Lets what happens inside come to its end although the caller is cancelled."""
+        """Protects the block from cancellation."""
 
     @abstractmethod
     async def sleep(self, seconds: float) -> None:
-        """Wait; for no seconds: let others run."""
+        """Wait; zero seconds let other tasks run."""
 
     @abstractmethod
     def signal(self) -> Signal:
-        """What this thread or task can wait for until another one sets it."""
+        """A signal for which this thread or task can wait until another one sets it."""
 
     @abstractmethod
     async def readable(self, opened: socket.socket, seconds: float | None) -> None:
-        """Return when a read may give something; a thread may wait in the read itself instead."""
+        """Return when the socket is readable; a thread may wait in the read itself instead."""
 
     @abstractmethod
     async def writable(self, opened: socket.socket, seconds: float | None) -> None:
@@ -93,42 +93,42 @@ class Waiter(ABC):
 
     @abstractmethod
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """The result of `work`, which would block other tasks for too long."""
+        """The result of `work`, which would block other tasks."""
 
     @abstractmethod
     def closing(self, opened: socket.socket) -> None:
-        """Wake the task that waits for it, as far as possible."""
+        """Wake the task that waits for the socket, where possible."""
 
 
 class Stream(ABC):
-    """Bytes to and from another side. A wait ends by the deadline of the moment."""
+    """A connection as a stream of bytes. A wait ends by the deadline."""
 
     __slots__ = ()
 
     @abstractmethod
     async def read(self, deadline: Deadline) -> bytes:
-        """The next bytes; none at the end, if it is the end that the other side meant."""
+        """The next bytes; none at the end, where the other side closed the stream properly."""
 
     @abstractmethod
     async def write(self, data: memoryview, deadline: Deadline) -> int:
-        """Send some of it: how many bytes."""
+        """Send some of the data; how many bytes."""
 
     async def write_all(self, data: memoryview, deadline: Deadline) -> None:
-        """Send all of it."""
+        """Send all of the data."""
         while data:
             data = data[await self.write(data, deadline) :]
 
     @abstractmethod
     def take(self) -> bytes | None:
-        """What came and was not read, without a wait: none at the end, `None` where nothing came."""
+        """Received bytes that were not read, without a wait: none at the end, `None` where there are none."""
 
     @abstractmethod
     def quiet(self) -> bool:
-        """Whether nothing came that was not read: no more bytes, and not the end."""
+        """Whether nothing was received that was not read: neither bytes nor the end."""
 
     @abstractmethod
     def close(self) -> None:
-        """Close it, whatever its state."""
+        """Close it, in any state."""
 
 
 class Socket(Stream):
@@ -170,8 +170,8 @@ class Socket(Stream):
             self._waiter.closing(self._socket)
             if self._process == os.getpid():
                 with suppress(OSError):
-                    # A close alone would not wake another thread that waits for bytes. In a forked process it would end the
-                    # parent's connection.
+                    # A close alone would not wake another thread that waits for bytes. In a forked process a shutdown would end
+                    # the parent's connection.
                     self._socket.shutdown(socket.SHUT_RDWR)
             self._socket.close()
 
@@ -180,7 +180,7 @@ class Socket(Stream):
 
 
 def is_ready(opened: socket.socket, *, to_write: bool = False, seconds: float | None = 0.0) -> bool:
-    """Whether a read, or a write, would not wait, or ceases to within so many seconds."""
+    """Whether the socket is readable, or writable, within so many seconds."""
     if opened.fileno() < 0:
         return True
     if not hasattr(select, "poll"):  # Windows
@@ -192,12 +192,12 @@ def is_ready(opened: socket.socket, *, to_write: bool = False, seconds: float | 
 
 
 async def connect(host: str, port: int, deadline: Deadline, waiter: Waiter, *, public_only: bool = False) -> Socket:
-    """A connection to the first address of a name that answers, its addresses tried one beside the other."""
+    """A connection to the first address of a name that answers, its addresses tried at intervals (happy eyeballs)."""
     found = as_number(host, port) or await waiter.addresses(host, port, deadline.allowed())
     if public_only:
         from .address import checked_public
 
-        # What was looked at is what is connected to: the name may mean another address a moment later.
+        # The checked addresses are used for the connection: a second lookup may give others (DNS rebinding).
         checked_public(host, found)
     waiting = list(reversed(found))
     begun: list[socket.socket] = []
@@ -208,7 +208,7 @@ async def connect(host: str, port: int, deadline: Deadline, waiter: Waiter, *, p
                 family, kind, proto, _, where = waiting.pop()
                 try:
                     begun.append(socket.socket(family, kind, proto))
-                except OSError as refusal:  # a system without IPv6 tells of its addresses all the same
+                except OSError as refusal:  # such as an IPv6 address on a system without IPv6
                     problem = refusal.with_traceback(None)
                     continue
                 begun[-1].setblocking(False)
@@ -219,7 +219,7 @@ async def connect(host: str, port: int, deadline: Deadline, waiter: Waiter, *, p
             seconds = deadline.allowed()
             if not waiting and len(begun) == 1:
                 await waiter.connected(begun[0], seconds)
-            else:  # wait for the newest for a moment, and look at all
+            else:  # wait for the newest for a moment, and check all
                 with suppress(TimeoutError):
                     await waiter.connected(begun[-1], _STAGGER if seconds is None else min(_STAGGER, seconds))
             for opened in [one for one in begun if is_ready(one, to_write=True)]:

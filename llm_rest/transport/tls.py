@@ -1,7 +1,7 @@
-"""TLS: whom a connection trusts and who it says it is, and the encryption itself over any stream.
+"""TLS: trusted authorities and client certificates, and the encryption of any stream.
 
 The encryption is written once for threads and tasks, over `ssl.MemoryBIO`. Before changing this file, know that the end of
-a stream counts only when the other side says it (`close_notify`): anything else may be an attacker's cut.
+a stream counts only with a `close_notify` of the other side: any other end may be an attacker's truncation.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class TLS(Struct, frozen=True, kw_only=True):
 
 
 TLSOption = TLS | str | os.PathLike[str] | ssl.SSLContext
-"""What `tls=` takes: `TLS(...)`, the path of the authorities alone, or an `ssl.SSLContext` that is used as it is."""
+"""The values of `tls=`: `TLS(...)`, the path of the authorities alone, or an `ssl.SSLContext` that is used as it is."""
 
 
 def context_of(option: object) -> ssl.SSLContext:
@@ -65,7 +65,7 @@ def usual_context() -> ssl.SSLContext:
 
 
 _File = tuple[str, str, int]
-"""What a path is for, the path, and when it was last written: one written anew is read anew, by new clients."""
+"""The purpose of a path, the path, and the time of its last change: new clients read a changed file again."""
 
 
 def _file(what: str, path: str | os.PathLike[str] | None) -> _File | None:
@@ -95,7 +95,7 @@ def _context(file: _File | None, folder: _File | None, cert: _File | None, key: 
         context.set_alpn_protocols(["http/1.1"])
         if cert is not None:
             used, hint = cert, "a key that needs a password takes an ssl.SSLContext"
-            # Without a password of some kind OpenSSL would ask for one on the terminal.
+            # Without any password OpenSSL would prompt for one on the terminal.
             context.load_cert_chain(cert[1], key and key[1], password=b"")
         return context
     except (ssl.SSLError, OSError, ValueError) as problem:
@@ -113,7 +113,7 @@ def _unusable(file: _File | None, why: str | None, hint: str | None = None) -> C
 
 
 class TLSStream(Stream):
-    """TLS over a stream, which becomes its own: closing one closes the other."""
+    """TLS over a stream; closing one closes the other."""
 
     __slots__ = ("_in", "_out", "_tls", "_under")
 
@@ -127,7 +127,7 @@ class TLSStream(Stream):
         try:
             await self._until_done(deadline, self._tls.do_handshake)
         except ssl.SSLError:
-            # What is wrong is of interest to the other side as well.
+            # Send the alert to the other side.
             with suppress(OSError):
                 await self._flush(deadline)
             raise

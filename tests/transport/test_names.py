@@ -18,7 +18,7 @@ import pytest
 from llm_rest.errors import APITimeoutError, ConnectError
 from llm_rest.sync import drive
 from llm_rest.transport import Timeouts
-from llm_rest.transport.address import DNS, MOST, as_number
+from llm_rest.transport.address import DNS, MAX_ABANDONED, as_number
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
 from tests.loopback import http as answer
@@ -203,13 +203,13 @@ def test_who_asks_for_the_same_name_at_once_asks_together(system: System) -> Non
 
 
 def test_threads_that_are_left_behind_do_not_pile_up(system: System) -> None:
-    for i in range(MOST):
+    for i in range(MAX_ABANDONED):
         with DNS.lookup(f"{i}.example", 80, int):
             pass
-    with pytest.raises(ConnectError, match=r"cannot connect to http://a\.example: .* look-ups") as caught:
+    with pytest.raises(ConnectError, match=r"cannot connect to http://a\.example: .* lookups") as caught:
         drive(exchange(SyncTransport, "http://a.example"))
     assert caught.value.retryable
-    assert len(looking_up()) == MOST
+    assert len(looking_up()) == MAX_ABANDONED
     system.settle()
     with DNS.lookup("a.example", 80, int) as look_up:
         system.settle()
@@ -218,7 +218,7 @@ def test_threads_that_are_left_behind_do_not_pile_up(system: System) -> None:
 
 def test_any_number_of_names_may_be_looked_up_at_once(system: System) -> None:
     with contextlib.ExitStack() as asking:
-        look_ups = [asking.enter_context(DNS.lookup(f"{i}.example", 80, int)) for i in range(2 * MOST)]
+        look_ups = [asking.enter_context(DNS.lookup(f"{i}.example", 80, int)) for i in range(2 * MAX_ABANDONED)]
         system.settle()
     assert all(look_up.answer() == system.found for look_up in look_ups)
 

@@ -53,8 +53,8 @@ ALIASES = {"AnyLoopEvent", "Input", "InputItem", "Item", "ClientEvent"}
 
 SERVED = set(
     """
-    Config Context Door Gateway Handler JSONLines Keep Limits MemoryStore Pause Refused SQLiteStore Simulator StoredHistory
-    Upstream create_app door load serve serve_in_thread
+    AccessControl Config Context Gateway Handler JSONLines Keep Limits MemoryStore Pause Refused SQLiteStore Simulator
+    StoredHistory Upstream access_control create_app load serve serve_in_thread
     """.split()
 )
 

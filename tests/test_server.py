@@ -21,7 +21,7 @@ from llm_rest.responses import Message, OutputText, Reasoning, ReasoningText, Re
 from llm_rest.responses import events as ev
 from llm_rest.responses.stream import disassemble
 from llm_rest.server import app, asgi
-from llm_rest.server.access import Door, Limits
+from llm_rest.server.access import AccessControl, Limits
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.exchange import Answer, Streamed, exchange
 from llm_rest.server.handler import Context, HandlerEvent, Pause, Refused
@@ -425,7 +425,7 @@ def test_the_application_answers_over_http(wire: str) -> None:
 
 
 def test_a_body_that_is_too_large_is_not_read_to_its_end() -> None:
-    with serve_in_thread(door=Door(limits=Limits(body=1000))) as url:
+    with serve_in_thread(access=AccessControl(limits=Limits(body=1000))) as url:
         answer = httpx.post(f"{url}/v1/messages", content=b"x" * 1001, headers=VERSION)
     assert answer.status_code == 413
     assert answer.json()["error"]["type"] == "request_too_large"

@@ -15,14 +15,14 @@ from msgspec.structs import replace
 from ..errors import ConfigError
 from ..server import app
 from ..server.access import GRACE
-from ..server.config import Config, door, load
+from ..server.config import Config, access_control, load
 from . import note, say
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
-    from ..server.access import Door
+    from ..server.access import AccessControl
     from ..server.config import Upstreams
     from ..server.handler import Handler
 
@@ -43,7 +43,7 @@ def run(arguments: Namespace) -> int:
     def ready(url: str) -> None:
         _told(url, f"a gateway to {', '.join(names)}", names[0], list(config.tokens.values()))
 
-    return _serve(arguments, ready, handler, door(config, arguments.host), config.limits.grace)
+    return _serve(arguments, ready, handler, access_control(config, arguments.host), config.limits.grace)
 
 
 def config_of(arguments: Namespace) -> Config:
@@ -71,11 +71,11 @@ def _serve(
     arguments: Namespace,
     ready: Callable[[str], None],
     handler: Handler | None = None,
-    door: Door | None = None,
+    access: AccessControl | None = None,
     grace: float = GRACE,
 ) -> int:
     with suppress(KeyboardInterrupt):
-        app.serve(arguments.host, arguments.port, handler=handler, door=door, grace=grace, ready=ready)
+        app.serve(arguments.host, arguments.port, handler=handler, access=access, grace=grace, ready=ready)
     return 0
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..simulator import Simulator
-    from .access import Door, Limits
+    from .access import AccessControl, Limits
     from .app import create_app, serve, serve_in_thread
-    from .config import Config, Keep, Upstream, door, load
+    from .config import Config, Keep, Upstream, access_control, load
     from .gateway import Gateway
     from .handler import Context, Handler, Pause, Refused
     from .history import StoredHistory
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _HOME = {
     name: module
     for module, names in {
-        ".access": "Door Limits",
+        ".access": "AccessControl Limits",
         ".app": "create_app serve_in_thread serve",
-        ".config": "Config Keep Upstream door load",
+        ".config": "Config Keep Upstream access_control load",
         ".gateway": "Gateway",
         ".handler": "Context Handler Pause Refused",
         ".history": "StoredHistory",
@@ -37,9 +37,9 @@ _HOME = {
 }
 
 __all__ = [
+    "AccessControl",
     "Config",
     "Context",
-    "Door",
     "Gateway",
     "Handler",
     "JSONLines",
@@ -52,8 +52,8 @@ __all__ = [
     "Simulator",
     "StoredHistory",
     "Upstream",
+    "access_control",
     "create_app",
-    "door",
     "load",
     "serve",
     "serve_in_thread",

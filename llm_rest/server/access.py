@@ -66,7 +66,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 raise ConfigError(f"the limit {name} is a number above 0, not {value!r}")
 
 
-class Door:
+class AccessControl:
     """Access control: access tokens, allowed host names, and limits.
 
     `tokens` are access tokens by the name of their caller, which is the scope of its requests; without them no token is
@@ -145,29 +145,29 @@ class Door:
 class Reading:
     """The bytes of one request, or of the messages of one connection, that count against `Limits.bodies`."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, access: AccessControl) -> None:
+        self._access = access
         self.held = 0
         """Bytes that count against `Limits.bodies` for this request."""
 
     def hold(self, size: int) -> None:
         """Count `size` more bytes. Raises `Refused` (503) where `Limits.bodies` would be exceeded."""
-        if self._door.held + size > self._door.limits.bodies:
+        if self._access.held + size > self._access.limits.bodies:
             raise _busy(503, "The server is busy with large requests.")
         self.held += size
-        self._door.held += size
+        self._access.held += size
 
     def release(self, size: int) -> None:
         """Release `size` bytes."""
         self.held -= size
-        self._door.held -= size
+        self._access.held -= size
 
     async def body(self, pieces: AsyncIterator[bytes], headers: Mapping[str, str]) -> bytes:
         """The whole body in bytes. Raises `Refused` for one that is compressed (415), too large (413) or too slow (408)."""
         coding = headers.get("content-encoding", "identity").strip().lower()
         if coding not in ("", "identity"):
             raise Refused(ErrorFacts(status=415, message="Send the body as it is, without a content encoding."))
-        limits, length = self._door.limits, headers.get("content-length", "")
+        limits, length = self._access.limits, headers.get("content-length", "")
         self._check_size(int(length[:20]) if length.isdecimal() else 0)
         body, counter = bytearray(), EntryCounter()
         with move_on_after(limits.body_seconds):
@@ -182,16 +182,16 @@ class Reading:
 
     def check_entries(self, body: bytes) -> None:
         """Raise `Refused` (400) for a body with more than `Limits.entries` JSON entries."""
-        if exceeds_entries(body, self._door.limits.entries):
+        if exceeds_entries(body, self._access.limits.entries):
             raise self._too_many_entries()
 
     def _too_many_entries(self) -> Refused:
-        most = self._door.limits.entries
+        most = self._access.limits.entries
         message = f"The request has more than {most:,} JSON objects, lists and entries of them; send fewer items."
         return Refused(ErrorFacts(status=400, message=message, type="invalid_request_error"))
 
     def _check_size(self, size: int) -> None:
-        if size > self._door.limits.body:
+        if size > self._access.limits.body:
             raise Refused(ErrorFacts(status=413, message="The request is too large.", type="request_too_large"))
 
 

@@ -17,7 +17,7 @@ from anyio import create_task_group, move_on_after, sleep
 
 from ..errors import ConfigError
 from ..simulator import Simulator
-from .access import GRACE, Door
+from .access import GRACE, AccessControl
 from .asgi import Endpoint
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ RELEASE_SECONDS = 5.0
 """Seconds that requests which were cut off get to release their resources."""
 
 
-def create_app(handler: Handler | None = None, *, door: Door | None = None) -> Starlette:
+def create_app(handler: Handler | None = None, *, access: AccessControl | None = None) -> Starlette:
     """The ASGI application around `handler`; without one, around a `Simulator`.
 
-    `door` is the access control; without one the handler's own, or else none. Raises `ConfigError` where the extra `server`
+    `access` is the access control; without one the handler's own, or else none. Raises `ConfigError` where the extra `server`
     is not installed.
     """
     try:
@@ -47,7 +47,7 @@ def create_app(handler: Handler | None = None, *, door: Door | None = None) -> S
     except ImportError as missing:
         raise _missing(missing) from None
     answering: Handler = handler or Simulator()
-    access = door or _door(answering, None)
+    control = access or _access_control(answering, None)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
@@ -59,7 +59,7 @@ def create_app(handler: Handler | None = None, *, door: Door | None = None) -> S
             tasks.cancel_scope.cancel()
         # Requests that were cut off after the grace period may still use the handler.
         with move_on_after(RELEASE_SECONDS):
-            while access.busy:  # noqa: ASYNC110 - the access control knows no event loop
+            while control.busy:  # noqa: ASYNC110 - the access control knows no event loop
                 await sleep(0.01)
         # Connections of a handler are closed in the event loop that they belong to.
         if (close := getattr(answering, "aclose", None)) is not None:
@@ -67,7 +67,7 @@ def create_app(handler: Handler | None = None, *, door: Door | None = None) -> S
 
     app = Starlette(lifespan=lifespan)
     # A route of Starlette does not match every path: its pattern ends at a line break.
-    app.router.default = Endpoint(answering, access)
+    app.router.default = Endpoint(answering, control)
     return app
 
 
@@ -82,7 +82,7 @@ def serve(
     port: int = 8000,
     *,
     handler: Handler | None = None,
-    door: Door | None = None,
+    access: AccessControl | None = None,
     grace: float = GRACE,
     ready: Callable[[str], None] = lambda url: None,
 ) -> None:
@@ -91,7 +91,7 @@ def serve(
     Streams that run then get `grace` seconds to finish. Raises `ConfigError` where the port is taken or the extra `server` is
     not installed.
     """
-    server, bound, url = _server(handler, door, host, port, grace)
+    server, bound, url = _server(handler, access, host, port, grace)
     ready(url)
     try:
         server.run(sockets=[bound])
@@ -101,13 +101,17 @@ def serve(
 
 @contextmanager
 def serve_in_thread(
-    handler: Handler | None = None, host: str = "127.0.0.1", *, door: Door | None = None, grace: float = GRACE
+    handler: Handler | None = None,
+    host: str = "127.0.0.1",
+    *,
+    access: AccessControl | None = None,
+    grace: float = GRACE,
 ) -> Generator[str]:
     """Run a server in a thread, on a free port, while the `with` block lasts; yields its base URL.
 
     Raises `ConfigError` where the extra `server` is not installed.
     """
-    server, bound, url = _server(handler, door, host, 0, grace)
+    server, bound, url = _server(handler, access, host, 0, grace)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()
     try:
@@ -121,22 +125,22 @@ def serve_in_thread(
 
 
 def _server(
-    handler: Handler | None, door: Door | None, host: str, port: int, grace: float
+    handler: Handler | None, access: AccessControl | None, host: str, port: int, grace: float
 ) -> tuple[uvicorn.Server, socket.socket, str]:
     """A server that is ready to run, the socket it listens on, and its base URL."""
-    door = door or _door(handler, host)
-    app = create_app(handler, door=door)
+    access = access or _access_control(handler, host)
+    app = create_app(handler, access=access)
     try:
         import uvicorn
 
         from .limits import PatientServer, protocols
     except ImportError as missing:
         raise _missing(missing) from None
-    http, websocket = protocols(door)
+    http, websocket = protocols(access)
     bound = _bind(host, port)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         # A closed connection would wait without a limit for its client to read the rest.
-        stall = round(door.limits.stall * 1000)
+        stall = round(access.limits.stall * 1000)
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, stall)
     config = uvicorn.Config(
         app,
@@ -147,19 +151,19 @@ def _server(
         server_header=False,
         http=http,
         ws=websocket,
-        ws_max_size=door.limits.body,
+        ws_max_size=access.limits.body,
         ws_per_message_deflate=False,  # no content coding, as for a body
         # limits.py closes idle connections. uvicorn's 5 seconds are those of many clients too, which would run into the close.
-        timeout_keep_alive=ceil(2 * door.limits.head_seconds),
+        timeout_keep_alive=ceil(2 * access.limits.head_seconds),
         timeout_graceful_shutdown=round(grace),
     )
     named = f"[{host}]" if ":" in host else host
     return PatientServer(config), bound, f"http://{named}:{bound.getsockname()[1]}"
 
 
-def _door(handler: Handler | None, host: str | None) -> Door:
-    said: Callable[[str | None], Door] | None = getattr(handler, "door", None)
-    return said(host) if said else Door() if host is None else Door.at(host)
+def _access_control(handler: Handler | None, host: str | None) -> AccessControl:
+    own: Callable[[str | None], AccessControl] | None = getattr(handler, "access_control", None)
+    return own(host) if own else AccessControl() if host is None else AccessControl.at(host)
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -27,7 +27,7 @@ from .stored import Session
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, MutableMapping
 
-    from .access import Door
+    from .access import AccessControl
     from .handler import Handler, Hold
 
     Message = MutableMapping[str, Any]
@@ -45,9 +45,9 @@ LARGE = 32 * 1024
 class Endpoint:
     """The ASGI application for every path."""
 
-    def __init__(self, handler: Handler, door: Door) -> None:
+    def __init__(self, handler: Handler, access: AccessControl) -> None:
         self._handler = handler
-        self._door = door
+        self._access = access
         self._session_store = MemoryStore(websocket.MAX_SESSION_BYTES)
         self._one_at_a_time: CapacityLimiter | None = None  # belongs to the event loop
 
@@ -60,17 +60,17 @@ class Endpoint:
             return
         with _log_line(scope["method"]) as facts:
             query = scope["query_string"].decode("latin-1")
-            sending = _Sending(send, facts, self._door.limits.stall)
+            sending = _Sending(send, facts, self._access.limits.stall)
             pieces = _received(receive)
             try:
                 _check_head(scope["headers"], headers, scope["http_version"])
-                caller = facts["scope"] = self._door.scope(headers, public=path == HEALTH)
+                caller = facts["scope"] = self._access.scope(headers, public=path == HEALTH)
                 if path == HEALTH:
                     facts["path"] = path
                     named = {**_HEALTHY.headers, "x-request-id": facts["request_id"]}
                     await sending.answer(_HEALTHY._replace(headers=named))
                     return
-                with self._door.admitted(caller) as reading:
+                with self._access.admitted(caller) as reading:
                     body = await reading.body(pieces, headers)
                     async with create_task_group() as tasks:
                         tasks.start_soon(_watch, receive, tasks.cancel_scope)
@@ -84,7 +84,7 @@ class Endpoint:
                 facts["wire"] = wire_of(path, headers)
                 # With `expect` the client sends nothing more; where there is no room, its body must not be held either.
                 if "expect" not in headers and refusal.facts.status < 500:
-                    await _drain(pieces, self._door.limits.body)
+                    await _drain(pieces, self._access.limits.body)
                 await sending.answer(error_answer(facts["wire"], refusal.facts, facts["request_id"], close=True))
             except ConnectionError:
                 pass  # the client disconnected before the end of its request
@@ -97,7 +97,7 @@ class Endpoint:
         async def ask(body: bytes) -> Answer | Streamed:
             with ExitStack() as held:
                 facts = held.enter_context(_log_line("", scope=caller))
-                room = held.enter_context(self._door.room())
+                room = held.enter_context(self._access.room())
                 answer = await self._exchange("POST", path, headers, body, facts, room.hold, session)
                 facts["status"] = answer.status
                 if isinstance(answer, Streamed):
@@ -106,12 +106,12 @@ class Endpoint:
                 return answer
 
         try:
-            caller = self._door.scope(headers)
+            caller = self._access.scope(headers)
             if not any(place.wire == websocket.WIRE for place in find(path, headers)):
                 raise Refused(not_found("GET", path, websocket.WIRE))
-            with self._door.admitted(caller) as reading:
+            with self._access.admitted(caller) as reading:
                 session = Session(self._session_store)
-                stall = self._door.limits.stall
+                stall = self._access.limits.stall
                 try:
                     await websocket.serve_connection(receive, send, ask, session, reading, stall=stall)
                 finally:

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from ..errors import ConfigError
 from ..vendors.rows import is_loopback
-from .access import Door, Limits
+from .access import AccessControl, Limits
 from .history import StoredHistory
 from .store import MAX_BYTES, MemoryStore, SQLiteStore
 
@@ -93,7 +93,7 @@ def tokens(config: Config, environ: Mapping[str, str] | None = None) -> dict[str
     return found
 
 
-def door(config: Config, host: str | None) -> Door:
+def access_control(config: Config, host: str | None) -> AccessControl:
     """The access control of a gateway that listens on `host`.
 
     Raises `ConfigError` where `host` is not loopback and there are no tokens. `host=None` is for an ASGI server of the
@@ -101,10 +101,10 @@ def door(config: Config, host: str | None) -> Door:
     """
     found = tokens(config)
     if host is None:
-        return Door(tokens=found, limits=config.limits)
+        return AccessControl(tokens=found, limits=config.limits)
     if not found and not is_loopback(host):
         raise ConfigError(f"a gateway on {host} needs access tokens", hint="--token-env NAME, or [tokens] in the file")
-    return Door.at(host, tokens=found, limits=config.limits)
+    return AccessControl.at(host, tokens=found, limits=config.limits)
 
 
 SHORTEST = 16

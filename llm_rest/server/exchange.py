@@ -36,7 +36,7 @@ from ..responses.carriers import digest
 from ..responses.estimate import estimate_tokens
 from ..responses.lenient import REPAIRED, WIRE
 from ..unknown import given, or_unset
-from ..vendors.models import UNKNOWN, Capabilities
+from ..vendors.models import UNKNOWN
 from ..wires import ollama_chat as ollama
 from . import routes, stored
 from .handler import Context, Refused
@@ -176,8 +176,9 @@ async def exchange(
             case "version":
                 document = {"version": routes.VERSION}
             case "show":
-                known = getattr(handler, "capabilities", None)
-                document = routes.shown(known(asked.model) if known else _unknown_capabilities(asked.model, handler))
+                if (about := getattr(handler, "capabilities", None)) is None:
+                    _existing(asked.model, handler)
+                document = routes.shown(about(asked.model) if about else UNKNOWN)
             case "model":
                 document = routes.model(wire, _existing(route.model, handler))
             case "compact":
@@ -222,41 +223,31 @@ def facts_of(error: LLMError) -> ErrorFacts:
     if isinstance(error, AuthenticationError | PermissionDeniedError):
         message = f"This server's own access to {error.vendor or 'the model'} was refused."
         return ErrorFacts(status=502, message=message, should_retry=False)
-    known = error.status is not None and error.status >= 400
-    unseen = next((what for kind, what in PUBLIC_TEXTS if isinstance(error, kind)), None)
+    status, text = next(((status, text) for kind, status, text in ERRORS if isinstance(error, kind)), (None, None))
+    if error.status is not None and error.status >= 400:
+        status = error.status
     return ErrorFacts(
-        status=error.status if known and error.status is not None else _status(error),
-        message=error.facts.get("said", error.message)
-        if unseen is None
-        else unseen.format(error.vendor or "The model"),
+        status=status or _BY_CODE.get(error.code, 500),
+        message=error.facts.get("said", error.message) if text is None else text.format(error.vendor or "The model"),
         code=error.vendor_code,
         retry_after=error.retry_after,
     )
 
 
-PUBLIC_TEXTS: tuple[tuple[type[LLMError], str], ...] = (
-    (APITimeoutError, "{} took too long to answer."),
-    (StreamInterruptedError, "The answer of {} broke off."),
-    (APIConnectionError, "{} could not be reached."),
-    (MalformedResponseError, "{} gave no answer that could be read."),
+ERRORS: tuple[tuple[type[Exception], int, str | None], ...] = (
+    (APITimeoutError, 504, "{} took too long to answer."),
+    (StreamInterruptedError, 502, "The answer of {} broke off."),
+    (APIConnectionError, 502, "{} could not be reached."),
+    (MalformedResponseError, 502, "{} gave no answer that could be read."),
+    (OverloadedError, 529, None),
+    (NotFoundError, 404, None),
+    (RequestTooLargeError, 413, None),
+    (BadRequestError, 400, None),
+    (TimeoutError, 504, None),
 )
-"""The text of an error whose own message shows where the server's requests go, or what came back from there."""
-
-
-STATUSES: tuple[tuple[type[Exception], int], ...] = (
-    (OverloadedError, 529),
-    (NotFoundError, 404),
-    (RequestTooLargeError, 413),
-    (BadRequestError, 400),
-    (TimeoutError, 504),
-)
-"""The status of an error without one: by its class, else by its code."""
+"""The status of an error without one, by its class, and the text where its own message shows where the server's requests go."""
 
 _BY_CODE = {"invalid_request": 400, "rate_limit": 429, "network_error": 502}
-
-
-def _status(error: LLMError) -> int:
-    return next((status for kind, status in STATUSES if isinstance(error, kind)), _BY_CODE.get(error.code, 500))
 
 
 def _not_allowed(method: str, path: str, found: list[Route], wire: str, request_id: str) -> Answer:
@@ -275,11 +266,6 @@ def _existing(model: str | None, handler: Handler) -> str:
     if model is None or not handler.has_model(model):
         raise Refused(ErrorFacts(status=404, message=f"The model '{model}' does not exist.", code="model_not_found"))
     return model
-
-
-def _unknown_capabilities(model: str, handler: Handler) -> Capabilities:
-    _existing(model, handler)
-    return UNKNOWN
 
 
 def _check_stores(handler: Handler, path: str, wire: str) -> None:

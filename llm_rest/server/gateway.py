@@ -25,7 +25,7 @@ from ..unknown import given
 from ..vendors.auth import Secret, credentials
 from ..vendors.models import Capabilities, capabilities
 from ..vendors.rows import MESSAGES, VENDORS, Endpoint, resolve
-from .config import Config, Upstream, Upstreams, door
+from .config import Config, Upstream, Upstreams, access_control
 from .handler import Refused
 from .history import StoredHistory, compacted_by_summary, with_neutral_ids
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..responses import Request
     from ..responses.response import CompactedResponse
     from ..unknown import Opt
-    from .access import Door
+    from .access import AccessControl
     from .handler import Context, HandlerEvent
     from .stored import Turn
 
@@ -190,9 +190,9 @@ class Gateway:
         endpoint = self._found(model or "").endpoint
         return endpoint.dialect if endpoint.wire == wire else None
 
-    def door(self, host: str | None) -> Door:
-        """The access control that the configuration describes. Raises `ConfigError` as `llm_rest.server.door` does."""
-        return door(self._config, host)
+    def access_control(self, host: str | None) -> AccessControl:
+        """The access control that the configuration describes. Raises `ConfigError` as `llm_rest.server.access_control` does."""
+        return access_control(self._config, host)
 
     def tidy(self) -> None:
         """Close idle connections to vendors: those unused for a minute, and those that the vendor has closed."""

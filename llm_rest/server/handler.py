@@ -83,10 +83,10 @@ HandlerEvent = AnyEvent | list[AnyEvent] | Pause
 class Handler(Protocol):
     """Answers the requests of a server. Each method may raise `Refused`, or any `LLMError`.
 
-    Optional methods: `aclose()`, called when the server stops; `tidy()`, called every few seconds; `door(host)`, the access
-    control where `serve` and `create_app` get none; `dialect(wire, model)`, the dialect of requests on that wire for that
-    model (`None` for the wire's default); `capabilities(model)`, what is known of that model; and, where it stores responses,
-    the coroutines `turn(id, context)`, `forget(id, context)` and `compact(request, context)`, as `Gateway` has them.
+    Optional methods: `aclose()`, called when the server stops; `tidy()`, called every few seconds; `access_control(host)`, for
+    `serve` and `create_app` without `access=`; `dialect(wire, model)`, the dialect of requests on that wire for that model
+    (`None` for the wire's default); `capabilities(model)`, what is known of that model; and, where it stores responses, the
+    coroutines `turn(id, context)`, `forget(id, context)` and `compact(request, context)`, as `Gateway` has them.
     """
 
     async def answer(self, request: Request, context: Context) -> Response:

@@ -20,7 +20,7 @@ from .websocket import RESTART
 if TYPE_CHECKING:
     import socket
 
-    from .access import Door
+    from .access import AccessControl
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class PatientServer(Server):
 class HTTP(H11Protocol):
     """HTTP on connections that are closed where no complete request head arrives in time."""
 
-    door: Door
+    access: AccessControl
 
     def connection_made(self, transport: Any) -> None:
         """Start the timer of idle connections."""
@@ -90,7 +90,7 @@ class HTTP(H11Protocol):
             self.send_400_response("A WebSocket needs HTTP/1.1.")
 
     def _check_later(self) -> None:
-        self._timer = self.loop.call_later(self.door.limits.head_seconds, self._check_idle)
+        self._timer = self.loop.call_later(self.access.limits.head_seconds, self._check_idle)
 
     def _check_idle(self) -> None:
         """Close the connection if there was no request since the last check, even if parts of a head arrived."""
@@ -107,7 +107,7 @@ class HTTP(H11Protocol):
 class WebSocket(WebSocketsSansIOProtocol):
     """WebSockets whose unfinished messages count against `Limits.bodies`, and whose clients must read their answers."""
 
-    door: Door
+    access: AccessControl
     _fragments = 0
     _unfinished = 0
 
@@ -126,7 +126,7 @@ class WebSocket(WebSocketsSansIOProtocol):
             self.transport.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
             self.transport.close()
         self._hold(self._fragments + len(self.conn.reader.buffer))
-        if self._unfinished and self.door.held > self.door.limits.bodies:
+        if self._unfinished and self.access.held > self.access.limits.bodies:
             self.transport.abort()
 
     def handle_text(self, event: Any) -> None:
@@ -173,7 +173,7 @@ class WebSocket(WebSocketsSansIOProtocol):
             self._hold(0)
 
     def _hold(self, size: int) -> None:
-        self.door.held += size - self._unfinished
+        self.access.held += size - self._unfinished
         if size and not self._unfinished:
             self._wait()
         elif self._unfinished and not size:
@@ -181,7 +181,7 @@ class WebSocket(WebSocketsSansIOProtocol):
         self._unfinished = size
 
     def _wait(self) -> None:
-        self._late = self.loop.call_later(self.door.limits.body_seconds, self._give_up)
+        self._late = self.loop.call_later(self.access.limits.body_seconds, self._give_up)
 
     def _give_up(self) -> None:
         """Close the connection of a message that is too slow, unless reading is paused on our side."""
@@ -191,6 +191,6 @@ class WebSocket(WebSocketsSansIOProtocol):
             self.transport.abort()
 
 
-def protocols(door: Door) -> tuple[type[HTTP], type[WebSocket]]:
+def protocols(access: AccessControl) -> tuple[type[HTTP], type[WebSocket]]:
     """The protocols of a server with that access control."""
-    return type("HTTP", (HTTP,), {"door": door}), type("WebSocket", (WebSocket,), {"door": door})
+    return type("HTTP", (HTTP,), {"access": access}), type("WebSocket", (WebSocket,), {"access": access})

@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from llm_rest.server.access import Door
+from llm_rest.server.access import AccessControl
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
@@ -94,7 +94,7 @@ def main() -> int:
         }
         gateway = Gateway(Config(models=models), history=StoredHistory())
         good = True
-        with serve_in_thread(gateway, door=Door(tokens={"codex": TOKEN})) as url:
+        with serve_in_thread(gateway, access=AccessControl(tokens={"codex": TOKEN})) as url:
             print(f"{version} -> gateway -> simulated vendor")
             for wire in WIRES:
                 done, said = tried(program, wire, url)

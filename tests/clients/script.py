@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_rest import wires
-from llm_rest.server.access import Door
+from llm_rest.server.access import AccessControl
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
@@ -53,7 +53,7 @@ def play(
             wire: Upstream(model="simulator/x", base_url=upstream, wire=wire) for wire in wires.NAMES
         }
         gateway = Gateway(Config(models=models), history=StoredHistory())
-        with serve_in_thread(gateway, door=Door(tokens={"client": TOKEN})) as url:
+        with serve_in_thread(gateway, access=AccessControl(tokens={"client": TOKEN})) as url:
             print(f"{version} -> gateway -> simulated vendor")
             print(f"{'':<18}" + "".join(f"{wire:<26}" for wire in wires.NAMES))
             for provider in providers if options.only is None else (options.only,):

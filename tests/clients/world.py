@@ -14,7 +14,7 @@ from llm_rest import wires
 from llm_rest.errors import ErrorFacts
 from llm_rest.responses import Request, Response
 from llm_rest.responses import events as ev
-from llm_rest.server.access import Door
+from llm_rest.server.access import AccessControl
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
@@ -157,7 +157,7 @@ def world(history: StoredHistory | None = None) -> Generator[World]:
             base = f"{behind}/openrouter" if model.startswith("openrouter") else behind
             models[f"{wire}.signing"] = Upstream(model=model, base_url=base, wire=wire, key_env="UPSTREAM_KEY")
         gateway = Gateway(Config(models=models), history=history or StoredHistory())
-        with serve_in_thread(gateway, door=Door.at("127.0.0.1", tokens=TOKENS)) as url:
+        with serve_in_thread(gateway, access=AccessControl.at("127.0.0.1", tokens=TOKENS)) as url:
             found = World(url, spy, portal)
             yield found
             found.close()

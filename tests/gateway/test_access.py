@@ -13,9 +13,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from llm_rest import ConfigError, wires
-from llm_rest.server.access import Door, Limits
+from llm_rest.server.access import AccessControl, Limits
 from llm_rest.server.app import create_app, serve_in_thread
-from llm_rest.server.config import Config, Upstream, door, load
+from llm_rest.server.config import Config, Upstream, access_control, load
 from llm_rest.server.gateway import Gateway
 from tests.gateway.upstreams import VERSION, Echo, message_of, post, question
 
@@ -29,13 +29,16 @@ def echo() -> Echo:
 
 @pytest.fixture(scope="module")
 def guarded(echo: Echo) -> Generator[httpx.Client]:
-    with serve_in_thread(echo, door=Door(tokens=TOKENS)) as url, httpx.Client(base_url=url, headers=VERSION) as http:
+    with (
+        serve_in_thread(echo, access=AccessControl(tokens=TOKENS)) as url,
+        httpx.Client(base_url=url, headers=VERSION) as http,
+    ):
         yield http
 
 
 @pytest.fixture(scope="module")
 def local() -> Generator[httpx.Client]:
-    with serve_in_thread(Echo(), door=Door.at("127.0.0.1", limits=Limits(body=5000))) as url:
+    with serve_in_thread(Echo(), access=AccessControl.at("127.0.0.1", limits=Limits(body=5000))) as url:
         with httpx.Client(base_url=url, headers=VERSION) as http:
             yield http
 
@@ -112,16 +115,16 @@ def test_anybody_may_ask_whether_it_runs(guarded: httpx.Client) -> None:
 def test_a_gateway_that_others_can_reach_needs_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     for host in ("0.0.0.0", "::", "192.168.1.5", "example.com"):
         with pytest.raises(ConfigError, match="needs access tokens"):
-            door(Config(), host)
+            access_control(Config(), host)
     for host in ("127.0.0.1", "localhost", "::1"):
-        door(Config(), host)
+        access_control(Config(), host)
     config = Config(tokens={"alice": "ALICE"})
     for token in ("", "short"):
         monkeypatch.setenv("ALICE", token)
         with pytest.raises(ConfigError, match="ALICE"):
-            door(config, "0.0.0.0")
+            access_control(config, "0.0.0.0")
     monkeypatch.setenv("ALICE", TOKENS["alice"])
-    found = door(config, "0.0.0.0")
+    found = access_control(config, "0.0.0.0")
     assert found.scope({"authorization": f"Bearer {TOKENS['alice']}"}) == "alice"
 
 

@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from llm_rest import wires
 from llm_rest.server.app import serve_in_thread
-from llm_rest.server.config import door
+from llm_rest.server.config import access_control
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
 from llm_rest.simulator import Simulator
@@ -37,7 +37,9 @@ ENDS = ("error", "response.completed", "response.incomplete", "response.failed")
 def url() -> Generator[str]:
     with serve_in_thread(Simulator()) as upstream:
         config = everything(upstream)
-        with serve_in_thread(Gateway(config, history=StoredHistory()), door=door(config, "127.0.0.1")) as url:
+        with serve_in_thread(
+            Gateway(config, history=StoredHistory()), access=access_control(config, "127.0.0.1")
+        ) as url:
             yield url
 
 

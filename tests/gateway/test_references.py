@@ -12,7 +12,7 @@ import pytest
 from websockets.sync.client import connect
 
 from llm_rest import wires
-from llm_rest.server.access import Door
+from llm_rest.server.access import AccessControl
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
@@ -36,8 +36,8 @@ def upstream() -> Generator[str]:
 
 @pytest.fixture(scope="module")
 def address(upstream: str) -> Generator[str]:
-    door = Door(tokens={"alice": ALICE, "bob": BOB})
-    with serve_in_thread(Gateway(everything(upstream)), door=door) as url:
+    access = AccessControl(tokens={"alice": ALICE, "bob": BOB})
+    with serve_in_thread(Gateway(everything(upstream)), access=access) as url:
         yield url + "/v1/responses"
 
 

@@ -16,7 +16,7 @@ from websockets.sync.client import ClientConnection, connect
 from llm_rest import wires
 from llm_rest.responses.response import Response
 from llm_rest.server.app import serve_in_thread
-from llm_rest.server.config import door
+from llm_rest.server.config import access_control
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.handler import Context
 from llm_rest.server.history import StoredHistory
@@ -32,7 +32,9 @@ Plain = dict[str, Any]
 def address() -> Generator[str]:
     with serve_in_thread(Simulator()) as upstream:
         config = everything(upstream)
-        with serve_in_thread(Gateway(config, history=StoredHistory()), door=door(config, "127.0.0.1")) as url:
+        with serve_in_thread(
+            Gateway(config, history=StoredHistory()), access=access_control(config, "127.0.0.1")
+        ) as url:
             yield url.replace("http", "ws", 1) + "/v1/responses"
 
 
@@ -145,7 +147,7 @@ def test_a_turn_is_a_line_in_the_log_which_tells_what_was_lost_both_ways(caplog:
     caplog.set_level(logging.DEBUG, "llm_rest.server.requests")
     with (
         serve_in_thread(Moody()) as upstream,
-        serve_in_thread(Gateway(config := everything(upstream)), door=door(config, "127.0.0.1")) as url,
+        serve_in_thread(Gateway(config := everything(upstream)), access=access_control(config, "127.0.0.1")) as url,
     ):
         with talk(url.replace("http", "ws", 1) + "/v1/responses") as socket:
             turn(socket, "say hi", model="anthropic_messages", truncation="auto")
@@ -169,7 +171,7 @@ def test_the_upstream_call_stops_when_the_client_of_a_websocket_goes_away(behind
     busy = Busy(0.01)
     with (
         serve_in_thread(busy) as upstream,
-        serve_in_thread(Gateway(config := everything(upstream)), door=door(config, None)) as url,
+        serve_in_thread(Gateway(config := everything(upstream)), access=access_control(config, None)) as url,
     ):
         with talk(url.replace("http", "ws", 1) + "/v1/responses") as socket:
             socket.send(json.dumps({"type": "response.create", "model": behind, "input": "hi"}))

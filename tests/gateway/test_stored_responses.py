@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from openai import OpenAI
 
 from llm_rest import wires
-from llm_rest.server.access import Door
+from llm_rest.server.access import AccessControl
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Keep
 from llm_rest.server.gateway import Gateway
@@ -28,7 +28,7 @@ ALICE, BOB = "alice-has-a-long-token", "bob-has-a-longer-token"
 def http() -> Generator[httpx.Client]:
     with serve_in_thread(Simulator()) as upstream:
         gateway = Gateway(everything(upstream), history=StoredHistory())
-        with serve_in_thread(gateway, door=Door(tokens={"alice": ALICE, "bob": BOB})) as url:
+        with serve_in_thread(gateway, access=AccessControl(tokens={"alice": ALICE, "bob": BOB})) as url:
             with httpx.Client(base_url=url + "/v1", headers={"authorization": f"Bearer {ALICE}"}, timeout=60) as client:
                 yield client
 
@@ -148,7 +148,7 @@ def test_what_is_kept_in_a_file_outlives_the_gateway(tmp_path: Path) -> None:
         config = replace(everything(upstream), keep=Keep(path=str(tmp_path / "kept.sqlite")))
         names: list[str] = []
         for text in ("say one", "say two"):
-            with serve_in_thread(Gateway(config, history=config.keep.history()), door=Door()) as url:
+            with serve_in_thread(Gateway(config, history=config.keep.history()), access=AccessControl()) as url:
                 with httpx.Client(base_url=url + "/v1", timeout=60) as client:
                     before = {"previous_response_id": names[-1]} if names else {}
                     names.append(created(client, text, **before)["id"])

@@ -17,7 +17,7 @@ from llm_rest.responses import Message, OutputText, Request, Response
 from llm_rest.responses import events as ev
 from llm_rest.responses.stream import Assembler, disassemble
 from llm_rest.server.app import serve_in_thread
-from llm_rest.server.config import Config, Upstream, door
+from llm_rest.server.config import Config, Upstream, access_control
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.handler import Context, HandlerEvent, Pause
 from tests.support.streams import read
@@ -82,7 +82,7 @@ def everything(url: str) -> Config:
 @contextmanager
 def gateway(config: Config, **how: Any) -> Generator[httpx.Client]:
     """An HTTP client of a gateway."""
-    with serve_in_thread(Gateway(config), door=door(config, "127.0.0.1"), **how) as url:
+    with serve_in_thread(Gateway(config), access=access_control(config, "127.0.0.1"), **how) as url:
         with httpx.Client(base_url=url, headers=VERSION, timeout=60) as http:
             yield http
 

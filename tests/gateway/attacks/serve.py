@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from llm_rest import wires
-from llm_rest.server.access import Door, Limits
+from llm_rest.server.access import AccessControl, Limits
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Keep, Upstream
 from llm_rest.server.gateway import Gateway
@@ -66,7 +66,7 @@ def main(url: str, canned: str) -> None:
         serve_in_thread(Gateway(config(url, {}, Keep()))) as gateway,
         serve_in_thread(Gateway(config(url, TOKENS, Keep(path=f"{folder}/kept.sqlite")))) as guarded,
         serve_in_thread(Gateway(usual(canned))) as default,
-        serve_in_thread(Simulator(), door=Door.at("127.0.0.1", limits=LIMITS)) as simulator,
+        serve_in_thread(Simulator(), access=AccessControl.at("127.0.0.1", limits=LIMITS)) as simulator,
     ):
         there = {"gateway": gateway, "guarded": guarded, "default": default, "simulator": simulator}
         print(json.dumps(there), flush=True)

@@ -147,7 +147,7 @@ class Restored:
         for _, piece in _turns(items_of(request)):
             before = _chained(before, piece)
         names = _shown(response.output).names(sent.model or "", before)
-        await self._store.put_all(scope, {place: value, **dict.fromkeys(names, place.encode())})
+        await self._store.put(scope, {place: value, **dict.fromkeys(names, place.encode())})
 
     async def restored(self, request: Request, scope: str, wire: str = "") -> Request:
         """The request with the state of its turns restored, and calls with the ids of the vendor.

@@ -1,8 +1,8 @@
 """The stores of a server: bytes by scope and key, in memory or in an SQLite file.
 
-A scope is one caller's alone; nothing of another scope can be named. Both stores are bounded by bytes, and what was used
-longest ago goes first. Before changing this file, know that every method is a coroutine so that a store may wait, and that the
-one in memory never does: the simulator is driven without an event loop.
+A scope is one caller's alone; values of another scope cannot be named. Both stores are bounded by bytes, and what was used
+longest ago is deleted first. Before changing this file, know that every method is a coroutine so that a store may wait, and
+that the one in memory never does: the simulator is driven without an event loop.
 """
 
 from __future__ import annotations
@@ -31,12 +31,8 @@ class Store(Protocol):
         """The value, or `None` where there is none (any more). Counts as use."""
         ...
 
-    async def put(self, scope: str, key: str, value: bytes) -> None:
-        """Store `value` under this key. A value larger than the whole store is not stored."""
-        ...
-
-    async def put_all(self, scope: str, values: Mapping[str, bytes]) -> None:
-        """Store several values by their keys."""
+    async def put(self, scope: str, values: Mapping[str, bytes]) -> None:
+        """Store values by their keys. A value larger than the whole store is not stored."""
         ...
 
     async def delete(self, scope: str, key: str) -> bool:
@@ -63,22 +59,18 @@ class MemoryStore:
             self._kept.move_to_end((scope, key))
         return value
 
-    async def put(self, scope: str, key: str, value: bytes) -> None:
-        """Store `value`; where the store is full, what was used longest ago is deleted."""
-        await self.delete(scope, key)
-        size = _size(scope, key, value)
-        if size > self._max:
-            return
-        while self._size + size > self._max:
-            (old_scope, old_key), old = self._kept.popitem(last=False)
-            self._size -= _size(old_scope, old_key, old)
-        self._kept[scope, key] = value
-        self._size += size
-
-    async def put_all(self, scope: str, values: Mapping[str, bytes]) -> None:
-        """Store several values by their keys."""
+    async def put(self, scope: str, values: Mapping[str, bytes]) -> None:
+        """Store values by their keys; where the store is full, what was used longest ago is deleted."""
         for key, value in values.items():
-            await self.put(scope, key, value)
+            await self.delete(scope, key)
+            size = _size(scope, key, value)
+            if size > self._max:
+                continue
+            while self._size + size > self._max:
+                (old_scope, old_key), old = self._kept.popitem(last=False)
+                self._size -= _size(old_scope, old_key, old)
+            self._kept[scope, key] = value
+            self._size += size
 
     async def delete(self, scope: str, key: str) -> bool:
         """Delete a value; whether there was one."""
@@ -125,7 +117,7 @@ class SQLiteStore(SQLiteFile):
         self._look()
 
     def _look(self) -> None:
-        """Read how much there is, and the number of the last use."""
+        """Read the size of the content, and the number of the last use."""
         found = self._db.execute("SELECT coalesce(max(used), 0), coalesce(sum(size), 0) FROM kept").fetchone()
         self._used: int = found[0]
         self._size: int = found[1]
@@ -134,12 +126,8 @@ class SQLiteStore(SQLiteFile):
         """The value, or `None` where there is none (any more)."""
         return await _in_thread(partial(self._get, scope, key))
 
-    async def put(self, scope: str, key: str, value: bytes) -> None:
-        """Store `value`; where the store is full, what was used longest ago is deleted."""
-        await self.put_all(scope, {key: value})
-
-    async def put_all(self, scope: str, values: Mapping[str, bytes]) -> None:
-        """Store several values by their keys, in one transaction."""
+    async def put(self, scope: str, values: Mapping[str, bytes]) -> None:
+        """Store values by their keys, in one transaction; where the store is full, what was used longest ago is deleted."""
         await _in_thread(partial(self._put, scope, values))
 
     async def delete(self, scope: str, key: str) -> bool:
@@ -192,11 +180,11 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 
 def _size(scope: str, key: str, value: bytes) -> int:
-    return len(scope) + len(key) + len(value) + _BESIDE
+    return len(scope) + len(key) + len(value) + _OVERHEAD
 
 
-_BESIDE = 256
-"""What keeping something costs beside its bytes: the entry, its key, two integers."""
+_OVERHEAD = 256
+"""The bytes that an entry takes besides its value: its keys, two integers, the row."""
 
 
 def _limit(max_bytes: object) -> int:

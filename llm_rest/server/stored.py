@@ -155,7 +155,7 @@ class StoredTurns:
             key: msgspec.json.encode(_StoredItem(response=response.id, item=item))
             for key, item in zip(_item_keys(response), response.output, strict=True)
         }
-        await self._store.put_all(self._scope, {**stored, _key(response.id): msgspec.json.encode(turn)})
+        await self._store.put(self._scope, {**stored, _key(response.id): msgspec.json.encode(turn)})
 
     async def forget(self, response_id: str) -> bool:
         """Delete a turn and its items, so that nothing can continue from it; whether there was one."""

@@ -15,8 +15,6 @@ from llm_rest import wires
 from llm_rest.server.access import AccessControl
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.gateway import Gateway
-from llm_rest.server.history import StoredHistory
-from llm_rest.server.store import MemoryStore
 from llm_rest.simulator import Simulator
 from tests.gateway.upstreams import everything
 
@@ -146,10 +144,3 @@ def test_references_in_a_request_that_is_counted_or_compacted_are_resolved(addre
             assert good.status_code == 200, good.text
             gone = [{"type": "item_reference", "id": "msg_gone"}]
             assert http.post(address + path, json={"model": "openai_chat", "input": gone}).status_code == 404
-
-
-def test_a_gateway_with_no_room_to_store_finds_no_item(upstream: str) -> None:
-    with serve_in_thread(Gateway(everything(upstream), history=StoredHistory(MemoryStore(1)))) as url:
-        with asking(url + "/v1/responses", "whole") as ask:
-            refused = ask("openai_chat", [{"type": "item_reference", "id": "msg_1"}])
-    assert (refused["status"], refused["error"]["message"]) == (404, "Item with id 'msg_1' not found.")

@@ -20,7 +20,7 @@ from msgspec import Struct
 from ..errors import ConfigError, ErrorFacts
 from ..transport.framing import EntryCounter, exceeds_entries
 from ..vendors.rows import is_loopback
-from .handler import Refused
+from .handler import Refused, invalid_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Mapping
@@ -187,8 +187,9 @@ class Reading:
 
     def _too_many_entries(self) -> Refused:
         most = self._access.limits.entries
-        message = f"The request has more than {most:,} JSON objects, lists and entries of them; send fewer items."
-        return Refused(ErrorFacts(status=400, message=message, type="invalid_request_error"))
+        return invalid_request(
+            f"The request has more than {most:,} JSON objects, lists and entries of them; send fewer items."
+        )
 
     def _check_size(self, size: int) -> None:
         if size > self._access.limits.body:

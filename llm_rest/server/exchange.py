@@ -218,8 +218,8 @@ def facts_of(error: LLMError) -> ErrorFacts:
     A rejected key of this server is no fault of the caller, whose key is another; a retry does not help either.
     """
     if isinstance(error, DecodeError):
-        route = error.path.removeprefix("$").lstrip(".") or None
-        return ErrorFacts(status=400, message=error.message, type="invalid_request_error", param=route)
+        param = error.path.removeprefix("$").lstrip(".") or None
+        return ErrorFacts(status=400, message=error.message, type="invalid_request_error", param=param)
     if isinstance(error, AuthenticationError | PermissionDeniedError):
         message = f"This server's own access to {error.vendor or 'the model'} was refused."
         return ErrorFacts(status=502, message=message, should_retry=False)

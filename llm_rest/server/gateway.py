@@ -26,7 +26,7 @@ from ..vendors.auth import Secret, credentials
 from ..vendors.models import Capabilities, capabilities
 from ..vendors.rows import MESSAGES, VENDORS, Endpoint, resolve
 from .config import Config, Upstream, Upstreams, access_control
-from .handler import Refused
+from .handler import Refused, invalid_request
 from .history import StoredHistory, compacted_by_summary, with_neutral_ids
 
 if TYPE_CHECKING:
@@ -117,9 +117,7 @@ class Gateway:
     async def answer(self, request: Request, context: Context) -> Response:
         """The model's response. Raises the vendor's `LLMError`, and `Refused` where the request cannot be served."""
         target, asked = await self._prepared(request, context)
-        with _noting_errors(context):
-            reply = await target.client.generate(target.request(asked))
-        _note(context, reply)
+        reply = await _generate(target, target.request(asked), context)
         self._as_requested(reply, request, target, context)
         await self._history.after(request, asked, reply, context)
         return reply
@@ -142,7 +140,7 @@ class Gateway:
             finally:
                 how = events.response.info
                 context.late.extend(how.losses[len(sent) :])
-                _name(context, how)
+                _note_vendor(context, how)
 
     async def count(self, request: Request, context: Context) -> int:
         """The number of input tokens by the vendor's count; an estimate where the vendor has no endpoint for that."""
@@ -167,10 +165,7 @@ class Gateway:
         compacted = await _by_vendor(target.client.responses.compact(asked), context)
         if compacted is not None:
             return compacted
-        with _noting_errors(context):
-            reply = await target.client.generate(summary_request(asked))
-        _note_attempts(context, reply)
-        return compacted_by_summary(asked, reply)
+        return compacted_by_summary(asked, await _generate(target, summary_request(asked), context))
 
     def models(self) -> Sequence[str]:
         """The names of the configured models."""
@@ -222,12 +217,12 @@ class Gateway:
         context.facts["vendor"] = target.endpoint.vendor.name
         context.facts["upstream_model"] = printable(target.endpoint.model, 200)
         if request.background is True:
-            raise _unsupported("This server answers at once and has no background responses.", "background")
+            raise invalid_request("This server answers at once and has no background responses.", "background")
         if given(request.conversation):
-            raise _unsupported("This server has no conversations; it has previous_response_id.", "conversation")
+            raise invalid_request("This server has no conversations; it has previous_response_id.", "conversation")
         if given(request.leftovers) and request.leftovers.get(MESSAGES, {}).get("thread"):
             message = "This server has no threads; send the whole conversation as messages."
-            raise _unsupported(message, "thread", code="thread_unsupported_request")  # the SDK then does so
+            raise invalid_request(message, "thread", code="thread_unsupported_request")  # the SDK then does so
         asked = await self._history.before(replace(request, model=target.model), context)
         if target.endpoint.wire != context.wire:
             asked = with_neutral_ids(asked, target.endpoint.wire)
@@ -263,7 +258,7 @@ class Gateway:
         if self._default is not None and not (slash and vendor in VENDORS):
             return self._default
         if not name:
-            raise _unsupported("You must name a model.", "model")
+            raise invalid_request("You must name a model.", "model")
         known = ", ".join(self._named)
         message = f"The model '{printable(name, 100)}' does not exist here; there is {known}."
         raise Refused(ErrorFacts(status=404, message=message, code="model_not_found", param="model"))
@@ -302,10 +297,6 @@ def _betas(context: Context) -> dict[str, dict[str, Any]] | None:
     return {MESSAGES: {"betas": re.findall(r"[\w.-]+", named)}} if named else None
 
 
-def _unsupported(message: str, param: str, code: str | None = None) -> Refused:
-    return Refused(ErrorFacts(status=400, message=message, param=param, code=code, type="invalid_request_error"))
-
-
 async def _by_vendor(asked: Awaitable[T], context: Context) -> T | None:
     """The vendor's answer; `None` where it has no such endpoint."""
     try:
@@ -317,15 +308,17 @@ async def _by_vendor(asked: Awaitable[T], context: Context) -> T | None:
         return None
 
 
-def _note_attempts(context: Context, reply: Reply) -> None:
-    """Add the losses and attempts of an answer to the log line."""
-    how = reply.info
-    context.losses.extend(how.losses)
-    _name(context, how)
+async def _generate(target: _Target, asked: Request, context: Context) -> Reply:
+    """The vendor's whole answer, with its losses and attempts in the log line."""
+    with _noting_errors(context):
+        reply = await target.client.generate(asked)
+    context.losses.extend(reply.info.losses)
+    _note_vendor(context, reply.info)
+    return reply
 
 
-def _name(context: Context, how: CallInfo) -> None:
-    """Note who answered, which several may have been asked to."""
+def _note_vendor(context: Context, how: CallInfo) -> None:
+    """Add the vendor and the model that answered, and the attempts, to the log line."""
     named = {"vendor": how.metadata["provider"], "upstream_model": printable(how.metadata["model"], 200)}
     context.facts.update(named, attempts=len(how.attempts))
 

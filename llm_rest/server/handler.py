@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
 
+from ..errors import ErrorFacts
 from ..losses import Losses
 from ..responses.events import AnyEvent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
-    from ..errors import ErrorFacts
     from ..responses import Request, Response
     from .stored import Session
 
@@ -67,6 +67,11 @@ class Refused(Exception):
         super().__init__(facts.message)
         self.facts = facts
         """The error that the client gets: status, message, code and so on."""
+
+
+def invalid_request(message: str, param: str | None = None, *, status: int = 400, code: str | None = None) -> Refused:
+    """A `Refused` for a request that is invalid, or that this server does not support."""
+    return Refused(ErrorFacts(status=status, message=message, type="invalid_request_error", param=param, code=code))
 
 
 class Pause(Struct, frozen=True):

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ..errors import DecodeError, ErrorFacts, printable
+from ..errors import DecodeError, printable
 from ..responses import Request
 from ..responses.items import (
     AnyItem,
@@ -31,12 +31,12 @@ from ..responses.response import Response, echo
 from ..unknown import Decoder, Model, Opt, Unknown, given, or_unset
 from ..wires import openai_responses as wire
 from ..wires.openai_responses import Deleted, ItemPage, complete_items, encode_compacted
-from .handler import Refused
+from .handler import invalid_request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .handler import Context, Hold
+    from .handler import Context, Hold, Refused
     from .store import Store
 
 M = TypeVar("M", bound=Model)
@@ -87,9 +87,9 @@ async def answer(purpose: str, method: str, handler: Any, context: Context, quer
     if purpose == "items":
         return _page(turn, options)
     if purpose == "cancel":
-        raise _invalid("Cannot cancel a synchronous response.", None)
+        raise invalid_request("Cannot cancel a synchronous response.")
     if options.get("stream") == "true":
-        raise _invalid("A stored response is complete and is not streamed; leave stream out.", "stream")
+        raise invalid_request("A stored response is complete and is not streamed; leave stream out.", "stream")
     document, lost = wire.encode_response(turn.response, request=Request(), dialect=context.dialect)
     context.losses.extend(lost)
     return document
@@ -105,10 +105,10 @@ def _page(turn: Turn, options: dict[str, str]) -> ItemPage:
     if after is not None:
         ids = [_id(item) for item in found]
         if after not in ids:
-            raise _invalid(f"There is no item {printable(after, 100)}.", "after")
+            raise invalid_request(f"There is no item {printable(after, 100)}.", "after")
         found = found[ids.index(after) + 1 :]
     if not limit.isdecimal() or not 1 <= int(limit) <= MAX_PAGE:
-        raise _invalid(f"limit is a number from 1 to {MAX_PAGE}, not {printable(limit, 20)}", "limit")
+        raise invalid_request(f"limit is a number from 1 to {MAX_PAGE}, not {printable(limit, 20)}", "limit")
     page = found[: int(limit)]
     ends = (_id(page[0]), _id(page[-1])) if page else (None, None)
     return ItemPage(data=page, first_id=ends[0], last_id=ends[1], has_more=len(page) < len(found))
@@ -117,9 +117,9 @@ def _page(turn: Turn, options: dict[str, str]) -> ItemPage:
 async def compacted(handler: Any, request: Request, context: Context) -> Any:
     """The document of `/responses/compact`, by a handler with `compact`."""
     if not given(request.model) or not request.model:
-        raise _invalid("Missing required parameter: 'model'.", "model")
+        raise invalid_request("Missing required parameter: 'model'.", "model")
     if not given(request.input) and not given(request.previous_response_id):
-        raise _invalid("There is no conversation: give input or previous_response_id.", "input")
+        raise invalid_request("There is no conversation: give input or previous_response_id.", "input")
     document, lost = encode_compacted(await handler.compact(request, context), dialect=context.dialect)
     context.losses.extend(lost)
     return document
@@ -129,12 +129,8 @@ def _id(item: AnyItem) -> Any:
     return item.get("id") if isinstance(item, Unknown) else item.id
 
 
-def _invalid(message: str, param: str | None, status: int = 400, code: str | None = None) -> Refused:
-    return Refused(ErrorFacts(status=status, message=message, type="invalid_request_error", param=param, code=code))
-
-
 def _missing(name: str) -> Refused:
-    return _invalid(f"Response with id '{printable(name, 100)}' not found.", None, 404)
+    return invalid_request(f"Response with id '{printable(name, 100)}' not found.", status=404)
 
 
 # --- storage --------------------------------------------------------------------------------------------------------
@@ -232,7 +228,7 @@ async def _conversation(named: str, places: Sequence[StoredTurns], hold: Hold | 
                 break
         else:
             message = f"Previous response with id '{printable(named, 100)}' not found."
-            raise _invalid(message, "previous_response_id", code="previous_response_not_found")
+            raise invalid_request(message, "previous_response_id", code="previous_response_not_found")
         turns.append(turn)
         name = turn.previous or None
     return [item for turn in reversed(turns) for item in (*turn.input, *turn.response.output)]
@@ -249,7 +245,7 @@ async def _referenced(name: str, request: Request, places: Sequence[StoredTurns]
             " Items are not persisted when `store` is set to false. Try again with `store` set to true, "
             "or remove this item from your input."
         )
-    raise _invalid(message, "input", 404)
+    raise invalid_request(message, "input", status=404)
 
 
 def _check_calls(items: list[AnyItem], new: list[AnyItem]) -> None:
@@ -258,7 +254,7 @@ def _check_calls(items: list[AnyItem], new: list[AnyItem]) -> None:
     for item in new:
         if isinstance(item, FunctionCallOutput | CustomToolCallOutput) and item.call_id not in calls:
             name = printable(str(item.call_id), 100)
-            raise _invalid(f"No tool call found for function call output with call_id {name}.", "input")
+            raise invalid_request(f"No tool call found for function call output with call_id {name}.", "input")
 
 
 def _key(response_id: str) -> str:

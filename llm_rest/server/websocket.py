@@ -18,7 +18,7 @@ from ..errors import DecodeError, ErrorFacts
 from ..transport.framing import SSE
 from ..unknown import check_depth
 from .exchange import Answer, Streamed, error_answer
-from .handler import Pause, Refused
+from .handler import Pause, Refused, invalid_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
@@ -89,19 +89,15 @@ def _request(message: bytes) -> dict[str, Any]:
         check_depth(message)
         asked = msgspec.json.decode(message)
     except (msgspec.DecodeError, UnicodeError, DecodeError):
-        raise _invalid("The message is not JSON.") from None
+        raise invalid_request("The message is not JSON.") from None
     if not isinstance(asked, dict) or cast("dict[str, Any]", asked).get("type") != "response.create":
-        raise _invalid("A message is an object with the type response.create.")
+        raise invalid_request("A message is an object with the type response.create.")
     found = cast("dict[str, Any]", asked)
     for name in _UNSUPPORTED:
         if name in found:
-            raise _invalid(f"{name} does not belong into a message; every answer is a stream.", name)
+            raise invalid_request(f"{name} does not belong into a message; every answer is a stream.", name)
     del found["type"]
     return {**found, "stream": True}
-
-
-def _invalid(message: str, param: str | None = None) -> Refused:
-    return Refused(ErrorFacts(status=400, message=message, type="invalid_request_error", param=param))
 
 
 def _error(answer: Answer) -> str:

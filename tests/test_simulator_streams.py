@@ -19,7 +19,7 @@ from llm_rest.server.handler import Pause, Refused
 from llm_rest.server.streaming import PIECES, stream_events
 from llm_rest.simulator import model
 from llm_rest.simulator.script import Break, Delay, Pieces, parse
-from llm_rest.transport.blocking import Blocking
+from llm_rest.transport.blocking import ThreadWaiter
 from tests.support.legal import faults
 from tests.support.streams import assembled
 
@@ -229,11 +229,11 @@ def test_a_pause_in_this_process_is_slept_through_once_all_before_it_was_read(
     slept: list[tuple[float, list[str]]] = []
     seen: list[str] = []
 
-    async def sleep(self: Blocking, seconds: float) -> None:
+    async def sleep(self: ThreadWaiter, seconds: float) -> None:
         if seconds:
             slept.append((seconds, [*seen]))
 
-    monkeypatch.setattr(Blocking, "sleep", sleep)
+    monkeypatch.setattr(ThreadWaiter, "sleep", sleep)
     with Client("simulator/x", wire=wire) as llm, llm.stream("delay 7\npieces 2\nsay abcd") as stream:
         seen.extend(stream.text)
     assert slept == [(7, []), (7, ["ab"])]
@@ -241,10 +241,10 @@ def test_a_pause_in_this_process_is_slept_through_once_all_before_it_was_read(
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_pauses_in_this_process_do_not_block_the_event_loop(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def blocks(self: Blocking, seconds: float) -> None:
+    async def blocks(self: ThreadWaiter, seconds: float) -> None:
         raise AssertionError("the event loop stands still")
 
-    monkeypatch.setattr(Blocking, "sleep", blocks)
+    monkeypatch.setattr(ThreadWaiter, "sleep", blocks)
 
     async def talk() -> None:
         answers: list[str] = []

@@ -87,7 +87,7 @@ class _TaskSignal(Signal):
         return self._event.is_set()
 
 
-class Waiting(Waiter):
+class TaskWaiter(Waiter):
     """The waits of a task: other tasks run meanwhile."""
 
     interrupts = True
@@ -187,7 +187,7 @@ class AsyncTransport(Transport):
 
     def __init__(self, **options: Any) -> None:
         _load_ahead()
-        super().__init__(Waiting(), **options)
+        super().__init__(TaskWaiter(), **options)
         self._loops: dict[Any, Pool] = {}
 
     def call(self) -> TaskCall:

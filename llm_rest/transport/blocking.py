@@ -72,7 +72,7 @@ class _ThreadSignal(Signal):
         return self._event.is_set()
 
 
-class Blocking(Waiter):
+class ThreadWaiter(Waiter):
     """The waits of a thread: it blocks in the read or the write itself, and is neither interrupted nor cancelled."""
 
     def within(self, seconds: float | None) -> AbstractContextManager[None]:
@@ -109,7 +109,7 @@ class SyncTransport(Transport):
     """Sends requests for threads, which share its connections."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(Blocking(), **options)
+        super().__init__(ThreadWaiter(), **options)
         self._process = os.getpid()
         self._pool = Pool(_Slots(self._max))
 

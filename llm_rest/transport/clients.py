@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .sockets import RawHeaders, Waiter
 
 
-class ClientExchange(Connection):
+class ClientConnection(Connection):
     """An exchange through an `httpx.Client` or `httpx.AsyncClient`, or one of `httpx2`, that the caller gave."""
 
     def __init__(self, origin: str, waiter: Waiter, http: Any) -> None:
@@ -140,7 +140,7 @@ def _is_mock(method: Any) -> bool:
     return isinstance(method, mocks) or isinstance(getattr(method, "mock", None), mocks)
 
 
-class Intercepted(ClientExchange):
+class InterceptedConnection(ClientConnection):
     """An exchange over a connection of ours through an `httpx` client, so that replaced methods of it are called."""
 
     def __init__(self, inner: HTTPConnection, waiter: Waiter) -> None:
@@ -170,7 +170,7 @@ class Intercepted(ClientExchange):
         single, _, outer, pool, connection = _ASYNC_SEAMS if self._waiter.interrupts else _SEAMS
         httpx: Any = sys.modules["httpx"]
         transport = getattr(httpx, outer[1])(verify=_no_tls(), trust_env=False)
-        inner = _Innermost(self._inner, deadline)
+        inner = _PoolOfOne(self._inner, deadline)
         if _replaced(pool) or _replaced(connection):
             transport._pool.create_connection = partial(_core_connection, connection[1], inner)
         else:
@@ -196,7 +196,7 @@ def _no_tls() -> Any:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _core_connection(kind: str, inner: _Innermost, origin: Any) -> Any:
+def _core_connection(kind: str, inner: _PoolOfOne, origin: Any) -> Any:
     """A connection of `httpcore` that sends over ours."""
     import httpcore
 
@@ -205,7 +205,7 @@ def _core_connection(kind: str, inner: _Innermost, origin: Any) -> Any:
     return made
 
 
-class _Innermost:
+class _PoolOfOne:
     """One connection of ours as the pool, or the connection, of an `httpx` transport."""
 
     def __init__(self, connection: HTTPConnection, deadline: Deadline) -> None:
@@ -257,7 +257,7 @@ async def _result(given: Any) -> Any:
 # --- servers in this process --------------------------------------------------------------------------------------------
 
 
-class InProcess(Connection):
+class InProcessConnection(Connection):
     """A connection to a module with `handle(method, path, headers, body) -> (status, headers, body)`, and optionally
     `handle_stream`, whose body is an iterator of bytes and of numbers: seconds to wait before the next piece.
     """

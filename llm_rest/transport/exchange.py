@@ -27,7 +27,7 @@ from ..errors import (
 )
 from . import HTTPAnswer
 from .address import IN_PROCESS, address_of, origin_of, peer_of, proxy_for
-from .clients import ClientExchange, InProcess, Intercepted, intercepting
+from .clients import ClientConnection, InProcessConnection, InterceptedConnection, intercepting
 from .connection import Connection, HTTPConnection
 from .deadlines import Deadline, map_error
 
@@ -265,11 +265,11 @@ class Transport(ABC):
     async def _own_connection(self, pool: Pool, url: str) -> Connection:
         origin = origin_of(url)
         if url.startswith(IN_PROCESS):
-            return InProcess(origin, self.waiter)
+            return InProcessConnection(origin, self.waiter)
         if self._http is not None:
-            return ClientExchange(origin, self.waiter, self._http)
+            return ClientConnection(origin, self.waiter, self._http)
         connection = pool.take(origin) or await self._new_connection(url)
-        return Intercepted(connection, self.waiter) if intercepting(self.waiter) else connection
+        return InterceptedConnection(connection, self.waiter) if intercepting(self.waiter) else connection
 
     async def _new_connection(self, url: str) -> HTTPConnection:
         address = address_of(url)

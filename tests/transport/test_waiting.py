@@ -11,7 +11,7 @@ import anyio
 import pytest
 from anyio import create_task_group, move_on_after, wait_all_tasks_blocked
 
-from llm_rest.transport.asynchronous import Waiting
+from llm_rest.transport.asynchronous import TaskWaiter
 from llm_rest.transport.sockets import Socket
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ def ends() -> Generator[Pair]:
 
 async def test_a_wait_ends_when_something_comes(ends: Pair) -> None:
     async with create_task_group() as tasks:
-        tasks.start_soon(Waiting().readable, ends[0], 60)
+        tasks.start_soon(TaskWaiter().readable, ends[0], 60)
         await wait_all_tasks_blocked()
         ends[1].send(b"x")
     assert ends[0].recv(10) == b"x"
@@ -49,20 +49,20 @@ async def test_a_wait_ends_when_something_comes(ends: Pair) -> None:
 
 async def test_a_wait_ends_by_its_limit(ends: Pair) -> None:
     with pytest.raises(TimeoutError):
-        await Waiting().readable(ends[0], 0.01)
+        await TaskWaiter().readable(ends[0], 0.01)
 
 
 async def test_a_wait_that_is_cancelled_leaves_nothing(ends: Pair, anyio_backend_name: str) -> None:
     with move_on_after(0.01):
-        await Waiting().readable(ends[0], None)
+        await TaskWaiter().readable(ends[0], None)
     if anyio_backend_name == "asyncio":
         assert not asyncio.get_running_loop().remove_reader(ends[0])
     ends[1].send(b"x")
-    await Waiting().readable(ends[0], 60)
+    await TaskWaiter().readable(ends[0], 60)
 
 
 async def test_a_socket_that_is_closed_wakes_who_waits_and_its_number_may_be_used_at_once(ends: Pair) -> None:
-    waiting, woken = Waiting(), anyio.Event()
+    waiting, woken = TaskWaiter(), anyio.Event()
 
     async def wait() -> None:
         with suppress(anyio.ClosedResourceError, OSError):

@@ -1,4 +1,4 @@
-"""One server that speaks every wire: a gateway to real vendors, a simulated vendor, or a handler of your own behind it.
+"""One server for every wire: a gateway to real vendors, a simulated vendor, or a handler of your own behind it.
 
 `create_app` makes the ASGI application around a handler, `serve` and `serve_in_thread` run it (extra `server`). The names
 load on first use: the simulator runs in process without any of what serving needs.

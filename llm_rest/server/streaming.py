@@ -166,8 +166,8 @@ def _as_wire_error(facts: ErrorFacts, wire: str) -> ErrorFacts:
     """The facts with the type that the wire has for an error of that status, and with a code."""
     module = wires.load(wire)
     status, document = module.encode_error(facts)
-    spelled = module.decode_error(status, {}, msgspec.json.encode(document))
-    return replace(spelled, code=spelled.code or CODES.get(facts.status))
+    decoded = module.decode_error(status, {}, msgspec.json.encode(document))
+    return replace(decoded, code=decoded.code or CODES.get(facts.status))
 
 
 def _failed(begun: Response, number: int, facts: ErrorFacts) -> list[AnyEvent]:

@@ -321,8 +321,8 @@ def _camel(value: Any) -> Any:
         return [_camel(inner) for inner in cast("Any", value)]
     if not isinstance(value, dict):
         return value
-    spelled = {re.sub("(?<=[a-z0-9])_([a-z])", lambda m: m[1].upper(), n): v for n, v in cast("Plain", value).items()}
-    return {name: inner if name in _CHOSEN else _camel(inner) for name, inner in spelled.items()}
+    renamed = {re.sub("(?<=[a-z0-9])_([a-z])", lambda m: m[1].upper(), n): v for n, v in cast("Plain", value).items()}
+    return {name: inner if name in _CHOSEN else _camel(inner) for name, inner in renamed.items()}
 
 
 def _in_camel(document: Plain) -> Plain:

@@ -205,8 +205,8 @@ def _functions(place: Place) -> Found:
 def _signed(place: Place) -> Found:
     """Calls of the current turn that came back without their signature."""
     found = turns(place)
-    spoken = [0, *(i for i, turn in enumerate(found) if turn.role == "user" and turn.lacking("functionResponse"))]
-    for i, turn in enumerate(found[spoken[-1] :]):
+    user_turns = [0, *(i for i, turn in enumerate(found) if turn.role == "user" and turn.lacking("functionResponse"))]
+    for i, turn in enumerate(found[user_turns[-1] :]):
         for at, part in turn.having("functionCall")[:1]:
             if not part.get("thoughtSignature"):
                 yield {"name": table(part["functionCall"]).get("name"), "number": i + 1, "path": at}

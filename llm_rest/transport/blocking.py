@@ -121,7 +121,7 @@ class SyncTransport(Transport):
 
     async def _acquire(self, deadline: Deadline) -> Slot:
         if self._process != os.getpid():
-            # After a fork the parent goes on using its connections, and a lock may be held by a thread that is gone.
+            # After a fork the parent still uses its connections, and a lock may be held by a thread that does not exist here.
             parents, self._pool = self._pool, Pool(_Slots(self._max))
             self._process = os.getpid()
             parents.drop()

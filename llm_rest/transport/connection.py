@@ -187,7 +187,7 @@ class HTTPConnection(Connection):
         return await self._encrypted(stream, address.host, deadline) if address.secure else stream
 
     async def _to_proxy(self, proxy: Proxy, deadline: Deadline) -> Stream:
-        """A connection to the proxy, or through it where the other end speaks TLS."""
+        """A connection to the proxy, or a tunnel through it where the origin uses TLS."""
         stream: Stream | None = None
         error: LLMError
         peer, deadline.peer = deadline.peer, proxy.named_for(deadline.peer)

@@ -130,7 +130,7 @@ SIZES = {
     "conversation": Size(1_640, 7, goal=900),
     "policy": Size(2_175, 9),
     "server": Size(3_540, 16, goal=2_600),
-    "simulator": Size(1_890, 8, goal=1_300),
+    "simulator": Size(1_895, 8, goal=1_300),
     "telemetry": Size(590, 1),  # 300 of code, the rest are tables
     "testing": Size(1_315, 6),
     "cli": Size(2_065, 17, goal=1_600),

@@ -9,14 +9,12 @@ contains itself, the alternative that ends soonest is taken. Not supported: `not
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any, TypeVar, cast
+import re
+from typing import Any, cast
 
 import msgspec
 
 from ..tools.schema import problems, target
-
-T = TypeVar("T")
 
 Schema = dict[str, Any]
 
@@ -215,8 +213,10 @@ def _number(schema: Schema, kind: str) -> int | float:
     counts = [(math.ceil(edge / step), math.floor(edge / step) + 1, math.ceil(edge / step) - 1) for edge in edges]
     near = [count * step for around in counts for count in around]
     middle = [*edges[1:], sum(edges[1:]) / max(len(edges) - 1, 1)]
-    value = _first_that_fits({"type": kind, **limits}, [*near, *middle])
-    return int(value) if value == math.floor(value) else value
+    for value in [*near, *middle]:
+        if not problems({"type": kind, **limits}, value):
+            return int(value) if value == math.floor(value) else value
+    raise NoInstance("no number fits the limits")
 
 
 def _string(schema: Schema, name: str) -> str:
@@ -224,18 +224,22 @@ def _string(schema: Schema, name: str) -> str:
     text = FORMATS.get(schema.get("format", ""))
     least, most = schema.get("minLength", 0), schema.get("maxLength")
     if text is None and (pattern := schema.get("pattern")) is not None:
-        repeated = (character * length for length in range(_MANY) for character in "a0Af")
-        limits = {"pattern": pattern, "minLength": least, "maxLength": _MANY if most is None else most}
-        return _first_that_fits(limits, (*_USUAL, *FORMATS.values(), "a b", "(555) 555-5555", *repeated))
+        return _matching(pattern, least, _MANY if most is None else most)
     text = text or name or "a"
     return (text if len(text) >= least else (text * least)[:least])[:most]
 
 
-def _first_that_fits(limits: Schema, values: Iterable[T]) -> T:
-    for value in values:
-        if not problems(limits, value):
-            return value
-    raise NoInstance(f"no value was found for {compact(limits)}")
+def _matching(pattern: str, least: int, most: int) -> str:
+    """A string that matches a simple pattern: one of the usual ones, or one character repeated."""
+    try:
+        wanted = re.compile(pattern)
+    except re.error:
+        return "a" * max(least, 1)
+    repeated = (character * length for length in range(_MANY) for character in "a0Af")
+    for text in (*_USUAL, *FORMATS.values(), "a b", "(555) 555-5555", *repeated):
+        if least <= len(text) <= most and wanted.search(text):
+            return text
+    raise NoInstance(f"no string found for the pattern {pattern!r}")
 
 
 def compact(value: Any) -> str:

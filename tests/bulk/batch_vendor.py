@@ -75,7 +75,7 @@ class Vendor:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def log_message(self, *_: Any) -> None: ...
+            def log_message(self, format: str, *args: Any) -> None: ...
 
             def _do(self) -> None:
                 data = self.rfile.read(int(self.headers.get("content-length") or 0))

@@ -129,7 +129,7 @@ def test_a_batch_is_created_once_whatever_the_answer_was(name: str, faults: dict
         before.batch.name, before.batch.group = "llm-rest-0", before.batch.group
         before.run(before.create)
         assert before.batch.job is not None
-        vendor.faults = Faults(**faults)
+        vendor.faults = Faults(**cast("Any", faults))
         world = World(name, vendor)
         world.known = frozenset({before.batch.job.id})
         found = world.run(world.whole)

@@ -24,6 +24,9 @@ KEY = "sk-ray-0123456789abcdef"
 class Server:
     """A Chat host that answers 2 % of the requests with 500, 1 % with 429, and resets 0.5 % of the connections."""
 
+    _server: asyncio.Server
+    url: str
+
     def __init__(self, *, hostile: bool = True, delay: float = 0.0) -> None:
         self.answered: Counter[str] = Counter()
         self._hostile, self._delay, self._random = hostile, delay, random.Random(7)

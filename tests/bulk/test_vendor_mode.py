@@ -42,7 +42,7 @@ def run(
     """The rows of a run, or the first of them: then it is left, as by a process that dies."""
     source = rows_in(folder / "in.jsonl")
     options = {"mode": "vendor", "output_file": folder / "out.jsonl", "retry": 1, **options}
-    keys = {"base_url": vendor.url, "api_key": "sk-secret-0123456789"}
+    keys: dict[str, Any] = {"base_url": vendor.url, "api_key": "sk-secret-0123456789"}
     found: list[Any] = []
     if sync:
         with Client(MODELS[name], **keys) as client, Bulk(client, **options) as bulk:
@@ -198,7 +198,7 @@ def test_another_process_continues(name: str, at: str, tmp_path: Path, monkeypat
 
 def test_the_mode_of_a_run_with_batches_is_not_changed_and_neither_is_the_key(tmp_path: Path) -> None:
     with vendor_of("openai", Faults(polls=10**6)) as vendor:
-        keys = {"base_url": vendor.url, "api_key": "sk-one"}
+        keys: dict[str, Any] = {"base_url": vendor.url, "api_key": "sk-one"}
         source = rows_in(tmp_path / "in.jsonl")
 
         def begin(mode: Any, key: str) -> None:

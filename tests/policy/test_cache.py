@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -216,7 +216,7 @@ def test_a_damaged_file_is_a_typed_error(tmp_path: Path) -> None:
     [
         (lambda: AnswerCache(max_bytes=5), "max_bytes is a number from 65536"),
         (lambda: AnswerCache(max_age=0), "max_age is a positive number"),
-        (lambda: Client("openai/gpt-5", cache="x.sqlite"), "cache= takes an AnswerCache"),
+        (lambda: Client("openai/gpt-5", cache=cast("Any", "x.sqlite")), "cache= takes an AnswerCache"),
     ],
 )
 def test_what_is_no_cache_is_refused(make: Callable[[], Any], says: str) -> None:

@@ -19,10 +19,13 @@ from __future__ import annotations
 from typing import Unpack, assert_type
 
 from llm_rest import (
+    CallEnd,
     CallOptions,
+    CallStart,
     Client,
     ClientEvent,
     Input,
+    RateLimitWait,
     Reply,
     RequestCancelled,
     RequestEnd,
@@ -45,6 +48,10 @@ def log(event: ClientEvent) -> None:
             print("retry", attempt, reason)
         case RequestCancelled():
             print("cancelled")
+        case CallStart(operation=operation) | CallEnd(operation=operation):
+            print("call", operation)
+        case RateLimitWait(wait=wait, reason=reason):
+            print("waits", wait, reason)
 
 
 def ask(llm: Client, question: Input, **options: Unpack[CallOptions]) -> Reply:

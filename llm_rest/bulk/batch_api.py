@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from ..errors import ConfigError, RequestTooLargeError
 from ..losses import Loss
+from ..unknown import convert
 from ..wires import Route
 from .dialects import CHAT, DIALECTS, RESPONSES, BatchDialect
 
@@ -292,7 +293,7 @@ def job(group: BatchGroup, document: Plain) -> BatchJob:
         marker=str(_at(document, api.marker) or ""),
         inputs=_names(_at(document, api.inputs)),
         outputs=_names(*(_at(document, path) for path in api.outputs)),
-        errors=tuple(msgspec.convert(each, BatchError, strict=False) for each in said if isinstance(each, dict)),
+        errors=tuple(convert(each, BatchError, strict=False) for each in said if isinstance(each, dict)),
     )
 
 

@@ -20,6 +20,7 @@ import msgspec
 
 from ..errors import ConfigError, StoreError
 from ..sqlite import SQLiteFile
+from ..unknown import decoder_of
 from .state import DONE, DUPLICATE, NEW, SENT, SUMS, Finished, JournalRow, Totals
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Journal(SQLiteFile):
             self.spooled, self.read_to, self.read_rows, self._written, self._written_rows, self._next = map(
                 int, found[3:9]
             )
-            self.totals = msgspec.json.decode(found[9], type=Totals)
+            self.totals = decoder_of(Totals).decode(found[9])
             self.last: int = self._one("SELECT coalesce(max(n), 0) FROM row")[0]
             """The last row that the journal knows."""
             self._by_arrival = self.options.get("order") == "arrival"
@@ -261,7 +262,7 @@ class Journal(SQLiteFile):
 
         with self._mended():
             found = self._db.execute("SELECT document FROM batch WHERE closed=?", (closed,)).fetchall()
-        return [msgspec.json.decode(document, type=Batch) for (document,) in found]
+        return [decoder_of(Batch).decode(document) for (document,) in found]
 
     def batch_rows(self) -> dict[int, str]:
         """The rows that are in batches that are not closed, and have no answer; by number."""

@@ -47,7 +47,10 @@ def background(caller: Caller, form: Any, site: CallSite, window: str) -> Call:
             raise ConfigError(f"{target.vendor} has no completion windows", hint="use mode='vendor' or mode='live'")
         window_of_row = {"background": True, "background_options": {"completion_window": window}}
         begun = await caller.generate(row.input, {**row.options, **window_of_row}, site)
-        return await endpoints.poll(caller, begun, of_row, site, POLL_SECONDS, None)
+        found = await endpoints.poll(caller, begun, of_row, site, POLL_SECONDS, None)
+        if found.info.cost is not None:
+            found.info.cost = round(found.info.cost * WINDOWS[window])
+        return found
 
     return call
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..client.reply import Reply
     from ..client.target import OutgoingRequest, Target
     from ..loop.engine import Workers
+    from ..policy.prices import Pricing
     from .journal import Journal
     from .output import BulkRow
     from .rows import Entry, Row
@@ -354,10 +355,13 @@ class VendorEngine(Engine):
         """The reply in a result. Raises the error that it is."""
         batch, now = one.batch, time.time()
         job = batch.job.id if batch.job else ""
+        pricing: Pricing | None = None
 
         async def send(
             target: Target, settings: Settings, outgoing: OutgoingRequest, read: Callable[..., Any], *_: Any
         ) -> Any:
+            nonlocal pricing
+            pricing = settings.pricing(target)
             attempts = (Attempt(batch.created, now - batch.created, str(result.status)),) * batch.tries
             answer = HTTPAnswer(result.status, {}, result.body)
             match result.outcome:
@@ -376,8 +380,9 @@ class VendorEngine(Engine):
         found: Reply = drive(self._call_with(row, send))
         if found.interrupted:
             raise CallCancelledError(f"the batch {job} was cancelled before the request ran")
-        factor = batch.group.dialect.cost_factor
-        found.info.metadata |= {"batch_id": job, "custom_id": result.custom_id, "cost_factor": str(factor)}
+        if pricing is not None:
+            found.info.cost = pricing(found, batch.group.dialect.cost_factor)
+        found.info.metadata |= {"batch_id": job, "custom_id": result.custom_id}
         return found
 
 

@@ -227,7 +227,7 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
         if found[0] is not None:
             raise self._error(f"has conversation {conversation_id!r} as completed", "completed")
         try:
-            return msgspec.json.decode(found[1], type=dict[str, Any])
+            return decoder_of(dict[str, Any]).decode(found[1])
         except msgspec.MsgspecError as problem:
             raise self._damaged(conversation_id, problem) from None
 

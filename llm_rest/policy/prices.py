@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from ..errors import ConfigError
-from ..unknown import extras
+from ..unknown import decoder_of, extras
 
 if TYPE_CHECKING:
     from ..client.target import Target
@@ -90,7 +91,7 @@ class Prices:
         except OSError as problem:
             raise ConfigError(f"prices: cannot read {self.path}: {problem.strerror}") from None
         try:
-            found = msgspec.json.decode(data, type=_File | list[_Provider], strict=True)
+            found = decoder_of(_File | list[_Provider]).decode(data)
         except msgspec.ValidationError as problem:
             raise ConfigError(f"prices: {self.path}: {_named(str(problem), data)}", hint=_FORMAT) from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
@@ -303,8 +304,12 @@ class Pricing:
         endpoint = self._target.endpoint
         return self._prices.cost(usage, f"{endpoint.vendor.name}/{endpoint.model}", base_url=endpoint.base_url)
 
-    def __call__(self, response: Response) -> int | None:
-        """What a response cost in nano-dollars; `None` where that is not known."""
+    def __call__(self, response: Response, batch_factor: float | None = None) -> int | None:
+        """What a response cost in nano-dollars; `None` where that is not known.
+
+        `batch_factor` is for answers of a vendor's batch API: the part of the usual price that they cost, where the file has no
+        batch prices. Calls of hosted tools are not discounted.
+        """
         usage = response.usage
         if usage is None:
             return None
@@ -320,10 +325,15 @@ class Pricing:
             return None
         endpoint = self._target.endpoint
         calls: Counter[str] = Counter(item.type for item in response.output if item.type in _HOSTED)
-        return self._prices.cost(
+        cost = partial(
+            self._prices.cost,
             usage,
             f"{endpoint.vendor.name}/{endpoint.model}",
             base_url=endpoint.base_url,
             service_tier=response.service_tier,
             calls=calls,
         )
+        if batch_factor is None:
+            return cost()
+        found, usual = cost(batch=True), None if calls else cost()
+        return round(usual * batch_factor) if found is None and usual is not None else found

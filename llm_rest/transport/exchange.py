@@ -223,10 +223,10 @@ class Transport(ABC):
         answer = await self._begin(request, Deadline(timeouts, peer_of(request)), self._max_body)
         return answer if isinstance(answer, HTTPAnswer) else await answer.whole()
 
-    async def open(self, request: HTTPRequest, timeouts: Timeouts, most: int = MAX_STREAM) -> Incoming | HTTPAnswer:
+    async def open(self, request: HTTPRequest, timeouts: Timeouts, most: int | None = None) -> Incoming | HTTPAnswer:
         """An answer whose body is still to be read; one with another status than 200 to 299 is read whole."""
         deadline = Deadline(timeouts, peer_of(request), stream=True)
-        return await self._begin(request, deadline, max(self._max_body, most))
+        return await self._begin(request, deadline, max(self._max_body, MAX_STREAM if most is None else most))
 
     async def _begin(self, request: HTTPRequest, deadline: Deadline, limit: int) -> Incoming | HTTPAnswer:
         """An answer whose body is still to be read, or an error with as much of its body as was received."""

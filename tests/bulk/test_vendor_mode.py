@@ -109,6 +109,25 @@ def test_rows_are_split_at_the_limits(name: str, tmp_path: Path, monkeypatch: py
         assert all(each["status"] == "completed" for each in output(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("variants", "per_million"), [([], 2), ([{"when": {"processing": "batch"}, "prices": {"input_mtok": 1}}], 1)]
+)
+def test_a_row_costs_the_batch_price(variants: list[Any], per_million: int, tmp_path: Path) -> None:
+    """Half the usual price where the price file has no batch prices."""
+    model = {
+        "id": "gpt-x",
+        "match": {"equals": "gpt-x"},
+        "prices": {"input_mtok": 4, "output_mtok": 0},
+        "price_variants": variants,
+    }
+    prices = tmp_path / "prices.json"
+    prices.write_text(json.dumps({"date": "2026-11-01", "providers": [{"id": "openai", "models": [model]}]}))
+    with vendor_of("openai") as vendor:
+        run("openai", vendor, tmp_path, prices=str(prices))
+    for each in output(tmp_path):
+        assert each["cost"] == each["usage"]["input_tokens"] * per_million * 1000 > 0
+
+
 @pytest.mark.parametrize("ended_as", ["expired", "failed", "cancelled"])
 def test_batches_that_end_otherwise(ended_as: str, tmp_path: Path) -> None:
     """What an expired batch did not run goes into another one; so does what a failed one does not name; a cancelled one ends."""

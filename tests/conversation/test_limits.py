@@ -98,13 +98,18 @@ def histories(name: str, issuer: str | None) -> st.SearchStrategy[list[AnyItem]]
 
 
 def losses(name: str, items: list[AnyItem], dialect: Any, places: list[int]) -> set[tuple[str, str, str]]:
-    """The losses of a request, at the places that its items had before."""
+    """The losses of a request, at the places that its items had before.
+
+    What is put before the first item belongs to the beginning, whichever item that is.
+    """
     _, lost = wires.load(name).encode_request(Request(model="m", input=items), dialect=dialect)
 
-    def moved(path: str) -> str:
+    def moved(path: str, what: str) -> str:
+        if "speak first" in what:
+            return "the beginning"
         return re.sub(r"^input\[(\d+)\]", lambda found: f"input[{places[int(found[1])]}]", path)
 
-    return {(moved(loss.path), re.sub(r"input\[\d+\]", "input[]", loss.what), loss.kind) for loss in lost}
+    return {(moved(loss.path, loss.what), re.sub(r"input\[\d+\]", "input[]", loss.what), loss.kind) for loss in lost}
 
 
 @every_wire

@@ -59,7 +59,8 @@ def test_both_sides_of_a_call_get_the_same_answer() -> None:
     with cases() as measured:
         for case in measured:
             floor: Any = case.floor()
-            assert case.ours() == floor.choices[0].message.content
+            # The floor of a call with telemetry or an event hook is one without.
+            assert case.ours() == (floor if isinstance(floor, str) else floor.choices[0].message.content)
 
 
 def test_both_sides_of_a_stream_see_every_delta() -> None:

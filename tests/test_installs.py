@@ -21,11 +21,13 @@ __all__ = ["wheel"]
 
 REQUIREMENTS = [
     *PROJECT["dependencies"],
-    *(one for extra in PROJECT["optional-dependencies"].values() for one in extra),
+    *(one for name, extra in PROJECT["optional-dependencies"].items() if name != "ray" for one in extra),
 ]
+"""Without Ray, which is 600 MB and which nothing imports."""
 NAME = re.compile(r"[A-Za-z0-9._-]+")
-OURS_TO_NAME = {"pytest", "trio", "typing_extensions"}
-"""Imported only by what brings them: a program on that event loop, pytest that loads our plugin, type checkers."""
+OURS_TO_NAME = {"hypothesis", "pytest", "trio", "typing_extensions"}
+"""Imported only by what brings them: tests that use our strategies, pytest that loads our plugin, a program on that event loop,
+type checkers."""
 
 
 def imported() -> set[str]:
@@ -37,7 +39,8 @@ def imported() -> set[str]:
                 found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
                 found.add(node.module.partition(".")[0])
-    return found - set(sys.stdlib_module_names) - {PACKAGE.name}
+    api = {"opentelemetry-api" if name == "opentelemetry" else name for name in found}
+    return api - set(sys.stdlib_module_names) - {PACKAGE.name}
 
 
 def test_every_module_that_is_imported_is_declared_by_name() -> None:

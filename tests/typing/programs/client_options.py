@@ -48,10 +48,8 @@ def log(event: ClientEvent) -> None:
             print("retry", attempt, reason)
         case RequestCancelled():
             print("cancelled")
-        case CallStart(operation=operation) | CallEnd(operation=operation):
-            print("call", operation)
-        case RateLimitWait(wait=wait, reason=reason):
-            print("waits", wait, reason)
+        case CallStart() | CallEnd() | RateLimitWait():
+            pass
 
 
 def ask(llm: Client, question: Input, **options: Unpack[CallOptions]) -> Reply:

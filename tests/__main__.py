@@ -28,6 +28,8 @@ PARTS = (
     "",
     "hostile/",
     "bulk/",
+    "test_r",
+    "oracles/",
     "transport/",
     "gateway/attacks/",
     "laws/",

@@ -20,7 +20,7 @@ demo: $(VENV)/.demo ## a tool conversation through every wire, without network o
 	@$(BIN)/llm-rest demo $(ARGS)
 
 test: $(VENV)/.dev ## the test suite; ARGS="-k name" narrows it
-	@echo "running the tests: about 16,500, $(JOBS) processes at a time, about 10 minutes and 1 GB on two cores; ARGS='-k name' narrows them"
+	@echo "running the tests: about 17,500, $(JOBS) processes at a time, about 10 minutes and 1 GB on two cores; ARGS='-k name' narrows them"
 	@LLM_REST_JOBS=$(JOBS) $(BIN)/python -m tests $(ARGS)
 
 test-quick: $(VENV)/.dev ## one case of each test, in about a minute

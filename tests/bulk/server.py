@@ -2,7 +2,7 @@
 
 `python -m tests.bulk.server [--latency S] [--rpm N] [--tpm N] [--errors P] [--hangs P] [--resets P]` prints its port. It knows
 how often each prompt was asked (`GET /log`), and how many requests it took and refused (`GET /stats`). Limits are hidden
-buckets of one second, told in OpenAI's headers.
+buckets of one minute, told in OpenAI's headers; others have used them up but for what one second gives.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ TOKENS = 20
 
 class Bucket:
     def __init__(self, per_minute: float) -> None:
-        self.rate, self.capacity = per_minute / 60, max(per_minute / 60, 1.0)
-        self.level, self.at = self.capacity, time.monotonic()
+        self.rate, self.capacity = per_minute / 60, per_minute
+        self.level, self.at = max(self.rate, 1.0), time.monotonic()
 
     def take(self, amount: float) -> float:
         """Seconds until there is that much; 0 where it was taken."""
@@ -74,13 +74,14 @@ class Vendor:
             self.stats["429"] += 1
             error = {"error": {"message": "Rate limit reached", "type": "requests", "code": "rate_limit_exceeded"}}
             return http(429, error, [f"retry-after-ms: {wait * 1000:.0f}", *self.headers()])
+        headers = self.headers()  # as vendors count, when a request is admitted
         self.log[asked] += 1
         for kind in ("errors", "hangs", "resets"):
             part = getattr(self.settings, kind)
             if chance < part:
                 self.stats[kind] += 1
                 if kind == "errors":
-                    return http(500, {"error": {"message": "broken", "type": "server_error"}}, self.headers())
+                    return http(500, {"error": {"message": "broken", "type": "server_error"}}, headers)
                 if kind == "resets":
                     return None
                 await asyncio.sleep(3600)
@@ -100,7 +101,7 @@ class Vendor:
             "choices": [choice],
             "usage": usage,
         }
-        return http(200, whole, self.headers())
+        return http(200, whole, headers)
 
 
 def http(status: int, body: Any, headers: list[str] | None = None) -> bytes:

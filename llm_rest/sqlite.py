@@ -39,7 +39,7 @@ class SQLiteFile:
         """`wal`, or a rollback journal (`delete`) where the file system has no shared memory."""
         self._what = what
         self._lock = RLock()
-        with self._mended():
+        with self._store_errors():
             uri = self.path.startswith("file:")
             if not uri and self.path != ":memory:":  # what is said is for its owner alone
                 os.close(os.open(self.path, os.O_CREAT, 0o600))
@@ -95,7 +95,7 @@ class SQLiteFile:
         return int(version)
 
     @contextmanager
-    def _mended(self) -> Generator[None]:
+    def _store_errors(self) -> Generator[None]:
         """Holds the connection, and makes `StoreError` of what SQLite raises."""
         with self._lock:
             try:
@@ -106,7 +106,7 @@ class SQLiteFile:
     @contextmanager
     def _writing(self) -> Generator[None]:
         """One transaction: all of it is written, or nothing."""
-        with self._mended():
+        with self._store_errors():
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield

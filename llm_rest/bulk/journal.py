@@ -118,7 +118,7 @@ class Journal(SQLiteFile):
                 unwritten = "SELECT n FROM output JOIN row USING (n) WHERE place IS NULL"
                 self._pending = [n for (n,) in self._db.execute(unwritten)]
             if output is not None and not readonly:
-                with self._mended():
+                with self._store_errors():
                     self._open_output(output, fresh=fresh)
         except BaseException:
             self.close()
@@ -260,7 +260,7 @@ class Journal(SQLiteFile):
         """The batches that are closed, or that are not."""
         from .batches import Batch  # which loads the client
 
-        with self._mended():
+        with self._store_errors():
             found = self._db.execute("SELECT document FROM batch WHERE closed=?", (closed,)).fetchall()
         return [decoder_of(Batch).decode(document) for (document,) in found]
 
@@ -269,7 +269,7 @@ class Journal(SQLiteFile):
         query = (
             "SELECT n, batch_id FROM row JOIN batch ON batch_id=name WHERE finished IS NULL AND state=? AND NOT closed"
         )
-        with self._mended():
+        with self._store_errors():
             return dict(self._db.execute(query, (SENT,)).fetchall())
 
     # --- an input that cannot be read again
@@ -292,13 +292,13 @@ class Journal(SQLiteFile):
     # --- transactions
 
     def _one(self, query: str, values: tuple[Any, ...] = ()) -> Any:
-        with self._mended():
+        with self._store_errors():
             return self._db.execute(query, values).fetchone()
 
     def _pages(self, query: str, after: int) -> Iterator[Any]:
         """The rows of a query by their number, some at a time, so that others may be written in between."""
         while True:
-            with self._mended():
+            with self._store_errors():
                 page = self._db.execute(query, (after, _LINES)).fetchall()
             yield from page
             if len(page) < _LINES:
@@ -312,14 +312,14 @@ class Journal(SQLiteFile):
                 self._db.execute("BEGIN IMMEDIATE")
             return self._db.execute(statement, values).rowcount
         except Error:
-            with self._mended():
+            with self._store_errors():
                 raise
 
     def commit(self) -> None:
         """What was added, marked and finished is safe now. Raises `StoreError` where another process has taken the journal."""
         if self._db.in_transaction or time.time() - self._renewed > _RENEW_SECONDS:
             try:
-                with self._mended():
+                with self._store_errors():
                     self._record()
                     self._db.execute("COMMIT")
             except BaseException:
@@ -362,7 +362,7 @@ class Journal(SQLiteFile):
         while self._file is not None and (lines := self._unwritten()):
             before = self._written, self._written_rows, self._next
             try:
-                with self._mended():
+                with self._store_errors():
                     self._db.execute("BEGIN IMMEDIATE")
                     self._append(b"".join([line + b"\n" for _, line in lines]))
                     if self._by_arrival:
@@ -386,7 +386,7 @@ class Journal(SQLiteFile):
             return [(n, line) for n in self._pending[:_LINES] if (line := self.line(n)) is not None]
         lines: list[tuple[int, bytes]] = []
         query = "SELECT n, line FROM row LEFT JOIN output USING (n) WHERE n >= ? ORDER BY n LIMIT ?"
-        with self._mended():
+        with self._store_errors():
             for n, line in self._db.execute(query, (self._next, _LINES)):
                 if line is None:
                     break

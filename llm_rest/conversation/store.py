@@ -133,7 +133,7 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
             self._insert(conversation, 0)
 
     def get(self, conversation_id: str) -> Conversation:
-        with self._mended():
+        with self._store_errors():
             found = self._db.execute("SELECT head FROM conversations WHERE id=?", (conversation_id,)).fetchone()
             rows = self._db.execute(
                 "SELECT item FROM items WHERE conversation=? ORDER BY position", (conversation_id,)
@@ -189,7 +189,7 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
         ]
         wanted = [(condition, value) for condition, value in wanted if value is not None]
         where = " AND ".join(["1", *(condition for condition, _ in wanted)])
-        with self._mended():
+        with self._store_errors():
             rows = self._db.execute(
                 "SELECT id, created_at, updated_at, completed_at, (SELECT count(*) FROM items WHERE conversation=c.id),"
                 " (SELECT said FROM items WHERE conversation=c.id AND said != '' ORDER BY position LIMIT 1), head"

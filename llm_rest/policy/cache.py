@@ -88,7 +88,7 @@ class AnswerCache(SQLiteFile):
         return f"<{type(self).__name__} {self.path!r}: {len(self)} answers>"
 
     def __len__(self) -> int:
-        with self._mended():
+        with self._store_errors():
             (count,) = self._db.execute("SELECT count(*) FROM answers").fetchone()
         return int(count)
 
@@ -113,7 +113,7 @@ class AnswerCache(SQLiteFile):
     def get(self, key: bytes) -> list[bytes] | None:
         """The answer in the pieces in which it came, if there is one. Raises `StoreError`."""
         since = float("-inf") if self.max_age is None else self._clock() - self.max_age
-        with self._mended():
+        with self._store_errors():
             found = self._db.execute("SELECT pieces FROM answers WHERE key=? AND made>=?", (key, since)).fetchone()
         try:
             return None if found is None else _pieces.decode(found[0])

@@ -135,7 +135,7 @@ class SQLiteStore(SQLiteFile):
         return await _in_thread(partial(self._delete, scope, key))
 
     def _get(self, scope: str, key: str) -> bytes | None:
-        with self._mended():
+        with self._store_errors():
             row = self._db.execute("SELECT value FROM kept WHERE scope = ? AND key = ?", (scope, key)).fetchone()
             if row is None:
                 return None
@@ -164,7 +164,7 @@ class SQLiteStore(SQLiteFile):
             self._size += size
 
     def _delete(self, scope: str, key: str) -> bool:
-        with self._mended():
+        with self._store_errors():
             return self._forget(scope, key)
 
     def _forget(self, scope: str, key: str) -> bool:

@@ -227,9 +227,10 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
         if found[0] is not None:
             raise self._error(f"has conversation {conversation_id!r} as completed", "completed")
         try:
-            return decoder_of(dict[str, Any]).decode(found[1])
+            fields: dict[str, Any] = decoder_of(dict[str, Any]).decode(found[1])
         except msgspec.MsgspecError as problem:
             raise self._damaged(conversation_id, problem) from None
+        return fields
 
     def _update(self, conversation_id: str, *columns: Any) -> None:
         self._db.execute(

@@ -84,9 +84,10 @@ class SQLiteFile:
 
     def _version(self, application: int, schema: int) -> int:
         """The version of the schema, 0 for an empty file. Raises `StoreError` for what this version cannot use."""
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        (found,) = self._db.execute("PRAGMA application_id").fetchone()
+        # In this order: another process may create the tables in between, with both numbers in the same transaction.
         (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (found,) = self._db.execute("PRAGMA application_id").fetchone()
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if tables and found != application:
             raise self._error("is a database of another program", "damaged")
         if version > schema:

@@ -103,7 +103,7 @@ class Lines:
             assert error is not None
             return self._failed(row, error)
         info, usage = answer.info, answer.usage if given(answer.usage) else None
-        cost: int | None = getattr(answer, "cost", None)
+        cost = answer.cost
         losses = [*row.losses, *info.losses]
         details = usage.input_tokens_details if usage else None
         if self._openai:

@@ -142,7 +142,7 @@ class Signer:
         self._context, self._wire, self._dialect = context, context.wire, context.dialect
         self._issuer: str = context.dialect.issuer
         self._turn = mac("turn", last_user_text(document))
-        self._prefix = prefix_mac(document) if self._wire == "anthropic_messages" else ""
+        self._document = document
         config = table(document.get("generationConfig"))
         self._shows = table(config.get("thinkingConfig")).get("includeThoughts") is True
         self._omits = table(document.get("thinking")).get("display") == "omitted"
@@ -161,10 +161,10 @@ class Signer:
                 return [replace(item, encrypted_content=self._seals[0], status=None)]
             case "anthropic_messages" if item.summary:
                 text = "" if self._omits else text
-                self._seals.append(self._seal([text], self._prefix, name))
+                self._seals.append(self._seal([text], prefix_mac(self._document), name))
                 return [self._read({"type": "thinking", "thinking": text, "signature": self._seals[-1]})]
             case "anthropic_messages":
-                self._seals.append(self._seal([], self._prefix, name))
+                self._seals.append(self._seal([], prefix_mac(self._document), name))
                 return [self._read({"type": "redacted_thinking", "data": self._seals[-1]})]
             case "openai_chat" if self._details:
                 kind, shown = ("text", {"text": text}) if text else ("encrypted", {})

@@ -126,7 +126,7 @@ SIZES = {
     "transport": Size(3_185, 12, goal=2_300),
     "tools": Size(1_675, 11),
     "loop": Size(2_180, 9),
-    "client": Size(7_365, 23),
+    "client": Size(7_325, 23),
     "conversation": Size(1_640, 7, goal=900),
     "policy": Size(2_190, 9, goal=1_200),
     "server": Size(3_540, 16, goal=2_600),
@@ -174,11 +174,11 @@ LONGEST, LONGEST_IN_WIRE = 450, 600
 """Lines of a file of code; tables and `types.py` may be longer."""
 
 LONGER = {
-    "client.call": 735,
+    "client.call": 728,
     "client.client": 690,
     "client.options": 520,
     "errors": 720,
-    "client.stream": 560,
+    "client.stream": 525,
     "loop.engine": 475,
     "bulk.journal": 475,
     "loop.step": 530,

@@ -219,6 +219,27 @@ Shape = Callable[["Target", Settings, Request], tuple[Request, "list[Loss]", Rec
 """Makes another request of a plain one: with what is lost by it, and the paths where the caller gets losses back."""
 
 
+class PreparedCall(NamedTuple):
+    """A call that was checked: whom it goes to, how it is made, what is asked, and what is lost so far."""
+
+    target: Target
+    settings: Settings
+    request: Request
+    lost: list[Loss]
+    recovered: Recovered = tuple
+    """The losses there are recorded only: the caller gets it back."""
+
+    def encode(self, site: CallSite, *, stream: bool = False) -> tuple[OutgoingRequest, list[Loss]]:
+        """The HTTP request, and all that is lost, which is reported as the settings say."""
+        target, settings = self.target, self.settings
+        route = partial(target.wire.route, stream=True) if stream else target.wire.route
+        outgoing, more = build_request(target.wire.encode_request, route, self.request, target.dialect, settings.prefix)
+        lost = self.lost + settings.located(more)
+        if lost:
+            report_losses(without_recovered(lost, self.recovered), settings.on_loss, site, who=target.vendor)
+        return outgoing, lost
+
+
 def without_recovered(lost: list[Loss], recovered: Recovered) -> list[Loss]:
     """The losses without those at the paths that the caller recovers. What cannot be sent never is."""
     paths = recovered()
@@ -532,14 +553,13 @@ class Caller:
         history: History | None,
         *,
         stream: bool = False,
-    ) -> tuple[Target, Settings, Request, list[Loss], Recovered]:
+    ) -> PreparedCall:
         """What `prepare` gives, as `shape` changes it."""
         target, settings, request, lost = self.prepare(input, options, stream=stream, history=history)
-        recovered: Recovered = tuple
-        if shape is not None:
-            request, changed, recovered = shape(target, settings, request)
-            lost = lost + changed
-        return target, settings, request, lost, recovered
+        if shape is None:
+            return PreparedCall(target, settings, request, lost)
+        request, changed, recovered = shape(target, settings, request)
+        return PreparedCall(target, settings, request, lost + changed, recovered)
 
     async def generate(
         self,
@@ -558,43 +578,20 @@ class Caller:
             return await self.fallback.call(
                 self, input, options, lambda one, how: one.generate(input, how, site, shape, history)
             )
-        target, settings, request, lost, recovered = self.shaped(input, options, shape, history)
-        return await self.ask(target, settings, request, lost, site, recovered)
+        return await self.ask(self.shaped(input, options, shape, history), site)
 
-    async def ask(
-        self,
-        target: Target,
-        settings: Settings,
-        request: Request,
-        lost: list[Loss],
-        site: CallSite,
-        recovered: Recovered = tuple,
-    ) -> Reply:
-        """The reply to a request. What is lost at the paths `recovered` is recorded only: the caller gets it back."""
-        watch = watched(self, target, "generate", request)
-        return await ended_by(watch, self._ask(target, settings, request, lost, site, recovered, watch))
+    async def ask(self, prepared: PreparedCall, site: CallSite) -> Reply:
+        """The reply to a request."""
+        watch = watched(self, prepared.target, "generate", prepared.request)
+        return await ended_by(watch, self._ask(prepared, site, watch))
 
-    async def _ask(
-        self,
-        target: Target,
-        settings: Settings,
-        request: Request,
-        lost: list[Loss],
-        site: CallSite,
-        recovered: Recovered,
-        watch: WatchedCall | None,
-    ) -> Reply:
+    async def _ask(self, prepared: PreparedCall, site: CallSite, watch: WatchedCall | None) -> Reply:
+        target, settings, request, _, _ = prepared
         limit, most = target.known.whole_output, request.max_output_tokens
         if limit is not None and given(most) and most > limit and not request.background:
-            return await self._from_stream(target, settings, request, lost, site, recovered, watch)
+            return await self._from_stream(prepared, site, watch)
         started = time.monotonic()
-        outgoing, more = build_request(
-            target.wire.encode_request, target.wire.route, request, target.dialect, settings.prefix
-        )
-        lost = lost + settings.located(more)
-        if lost:
-            report_losses(without_recovered(lost, recovered), settings.on_loss, site, who=target.vendor)
-
+        outgoing, lost = prepared.encode(site)
         secrets: Mapping[str, str | Secret] = {}
 
         def read(sent: ReceivedAnswer) -> tuple[Reply, list[Loss]] | FirstPart:
@@ -607,13 +604,8 @@ class Caller:
             return self.raise_if_failed(target, found, sent.secrets), more
 
         long = long_wire(target.wire)
-        cache = settings.cache
-        key = None if cache is None else cache.key(target, settings, request, outgoing)
-        came, cached = None, False
-        if cache is not None and key is not None:
-            body = await self.transport.waiter.in_thread(partial(cache.get, key))
-            came = None if body is None else read(ReceivedAnswer(HTTPAnswer(200, {}, b"".join(body)), {}, ()))
-            cached = came is not None
+        key, pieces = await self.cached(target, settings, request, outgoing)
+        came = None if pieces is None else read(ReceivedAnswer(HTTPAnswer(200, {}, b"".join(pieces)), {}, ()))
         try:
             if came is None:
                 came = await self.send(target, settings, outgoing, read, watch)
@@ -624,32 +616,34 @@ class Caller:
             found, more = came
         except CallCancelledError as ended:
             return interrupted_reply(target, request, lost, ended.attempts)
-        if cache is not None and key is not None:
+        if settings.cache is not None and key is not None:
             how: CallRecord = vars(found)["info"]
-            vars(found)["forget"] = partial(cache.delete, key)
-            if cached:
+            vars(found)["forget"] = partial(settings.cache.delete, key)
+            if pieces is not None:
                 vars(found)["info"] = how._replace(cached=True, calls=0)
             elif found.status == "completed":
-                await self.transport.waiter.in_thread(partial(cache.put, key, [how.raw], secrets))
+                await self.transport.waiter.in_thread(partial(settings.cache.put, key, [how.raw], secrets))
         if more:
             report_losses(more, settings.on_loss, site, who=target.vendor, reply=found)
         return found
 
-    async def _from_stream(
-        self,
-        target: Target,
-        settings: Settings,
-        request: Request,
-        lost: list[Loss],
-        site: CallSite,
-        recovered: Recovered,
-        watch: WatchedCall | None,
-    ) -> Reply:
+    async def cached(
+        self, target: Target, settings: Settings, request: Request, outgoing: OutgoingRequest
+    ) -> tuple[bytes | None, list[bytes] | None]:
+        """The key of a request in the cache, and the pieces of its answer there; `None` where it has none."""
+        cache = settings.cache
+        key = None if cache is None else cache.key(target, settings, request, outgoing)
+        if cache is None or key is None:
+            return None, None
+        return key, await self.transport.waiter.in_thread(partial(cache.get, key))
+
+    async def _from_stream(self, prepared: PreparedCall, site: CallSite, watch: WatchedCall | None) -> Reply:
         """The reply to a request that the vendor answers with a stream only."""
         from .stream import AsyncStream  # which most calls do not need
 
-        settings = settings._replace(stream_timeouts=with_time_left(settings, time.monotonic()).timeouts)
-        async with AsyncStream.prepared(self, target, settings, request, lost, site, recovered, watch) as stream:
+        timeouts = with_time_left(prepared.settings, time.monotonic()).timeouts
+        prepared = prepared._replace(settings=prepared.settings._replace(stream_timeouts=timeouts))
+        async with AsyncStream.prepared(self, prepared, site, watch) as stream:
             while await stream.batch():
                 pass
         return stream.response

@@ -19,12 +19,11 @@ from ..responses import events as ev
 from ..responses.stream import Assembler
 from ..sync import drive
 from .answer import FAILURES, IncomingEvents, generation_error, partial_reply, with_context
-from .call import report_losses, without_recovered
+from .call import report_losses
 from .continuation import Hops, is_resumable
 from .hooks import watched
 from .reply import CallRecord, Reply, reply
 from .send import CANCELLED
-from .target import build_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -35,15 +34,13 @@ if TYPE_CHECKING:
     from ..policy.fallback import Trials
     from ..policy.midstream import Continuation, Trail
     from ..responses.events import AnyEvent
-    from ..responses.request import Request
     from ..responses.response import Response
     from ..transport.exchange import Incoming
-    from .call import Caller, CallSite, Recovered, Settings, Shape
+    from .call import Caller, CallSite, PreparedCall, Shape
     from .history import History
     from .hooks import WatchedCall
     from .options import Input
     from .send import RunningAttempt
-    from .target import Target
 
 
 _ENDS = (*ev.TERMINAL, ev.ErrorEvent)
@@ -57,7 +54,7 @@ class _Streaming:
     _watch: WatchedCall | None = None
     _trials: Trials | None = None  # the models of a fallback
     _trail: Trail | None = None  # what was handed out of a stream that another model may continue
-    _shaped: Callable[[Caller, dict[str, Any]], tuple[Target, Settings, Request, list[Loss], Recovered]]
+    _shaped: Callable[[Caller, dict[str, Any]], PreparedCall]
 
     def __init__(
         self,
@@ -72,11 +69,11 @@ class _Streaming:
     ) -> None:
         self._start(site)
         if caller.fallback is None:
-            self._aim(caller, *caller.shaped(input, options, shape, history, stream=True))
+            self._aim(caller, caller.shaped(input, options, shape, history, stream=True))
             return
         self._trials = caller.fallback.trials(caller, input, options, stream=True)
 
-        def shaped(one: Caller, how: dict[str, Any]) -> tuple[Target, Settings, Request, list[Loss], Recovered]:
+        def shaped(one: Caller, how: dict[str, Any]) -> PreparedCall:
             return one.shaped(input, how, shape, history, stream=True)
 
         self._shaped = shaped
@@ -84,22 +81,12 @@ class _Streaming:
         self._aim_at_next(self._trials)
 
     @classmethod
-    def prepared(
-        cls,
-        caller: Caller,
-        target: Target,
-        settings: Settings,
-        request: Request,
-        lost: list[Loss],
-        site: CallSite,
-        recovered: Recovered,
-        watch: WatchedCall | None,
-    ) -> Self:
+    def prepared(cls, caller: Caller, prepared: PreparedCall, site: CallSite, watch: WatchedCall | None) -> Self:
         """The stream of a request that was validated already, which yields nothing before its end. For internal use."""
         made = cls.__new__(cls)
         made._whole, made._watch = True, watch
         made._start(site)
-        made._aim(caller, target, settings, replace(request, stream=True), lost, recovered)
+        made._aim(caller, prepared._replace(request=replace(prepared.request, stream=True)))
         return made
 
     def _aim_at_next(self, trials: Trials) -> None:
@@ -108,35 +95,19 @@ class _Streaming:
         while error is None:
             caller, options = trials.next()
             try:
-                self._aim(caller, *self._shaped(caller, options))
+                self._aim(caller, self._shaped(caller, options))
                 return
             except LLMError as problem:
                 error = trials.failed(problem)
         raise error
 
-    def _aim(
-        self,
-        caller: Caller,
-        target: Target,
-        settings: Settings,
-        request: Request,
-        lost: list[Loss],
-        recovered: Recovered,
-    ) -> None:
+    def _aim(self, caller: Caller, prepared: PreparedCall) -> None:
         """Prepare the request for one model."""
-        wire, route = target.wire, partial(target.wire.route, stream=True)
-        outgoing, more = build_request(wire.encode_request, route, request, target.dialect, settings.prefix)
-        lost = lost + settings.located(more)
-        if lost:
-            report_losses(without_recovered(lost, recovered), settings.on_loss, self._site, who=target.vendor)
+        self._outgoing, self._lost = prepared.encode(self._site, stream=True)
         self._caller = caller
-        self._target = target
-        self._settings = settings
-        self._request = request
-        self._outgoing = outgoing
-        self._lost = lost
+        self._target, self._settings, self._request, _, _ = prepared
         self._call = caller.call()
-        self._hops = Hops(target, settings.stream_timeouts, outgoing)
+        self._hops = Hops(self._target, self._settings.stream_timeouts, self._outgoing)
 
     def _start(self, site: CallSite) -> None:
         self._site = site
@@ -257,14 +228,11 @@ class _Streaming:
     async def _cached(self) -> IncomingEvents | None:
         """The same answer from the cache, if it is there."""
         cache = self._settings.cache
-        if cache is None:
+        self._key, pieces = await self._caller.cached(self._target, self._settings, self._request, self._outgoing)
+        if cache is None or pieces is None:
             return None
-        self._key = cache.key(self._target, self._settings, self._request, self._outgoing)
-        if self._key is None:
-            return None
-        pieces = await self._caller.transport.waiter.in_thread(partial(cache.get, self._key))
-        answer: Any = None if pieces is None else cache.answer(pieces)
-        return None if answer is None else IncomingEvents(self._target, self._request, answer, answer)
+        answer: Any = cache.answer(pieces)
+        return IncomingEvents(self._target, self._request, answer, answer)
 
     async def _keep(self, came: IncomingEvents) -> None:
         """Keep an answer that came whole, in one request."""

@@ -20,7 +20,7 @@ from ..responses.request import items_of
 from ..tools.forms import DoesNotFit
 from ..unknown import given
 from ..vendors import models
-from .call import complete_text
+from .call import PreparedCall, complete_text
 from .partial import PartialJSON
 from .reply import CallInfo, Reply, sum_calls
 from .stream import AsyncStream, Stream
@@ -64,7 +64,7 @@ async def generate(
         raise ConfigError("typed output waits for the answer", hint="poll, and read the text of the reply")
     if caller.fallback is not None:
         return await caller.fallback.call(
-            caller, input, options, lambda one, how: generate(one, input, how, site, form)
+            caller, input, options, lambda one, how: generate(one, input, how, site, form, history)
         )
     output: Output[Any] = Output(form)
     target, settings, request, lost = caller.prepare(input, options, history=history)
@@ -73,7 +73,8 @@ async def generate(
     began = monotonic()
     while True:
         left = within(settings, monotonic() - began)
-        found = await caller.ask(target, left, asked, [*lost, *way.lost], site, partial(recovered_paths, way))
+        prepared = PreparedCall(target, left, asked, [*lost, *way.lost], partial(recovered_paths, way))
+        found = await caller.ask(prepared, site)
         calls.append(found.info)
         if found.interrupted:
             return Typed(found, None, found=False)

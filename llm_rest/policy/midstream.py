@@ -19,12 +19,11 @@ from ..responses.parts import OutputText, ReasoningText, SummaryText
 from ..responses.request import Request, items_of
 
 if TYPE_CHECKING:
-    from ..client.call import Recovered, Settings
+    from ..client.call import PreparedCall
     from ..client.target import Target
     from ..responses.events import AnyEvent
     from ..responses.response import Response
 
-    Asked = tuple[Target, Settings, Request, list[Loss], Recovered]
 
 CONTINUE = (
     "Your last message was cut off. Continue it exactly where it ends: begin with the very next characters, repeat nothing, "
@@ -95,13 +94,13 @@ class Trail:
         form = None if request.text is None else request.text.format
         return self._plain and (form is None or form.type == "text")
 
-    def continued(self, asked: Asked, said: str) -> Asked:
+    def continued(self, prepared: PreparedCall, said: str) -> PreparedCall:
         """What is asked of the next model, for what comes after this text."""
-        target, settings, request, lost, recovered = asked
-        if said:
-            end = [Message(role="assistant", content=said), Message(role="user", content=CONTINUE)]
-            request = replace(request, input=[*items_of(request), *end])
-        return target, settings, request, lost, recovered
+        if not said:
+            return prepared
+        end = [Message(role="assistant", content=said), Message(role="user", content=CONTINUE)]
+        request = prepared.request
+        return prepared._replace(request=replace(request, input=[*items_of(request), *end]))
 
     def continuation(self, seen: Response, before: Target, after: Target) -> Continuation:
         """What makes of the next model's answer the events that follow what was `seen`."""

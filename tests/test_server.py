@@ -284,8 +284,8 @@ COUNTED = {
 }
 
 
-def test_models_are_listed_for_gemini_with_their_collection() -> None:
-    headers = {"x-goog-api-key": "x"}
+@pytest.mark.parametrize("headers", [{"x-goog-api-key": "x"}, {"authorization": "Bearer x"}, {}])
+def test_models_are_listed_for_gemini_with_their_collection(headers: dict[str, str]) -> None:
     _, body = ask("/v1beta/models", b"", method="GET", headers=headers)
     assert [model["name"] for model in body["models"]] == ["models/one", "models/two"]
     assert ask("/v1beta/models/one", b"", method="GET", headers=headers)[1]["name"] == "models/one"

@@ -67,8 +67,7 @@ def find(path: str, headers: Mapping[str, str]) -> list[Route]:
                 continue  # a fixed path, such as /compact, is no id
             found_routes.append(replace(route, model=unquote(model)) if model else route)
     if not found_routes and (found := _MODELS.fullmatch(below)):
-        wire, model = wire_of_headers(headers), found["model"]
-        name = unquote(model) if model else None
+        wire, name = _wire_of_shared_path(below, headers), found["model"] and unquote(found["model"])
         found_routes.append(Route("model" if name else "models", wire, DIALECTS[wire](), vendor, name, methods=READ))
     if below in OLLAMA_ENDPOINTS and vendor in (None, "ollama"):
         purpose, methods = OLLAMA_ENDPOINTS[below]
@@ -205,14 +204,16 @@ VERSION = "0.13.0"
 WRITTEN_AT = "2026-09-21T14:13:20Z"
 
 
-def wire_of_headers(headers: Mapping[str, str]) -> str:
-    """The wire of a request on a path that several wires share, by its headers."""
+def _wire_of_shared_path(path: str, headers: Mapping[str, str]) -> str:
+    """The wire of a request on a path that several wires share: by the version in the path, else by the headers."""
+    if path.startswith("/v1beta/models"):
+        return "gemini_generate_content"
     return next((wire for wire, names in CALLER_HEADERS.items() if names & headers.keys()), "openai_responses")
 
 
 def wire_of_unknown_path(path: str, headers: Mapping[str, str]) -> str:
     """The wire of a request for a path that is not served."""
-    return OLLAMA if re.match(r"(/[^/]+)?/api/(?!v1\b)", path) else wire_of_headers(headers)
+    return OLLAMA if re.match(r"(/[^/]+)?/api/(?!v1\b)", path) else _wire_of_shared_path(path, headers)
 
 
 def models(wire: str, names: Sequence[str]) -> Plain:

@@ -270,6 +270,7 @@ def check_names(options: dict[str, Any], *, stream: bool = False) -> None:
 
 
 _encoder = msgspec.json.Encoder()
+_LEAVES = frozenset({str, int, bool, type(None)})
 
 
 def to_request(input: Input | None, options: Mapping[str, Any]) -> Request:
@@ -451,12 +452,10 @@ def _has_odd_number(plain: Any) -> bool:
     while waiting:
         value = waiting.pop()
         inside: Iterable[Any] = cast("dict[str, Any]", value).values() if isinstance(value, dict) else value
-        for inner in inside:
-            if isinstance(inner, float):
-                if not isfinite(inner):
-                    return True
-            elif isinstance(inner, dict | list):
-                waiting.append(cast("Any", inner))
+        if not _LEAVES.issuperset(map(type, inside)):  # most objects hold nothing else
+            if any(isinstance(inner, float) and not isfinite(inner) for inner in inside):
+                return True
+            waiting += [inner for inner in inside if isinstance(inner, dict | list)]
     return False
 
 

@@ -1,8 +1,11 @@
 """What every test shares: how hard Hypothesis tries, and clients of every kind (`callers.py`).
 
 By default each run tries the same examples, so that a change is judged by the change. `LLM_REST_EXAMPLES=1000` tries that
-many new ones per law; a failing one is kept in `.hypothesis` and tried first from then on. `LLM_REST_TESTS=quick` runs one
-case of each parametrized test, `LLM_REST_TESTS=whole` also what an ordinary run takes samples of.
+many new ones per law; a failing one is kept in `.hypothesis` and tried first from then on.
+
+An ordinary run leaves out tests marked `slow`, and of a test marked `sample(n)` all cases but one in n. `LLM_REST_TESTS=rest`
+runs what it leaves out, and the laws with more examples; `whole` runs everything and products of tables whole; `quick` runs
+one case of each test. A test that is named alone, as `path::name[case]`, is always run.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.callers import anyio_backend, new_client, new_transport, way
-from tests.support import QUICK, WHOLE
+from tests.support import QUICK, REST, WHOLE
 
 __all__ = ["anyio_backend", "new_client", "new_transport", "way"]
 
@@ -27,7 +30,7 @@ EXAMPLES = os.environ.get("LLM_REST_EXAMPLES")
 
 settings.register_profile(
     "llm_rest",
-    max_examples=int(EXAMPLES or (10 if QUICK else 100 if WHOLE else 20)),
+    max_examples=int(EXAMPLES or (100 if WHOLE else 30 if REST else 10)),
     derandomize=EXAMPLES is None,
     # Nothing here is judged by the clock: machines are shared.
     deadline=None,
@@ -37,14 +40,27 @@ settings.register_profile(
 settings.load_profile("llm_rest")
 
 
+@pytest.hookimpl(trylast=True)  # when Hypothesis has marked its own
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of each test the same one case in each quick run, another one of each test; and none that takes long."""
-    if not QUICK:
+    """Leave out what this kind of run leaves out; of each test the same cases in each run, other ones of each test."""
+    if WHOLE or all("::" in name for name in config.args):
         return
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    chosen = [of[zlib.crc32(name.encode()) % len(of)] for name, of in cases.items()]
-    chosen = [item for item in chosen if item.get_closest_marker("slow") is None]
-    config.hook.pytest_deselected(items=[item for item in items if item not in {*chosen}])
-    items[:] = chosen
+    chosen: set[pytest.Item] = set()
+    for name, of in cases.items():
+        first = zlib.crc32(name.encode())
+        sample = of[0].get_closest_marker("sample")
+        of = [
+            case
+            for i, case in enumerate(of)
+            if not case.get_closest_marker("slow")
+            and (sample is None or (i + first) % min(sample.args[0], len(of)) == 0)
+        ]
+        chosen.update(of[first % len(of) :][:1] if QUICK and of else of)
+    if REST:
+        laws = {item for item in items if item.get_closest_marker("hypothesis")}
+        chosen = {item for item in items if item not in chosen or item in laws}
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in items if item in chosen]

@@ -223,6 +223,7 @@ def test_a_stream_is_converted(run: Console, source: str, target: str) -> None:
     assert [event.delta for event in events if isinstance(event, OutputTextDelta)] == ["Hel", "lo."]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("source", "target"), [*pairwise([*wires.NAMES, wires.NAMES[0]])])
 def test_the_first_of_a_converted_stream_comes_out_before_the_last_went_in(source: str, target: str) -> None:
     """BUGS 26"""
@@ -574,6 +575,7 @@ WRITES = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("command", "encoding"), [("ask", "utf-8"), ("convert", "ascii"), *((command, "cp1252") for command in WRITES)]
 )

@@ -417,6 +417,7 @@ def handle_stream(method: str, path: str, headers: dict[str, str], body: bytes) 
     return 200, TYPE, pieces()
 
 
+@pytest.mark.sample(4)
 async def test_a_stream_keeps_no_event(new_client: NewClient) -> None:
     """A hundred thousand of them, one of which may still be in the hands of the caller, and those of one read in ours."""
     most = count = 0

@@ -47,6 +47,7 @@ RUNS: dict[str, tuple[list[str], str, list[str]]] = {
 """The arguments and the stdin of each program, and texts that it prints, on stdout or stderr."""
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", RUNS)
 def test_an_example_prints_what_it_is_for(name: str) -> None:
     arguments, stdin, expected = RUNS[name]

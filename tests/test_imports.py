@@ -54,17 +54,20 @@ def loaded(statement: str, names: tuple[str, ...]) -> str:
     return fresh(f"import sys\n{statement}\nprint(*[name for name in {names!r} if name in sys.modules])")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_converter_loads_no_network_stack(wire: str) -> None:
     assert loaded(f"import llm_rest.wires.{wire}", NETWORK) == ""
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_converter_loads_no_other_wire(wire: str) -> None:
     others = tuple(f"llm_rest.wires.{other}" for other in WIRES if other != wire)
     assert loaded(f"from llm_rest import wires\nwires.load({wire!r})", others) == ""
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_converter_loads_the_module_of_its_streams_on_first_use(wire: str) -> None:
     modules = (f"llm_rest.wires.{wire}.stream", "llm_rest.responses.events")

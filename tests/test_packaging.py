@@ -17,6 +17,8 @@ import pytest
 from tests.test_imports import MODULES, PACKAGE, ROOT, WATCH
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+pytestmark = pytest.mark.slow
+
 RUNTIME = {"anyio", "certifi", "h11", "httpcore", "httpx", "msgspec"}
 
 

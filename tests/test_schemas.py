@@ -35,6 +35,7 @@ def test_the_files_are_what_the_structs_say() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("path", sorted(SCHEMAS.glob("*.json")), ids=lambda path: path.stem)
 def test_each_file_is_a_schema_whose_references_lead_somewhere(path: Path) -> None:
     found = schema(path.stem)
@@ -45,6 +46,7 @@ def test_each_file_is_a_schema_whose_references_lead_somewhere(path: Path) -> No
     assert named <= set(found["$defs"])
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", ["request", "response", "event"])
 @pytest.mark.parametrize("wire", wires.NAMES)
 def test_every_recorded_document_fits_its_schema(wire: str, kind: str) -> None:

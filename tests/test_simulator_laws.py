@@ -40,6 +40,7 @@ def dialects(wire: str) -> list[Any]:
     return found
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("rich", [False, True], ids=["plain", "rich"])
 @pytest.mark.parametrize("wire", wires.NAMES)
 @given(data=st.data())

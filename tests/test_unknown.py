@@ -624,6 +624,7 @@ FAILED_EVENT: dict[str, Any] = {
 ERROR_EVENT: dict[str, Any] = {"type": "error", "message": "m", "sequence_number": 1}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("decoder", "document"),
     [*DOCUMENTS, (EVENT, FAILED_EVENT), (EVENT, ERROR_EVENT)],

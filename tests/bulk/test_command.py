@@ -136,6 +136,7 @@ def until_some(vendor: Vendor, count: int) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_a_run_in_order_and_it_goes_on(number: int, code: int, serve: Callable[..., Vendor]) -> None:

@@ -173,6 +173,7 @@ class Stop(Exception):
     """The process dies here."""
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("at", ["before upload", "after upload", "after create", "running", "in the results"])
 @pytest.mark.parametrize("name", ["openai", "anthropic", "google", "xai"])
 def test_another_process_continues(name: str, at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,6 +352,7 @@ with Client(model, base_url=url, api_key="k") as client:
 """
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", ["openai", "anthropic"])

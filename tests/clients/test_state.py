@@ -152,6 +152,7 @@ FORGETFUL = {"openai.chat": "openai_chat", "google-genai": "gemini_generate_cont
 PLAIN = [(name, model) for name, own in FORGETFUL.items() for model in wires.NAMES if model != own]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("stream", [False, True] if WHOLE else [None], ids=str)
 @pytest.mark.parametrize(("name", "model"), PLAIN)
 def test_a_turn_whose_signatures_are_forgotten_is_that_of_a_stranger_and_not_refused(
@@ -254,6 +255,7 @@ PLACES: dict[str, Callable[[str], Said]] = {
 """Where each client's format holds opaque state; Ollama's holds none."""
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("forged", FORGED)
 @pytest.mark.parametrize("model", wires.NAMES)
 @pytest.mark.parametrize("name", PLACES)

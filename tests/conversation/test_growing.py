@@ -99,6 +99,7 @@ def replace_all(talk: Conversation, wire: str) -> None:
 CHANGES = (edit, cut, insert, instruct, add_context, add_calls, add_image, replace_all)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("wire", WIRES)
 async def test_every_turn_sends_what_the_conversation_sends_anew(way: str, wire: str) -> None:
     host, anew = Recorder(wire), Recorder(wire)
@@ -167,6 +168,7 @@ async def test_a_turn_of_a_long_conversation_takes_the_steps_of_a_turn(
     assert await turn(200) <= few * 1.05
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("way", ["asyncio"], indirect=True)
 @pytest.mark.parametrize("wire", WIRES)
 async def test_a_run_with_many_rounds_takes_the_steps_of_a_round_in_each(wire: str) -> None:

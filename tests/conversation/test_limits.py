@@ -112,6 +112,7 @@ def losses(name: str, items: list[AnyItem], dialect: Any, places: list[int]) -> 
     return {(moved(loss.path, loss.what), re.sub(r"input\[\d+\]", "input[]", loss.what), loss.kind) for loss in lost}
 
 
+@pytest.mark.sample(4)
 @every_wire
 @given(data=st.data())
 def test_a_cut_brings_no_loss_that_was_not_there_before(name: str, data: st.DataObject) -> None:

@@ -54,6 +54,7 @@ def silent(name: str, vendor: str) -> list[tuple[str, Excuse | None]]:
     return found
 
 
+@pytest.mark.sample(4)
 @every_group
 def test_a_change_of_a_recorded_document_is_not_lost_silently(name: str, vendor: str) -> None:
     """BUGS 4, 61 and 87"""
@@ -66,6 +67,7 @@ def test_a_change_of_a_written_document_is_not_lost_silently(name: str) -> None:
     assert [problem for problem, excused in silent(name, WRITTEN) if excused is None] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WIRES)
 def test_every_excuse_is_needed(name: str) -> None:
     vendors = [WRITTEN, *(vendor for one, vendor in groups() if one == name)]

@@ -70,6 +70,7 @@ def silent(before: Response, after: Response, lost: list[Loss]) -> Iterator[str]
             yield f"{path}: {text[:80]!r} is not in {head[:80]!r}"
 
 
+@pytest.mark.sample(4)
 @every_pair
 def test_what_a_caller_sees_returns_from_another_wire_or_is_a_loss(name: str, vendor: str, other: str) -> None:
     here, there = wires.load(name), wires.load(other)
@@ -85,6 +86,7 @@ def test_what_a_caller_sees_returns_from_another_wire_or_is_a_loss(name: str, ve
     assert failures(name, vendor, check) == []
 
 
+@pytest.mark.sample(4)
 @every_pair
 def test_a_recorded_request_reaches_every_wire(name: str, vendor: str, other: str) -> None:
     here, there = wires.load(name), wires.load(other)

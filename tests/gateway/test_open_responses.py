@@ -166,6 +166,7 @@ def test_all_cases_are_here() -> None:
     assert {case["transport"] for case in CASES} == {"http", "websocket", "mixed", "none"}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("model", wires.NAMES)
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_a_case_of_the_suite(url: str, model: str, case: Plain) -> None:

@@ -53,6 +53,7 @@ def plain(body: str, wire: str) -> list[Any]:
     return found
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("wire", wires.NAMES)
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_an_answer_is_the_vendors_own_but_for_the_name(

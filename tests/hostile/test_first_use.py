@@ -46,6 +46,7 @@ CONVERTERS = """
 WIRES = ("openai_responses", "openai_chat", "anthropic_messages", "gemini_generate_content", "ollama_chat")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("what", [CLIENTS, *(CONVERTERS.format(wire=wire) for wire in WIRES)], ids=["client", *WIRES])
 def test_the_first_use_may_be_in_many_threads_at_once(what: str) -> None:
     done = subprocess.run(

@@ -25,6 +25,7 @@ def hostile() -> Iterator[Server]:
     server.close()
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_a_fault_comes_to_its_good_end(case: Case, hostile: Server) -> None:
     """BUGS 28, 48, 62, 64, 65, 67, 70, 84, 86 and 87"""

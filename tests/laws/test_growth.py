@@ -60,12 +60,14 @@ def decoded(name: str, shape: str, n: int) -> tuple[Callable[[], Any], Any]:
     return decode, decode()[0]
 
 
+@pytest.mark.sample(4)
 @every_wire
 @pytest.mark.parametrize("shape", HISTORIES)
 def test_reading_a_history_costs_what_its_length_does(name: str, shape: str) -> None:
     check(reading=growth(lambda n: decoded(name, shape, n)[0]))
 
 
+@pytest.mark.sample(4)
 @every_wire
 @pytest.mark.parametrize("shape", HISTORIES)
 def test_writing_a_history_costs_what_its_length_does(name: str, shape: str) -> None:
@@ -87,6 +89,7 @@ def answer(shape: str, n: int) -> Response:
     return wires.load("openai_responses").RESPONSE.decode(encode(document))
 
 
+@pytest.mark.sample(4)
 @every_wire
 @pytest.mark.parametrize("shape", ANSWERS)
 def test_an_answer_costs_what_its_length_does(name: str, shape: str) -> None:
@@ -147,6 +150,7 @@ def test_an_answer_of_a_vendor_costs_what_its_length_does(name: str, shape: str)
     check(**{wire: growth(streaming(wire)) for wire in clients})
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("name", "shape"), [(name, shape) for name in OWN_STREAMS for shape in OWN_STREAMS[name]])
 def test_a_stream_of_a_vendor_costs_what_its_length_does(name: str, shape: str) -> None:
     """Read and assembled, and streamed on for the clients of other wires."""

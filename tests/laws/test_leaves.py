@@ -30,6 +30,7 @@ def sampled(name: str) -> tuple[Shortfall, ...]:
     )
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", WIRES)
 def test_a_changed_leaf_shows_on_every_other_wire_or_is_named(name: str) -> None:
     """BUGS 4, 61 and 87"""

@@ -119,6 +119,7 @@ def test_a_prefix_changes_nothing_while_a_history_grows(name: str, shape: str) -
             assert sent(name, some, dialect, prefix) == sent(name, some, dialect)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("name", "vendor"), groups())
 def test_recorded_conversations_grow_by_their_new_turns(name: str, vendor: str) -> None:
     def check(exchange: Exchange) -> Iterator[str]:

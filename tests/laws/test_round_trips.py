@@ -78,6 +78,7 @@ def test_what_does_not_come_back_of_a_request_is_a_loss(name: str, data: st.Data
     assert missing(request, trip, name) == []
 
 
+@pytest.mark.sample(4)
 @every_wire
 @pytest.mark.parametrize("thing", SINGLE)
 @settings(max_examples=max(8, settings.default.max_examples // 5 if settings.default else 0))

@@ -52,6 +52,7 @@ def tool_threads() -> int:
     return sum(thread.name.startswith("llm_rest") for thread in threading.enumerate())
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("blocking", [True, False])
 @pytest.mark.parametrize(("limits", "most"), [({}, 32), ({"max_tool_threads": 3}, 3)])
 async def test_many_calls_of_a_sync_tool_share_few_threads(
@@ -286,6 +287,7 @@ except CallCancelledError as error:
 """
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("way", ["sync", "asyncio", "trio"])
 def test_hung_tools_in_a_full_pool_keep_no_program_from_ending(way: str) -> None:
     done = subprocess.run([sys.executable, "-c", HANGS, way], capture_output=True, text=True, timeout=30, check=False)

@@ -87,6 +87,7 @@ def test_a_rich_request_fits_the_types_of_the_vendors_client(name: str, data: st
     assert complaints(name, peer, request) == []
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("source", "target"), [(a, b) for a in WIRES for b in WIRES if a != b])
 def test_a_recorded_request_of_another_wire_fits_the_types_of_the_vendors_client(source: str, target: str) -> None:
     peer = PEERS[target]()

@@ -81,6 +81,7 @@ def text_streams(name: str, vendor: str) -> Iterator[tuple[Exchange, str, list[b
                 yield exchange, found.output_text, pieces
 
 
+@pytest.mark.sample(4)
 @every_vendor
 def test_a_recorded_text_is_whole_wherever_its_stream_is_cut(name: str, vendor: str) -> None:
     found: list[str] = []

@@ -12,6 +12,8 @@ WHOLE = HOW_MUCH == "whole"
 """Whether products of tables are run whole and what costs too much for every run is run, too (`make test-whole`)."""
 QUICK = HOW_MUCH == "quick"
 """Whether one case of each table is enough (`make test-quick`)."""
+REST = HOW_MUCH == "rest"
+"""Whether only what an ordinary run leaves out is run, and Hypothesis with more examples (`make test-rest`)."""
 
-if HOW_MUCH not in ("", "quick", "whole"):
-    raise ValueError(f"LLM_REST_TESTS is quick, whole or not set, and not {HOW_MUCH!r}")
+if HOW_MUCH not in ("", "quick", "rest", "whole"):
+    raise ValueError(f"LLM_REST_TESTS is quick, rest, whole or not set, and not {HOW_MUCH!r}")

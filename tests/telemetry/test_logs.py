@@ -61,6 +61,7 @@ def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
 ONE_CALL = "from llm_rest import Client\nwith Client('simulator/demo') as llm:\n    llm.generate('Hi')\n"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("level", "lines"), [("", 0), ("error", 0), ("INFO", 1), ("debug", 2)])
 def test_the_environment_switches_the_log_on(level: str, lines: int) -> None:
     done = run(ONE_CALL, LLM_REST_LOG=level)

@@ -564,6 +564,7 @@ PROGRAMS: dict[str, tuple[str, dict[str, str], str]] = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_when_there_is_telemetry(program: tuple[str, dict[str, str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     code, environment, printed = program

@@ -6,7 +6,9 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-OPTIONS = ("-p", "no:cacheprovider")
+OTHERS = ("cacheprovider", "hypothesispytest", "pytest_httpx", "respx", "xdist", "timeout")
+OPTIONS = tuple(f"-pno:{name}" for name in OTHERS)
+"""Without the plugins of this project's tests, which take most of the time."""
 
 
 @pytest.fixture

@@ -245,6 +245,7 @@ def _deeper(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 SCHEMAS = st.recursive(st.booleans() | st.fixed_dictionaries({}, optional=LEAVES), _deeper, max_leaves=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(SCHEMAS, SCHEMAS, SCHEMAS.filter(lambda one: "$ref" not in str(one)), VALUES)
 def test_the_reference_implementation_finds_the_same_values_right(schema: Any, one: Any, two: Any, value: Any) -> None:

@@ -79,6 +79,7 @@ async def cancelled_by_scope(work: Coroutine[Any, Any, None], after: float) -> b
     return scope.cancelled_caught
 
 
+@pytest.mark.sample(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(("backend", "how"), HOW_MANY)
 def test_ten_thousand_cancellations_leave_nothing_behind(backend: str, how: str) -> None:

@@ -17,10 +17,7 @@ from tests.loopback import STREAM, Loopback, chunks, http, loopback
 from tests.support import WHOLE
 from tests.transport.test_sharing import GOOD
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not say what it takes"),
-]
+pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not say what it takes")
 
 MIB = 1024 * 1024
 MORE = 64 * MIB
@@ -63,6 +60,7 @@ def act(connection: socket.socket, server: Loopback) -> bool:
     return True
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("way", ["sync", "asyncio", "trio"])
 def test_answers_without_end_are_refused_at_a_cap_in_little_memory(way: str) -> None:
     """Cases R01, R03, E51, S13, P05."""
@@ -77,6 +75,7 @@ def test_answers_without_end_are_refused_at_a_cap_in_little_memory(way: str) -> 
     assert grew < max(LIMIT, MAX_BODY) + MORE, f"{grew / MIB:.0f} MiB"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("documents", ALL, ids=lambda documents: documents.wire)
 def test_a_stream_that_is_left_after_a_long_text_holds_it_once(documents: Documents) -> None:
     most, size = 30_000_000 if WHOLE else 12_000_000, 250

@@ -238,6 +238,7 @@ NAMED = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("row", NAMED.values(), ids=NAMED)
 async def test_an_error_names_the_host_and_the_limit(opened: Opened, row: Row, through: str, way: str) -> None:
     if through != "own" and row.ours in ("all", way):

@@ -175,6 +175,7 @@ async def ask(llm: Any, prompt: str, *, stream: bool) -> None:
             pass
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize("vendor", ["openai", "anthropic", "google"])
 async def test_no_failure_shows_the_key_or_logs_the_prompt(new_client: NewClient, vendor: str, failure: str) -> None:

@@ -77,6 +77,7 @@ def document(name: str, shape: str, n: int) -> bytes:
     return json.dumps(LISTED[name][shape](n)).encode()
 
 
+@pytest.mark.sample(4)
 @every_list
 def test_an_answer_of_too_many_calls_parts_or_unknown_objects_is_refused_before_it_is_converted(
     name: str, shape: str
@@ -94,6 +95,7 @@ def test_an_answer_of_too_many_calls_parts_or_unknown_objects_is_refused_before_
         assert caught.value.limited
 
 
+@pytest.mark.sample(4)
 @every_list
 def test_an_answer_of_10_000_calls_or_parts_is_taken(name: str, shape: str) -> None:
     wire = wires.load(name)
@@ -109,6 +111,7 @@ MODELS = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("name", "shape"), [(name, next(iter(LISTED[name]))) for name in WIRES])
 async def test_it_is_a_typed_error_and_not_retried(
     name: str, shape: str, new_client: NewClient, httpx_mock: HTTPXMock

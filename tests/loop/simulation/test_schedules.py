@@ -65,6 +65,7 @@ def test_the_schedules_reach_everything_that_can_happen() -> None:
     assert set(seen) == set(REACHED.split())
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("wire", wires.NAMES)
 def test_every_wire_takes_the_conversation_of_a_run_as_it_is(wire: str) -> None:
     """Every request can be sent whole, and is one that the simulated vendor accepts, which checks like the real one."""

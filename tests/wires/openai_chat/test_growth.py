@@ -142,6 +142,7 @@ SHAPES: dict[str, Callable[[int], Callable[[], object]]] = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_document_four_times_as_long_costs_four_times_as_much(shape: str) -> None:
     few, many = (lines_of(SHAPES[shape](n)) for n in (N, 4 * N))

@@ -10,7 +10,7 @@ ARGS ?=
 
 JOBS ?= 3
 
-.PHONY: help demo test test-quick test-whole check format bench docs build sbom clean
+.PHONY: help demo test test-quick test-rest test-whole check format bench docs build sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -26,7 +26,10 @@ test: $(VENV)/.dev ## the test suite; ARGS="-k name" narrows it
 test-quick: $(VENV)/.dev ## one case of each test, in about a minute
 	@LLM_REST_TESTS=quick LLM_REST_JOBS=$(JOBS) $(BIN)/python -m tests $(ARGS)
 
-test-whole: $(VENV)/.dev ## the test suite, and what `make test` takes samples of
+test-rest: $(VENV)/.dev ## what `make test` leaves out, and the laws with more examples
+	@LLM_REST_TESTS=rest LLM_REST_JOBS=$(JOBS) $(BIN)/python -m tests $(ARGS)
+
+test-whole: $(VENV)/.dev ## both, and the products of tables that each of them takes samples of
 	@LLM_REST_TESTS=whole LLM_REST_JOBS=$(JOBS) $(BIN)/python -m tests $(ARGS)
 
 check: $(VENV)/.dev ## formatting, lint, pyright and mypy

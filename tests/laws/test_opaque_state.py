@@ -13,7 +13,7 @@ from llm_rest import wires
 from llm_rest.losses import Loss
 from llm_rest.responses import REQUEST, AnyItem, FunctionCall, FunctionCallOutput, Message, Request, Response
 from tests.laws.harness import WIRES
-from tests.laws.rows import ROWS, Thinking
+from tests.laws.rows import REPLAY, ROWS, Thinking
 from tests.support.facts import plain
 
 CASES = [(name, case) for name, row in ROWS.items() if name in WIRES for case in row.thinking]
@@ -175,7 +175,7 @@ def test_opaque_state_shown_to_a_client_of_another_wire_comes_back_or_is_reporte
     there = wires.load(other)
     response, _ = decoded(name, case)
     shown, lost = there.encode_response(response)
-    history = [*ROWS[other].replay(plain(shown)), {"role": "user", "content": "And now?"}]
+    history = [*REPLAY[other](plain(shown)), {"role": "user", "content": "And now?"}]
     document = {**ROWS[other].requests[1], ROWS[other].history: history}
     request, _ = there.decode_request(there.REQUEST.decode(json.dumps(document).encode()))
     body, _ = sent(name, msgspec.structs.replace(request, model=ROWS[name].models[0]), case.dialect)

@@ -489,24 +489,6 @@ async def test_a_token_provider_is_asked_for_every_request(new_client: NewClient
     assert tokens == ["Bearer token-1-0123456789", "Bearer token-2-0123456789", "Bearer own-token-0123456789"]
 
 
-async def test_a_refused_token_is_replaced_once(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
-    tokens = iter(["stale-0123456789", "fresh-0123456789", "never-0123456789"])
-    httpx_mock.add_response(status_code=401, json={"error": {"message": "expired"}})
-    httpx_mock.add_response(json=answer("Hello"))
-    async with new_client(api_key=None, credentials=lambda vendor, account: next(tokens)) as llm:
-        reply = await llm.generate("Hi")
-    assert [attempt.outcome for attempt in reply.info.attempts] == ["authentication", "200"]
-    assert httpx_mock.get_requests()[1].headers["authorization"] == "Bearer fresh-0123456789"
-
-
-async def test_a_token_refused_twice_is_an_error(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
-    httpx_mock.add_response(status_code=401, json={"error": {"message": "expired"}}, is_reusable=True)
-    async with new_client(api_key=None, credentials=lambda vendor, account: "token-0123456789") as llm:
-        with pytest.raises(LLMError) as caught:
-            await llm.generate("Hi")
-    assert (caught.value.kind, len(caught.value.attempts)) == ("authentication", 2)
-
-
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_token_provider_may_wait_in_an_async_client_only(backend: str, httpx_mock: HTTPXMock) -> None:
     async def provider(vendor: str, account: str | None) -> str:

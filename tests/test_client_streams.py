@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 from pytest_httpx import HTTPXMock, IteratorStream
 
@@ -267,16 +266,6 @@ async def test_losses_of_the_stream_are_settled_at_its_end(
 # --- the vendor says no ---------------------------------------------------------------------------------------------
 
 
-async def test_a_refused_token_is_replaced_once(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
-    tokens = iter(["stale-0123456789", "fresh-0123456789"])
-    httpx_mock.add_response(status_code=401, json={"error": {"message": "expired"}})
-    mocked(httpx_mock, *HELLO)
-    async with new_client(api_key=None, credentials=lambda vendor, account: next(tokens)) as llm:
-        async with llm.stream("Hi") as stream:
-            assert len([event async for event in stream]) > 3
-    assert [attempt.outcome for attempt in stream.response.info.attempts] == ["authentication", "200"]
-
-
 async def test_the_rules_of_the_vendor_say_what_an_error_in_the_stream_is_worth(
     new_client: NewClient, httpx_mock: HTTPXMock
 ) -> None:
@@ -388,16 +377,6 @@ def test_a_sync_stream_is_stopped_from_another_thread() -> None:
             timer.join()
         assert server.left.wait(5)
     assert stream.response.status == "incomplete"
-
-
-def test_a_stream_of_the_callers_client_leaves_it_open() -> None:
-    def handle(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, headers=TYPE, content=b"".join(HELLO))
-
-    http_client = httpx.Client(transport=httpx.MockTransport(handle))
-    with Client("openai/gpt-4o", api_key="k", http=http_client) as llm, llm.stream("Hi") as stream:
-        assert "".join(stream.text) == "Hello there"
-    assert not http_client.is_closed
 
 
 # --- long streams ---------------------------------------------------------------------------------------------------

@@ -162,17 +162,6 @@ async def test_async_tools_run_side_by_side(way: str) -> None:
     assert outputs(model) == ["waited", "opened"]
 
 
-async def test_an_async_tool_runs_for_sync_callers_too(way: str) -> None:
-    @tool
-    async def nap() -> str:
-        await anyio.lowlevel.checkpoint()
-        return "rested"
-
-    model = Model(says(call("nap")), says("Done"))
-    await result(new_run(way, model, [nap]))
-    assert outputs(model) == ["rested"]
-
-
 async def test_a_tool_that_fails_is_told_to_the_model_as_an_error(way: str) -> None:
     """BUGS 38"""
 
@@ -544,14 +533,6 @@ async def test_only_a_plain_yes_lets_a_call_run(way: str, caplog: pytest.LogCapt
     assert "says True, False or None, not 'no'" in caplog.text
 
 
-async def test_a_callback_reads_the_arguments_as_a_dict(way: str) -> None:
-    model = Model(says(call("delete", '{"name": "a"}'), call("delete", '{"name": "b"}', "c2")), says("Done"))
-    run = new_run(way, model, [delete], approve=lambda asked: asked.parsed_arguments["name"] == "a")
-    await result(run)
-    assert [one.state for one in run.calls] == ["completed", "cancelled"]
-    assert [one.parsed_arguments for one in run.calls] == [{"name": "a"}, {"name": "b"}]
-
-
 @pytest.mark.parametrize(
     ("verdicts", "outcome"),
     [((True,), "completed"), ((None,), "waiting"), ((True, None), "waiting"), ((None, None), "waiting")],
@@ -575,13 +556,6 @@ async def test_a_callback_may_leave_it_open(way: str, caplog: pytest.LogCaptureF
         await result(run)
         assert len(run.pending_calls) == 1
     assert "nobody is there" in caplog.text
-
-
-async def test_others_run_while_one_waits_for_approval(way: str) -> None:
-    model = Model(says(call("delete"), call("add", '{"a":1,"b":2}', call_id="c2")))
-    run = new_run(way, model, [delete, add])
-    await result(run)
-    assert [one.state for one in run.calls] == ["pending", "completed"]
 
 
 async def test_only_what_waits_can_be_decided(way: str) -> None:
@@ -923,16 +897,6 @@ async def test_a_failed_answer_to_the_last_late_result_ends_the_run(way: str) ->
         await result(run)
 
 
-async def test_every_run_that_stops_says_how_in_its_last_event(way: str) -> None:
-    heard: list[Any] = []
-    run = new_run(way, Model(says(call("delete")), says("Done")), [delete], on_event=[heard.append])
-    await result(run)
-    assert (heard[-1].type, heard[-1].outcome) == ("run:end", "waiting")
-    run.deny("c1")
-    await result(run)
-    assert (heard[-1].type, heard[-1].outcome) == ("run:end", "completed")
-
-
 def test_the_work_of_the_loop_grows_with_the_calls_of_an_answer_and_not_with_their_square() -> None:
     def work(n: int) -> int:
         """How many functions the reader of the run calls."""
@@ -1172,14 +1136,6 @@ def test_an_interrupt_inside_a_tool_comes_out_as_it_is(way: str) -> None:
 # --- chained responses ----------------------------------------------------------------------------------------------
 
 
-async def test_a_chained_run_sends_only_what_is_new(way: str) -> None:
-    first = says(call("add", '{"a":1,"b":2}'))
-    model = Model(first, says("Done"))
-    await result(new_run(way, model, [add], use_previous_response_id=True))
-    assert model.asked[1].previous_response_id == "resp"
-    assert model.seen == [FunctionCallOutput(call_id="c1", output="3")]
-
-
 async def test_a_stored_conversation_gets_only_what_is_new(way: str) -> None:
     model = Model(says(call("add", '{"a":1,"b":2}')), says("Done"))
     await result(new_run(way, model, [add], request=Request(conversation="conv_1")))
@@ -1244,9 +1200,3 @@ async def test_events_outside_of_a_with_are_refused_and_not_empty(how: str, way:
     events = getattr(new_run(way, Model(says("hi"))), how)()
     with pytest.raises(ConfigError, match="with"):
         next(events) if way == "sync" else await anext(events)
-
-
-async def test_everything_a_streamed_run_tells_has_its_type(way: str) -> None:
-    told = [event.type for event in await watched(new_run(way, Model(says("hi"))), streams=True)]
-    assert told[:2] == ["iteration:start", "response.created"]
-    assert {"response.output_text.delta", "response.completed", "llm:response"} <= {*told}

@@ -256,16 +256,9 @@ async def test_an_error_of_the_vendor_is_raised_as_it_is_and_names_the_run(way: 
     assert [call.name for call in caught.value.partial.function_calls] == ["get_weather"], "the last answer there was"
 
 
-async def test_generate_with_tools_is_a_run_to_its_end(way: str) -> None:
-    llm = client(way, "anthropic_messages")
-    asked = llm.generate_with_tools('call get_weather {"city": "Oslo"}', [get_weather])
-    assert (asked if way == "sync" else await asked).output_text == "get_weather said: 4 degrees in Oslo"
-    await closed(llm)
-
-
 async def test_tools_may_be_given_by_keyword_and_options_are_those_of_generate(way: str) -> None:
     llm = client(way, "openai_responses")
-    run = llm.run("Weather?", tools=[get_weather], instructions="Be brief", max_output_tokens=500)
+    run = llm.run(input="Weather?", tools=[get_weather], instructions="Be brief", max_output_tokens=500)
     await result(run)
     assert run.state.request.instructions == "Be brief"
     assert run.calls[0].name == "get_weather"
@@ -612,13 +605,6 @@ def test_an_executor_alone_offers_what_it_names() -> None:
     with Client("simulator/any") as llm:
         run = llm.run('call get_weather {"city": "Oslo"}\nsay Cold.', executor=ToolRegistry(get_weather))
         assert (run.result().output_text, run.calls[0].state) == ("Cold.", "completed")
-
-
-async def test_input_and_tools_may_be_given_by_keyword(way: str) -> None:
-    client: Any = (Client if way == "sync" else AsyncClient)("simulator/any")
-    run = client.run(input='call get_weather {"city": "Oslo"}\nsay Cold.', tools=[get_weather])
-    assert (await result(run)).output_text == "Cold."
-    await closed(client)
 
 
 def test_a_listener_that_would_have_to_be_awaited_is_refused() -> None:

@@ -20,7 +20,7 @@ import msgspec
 from opentelemetry import context, metrics, trace
 from opentelemetry.metrics import _internal
 
-from .client.hooks import CallEnd, CallStart, RequestRetry, WatchedCall
+from .client.hooks import ClientCallEnd, ClientCallStart, RequestRetry, WatchedCall
 from .errors import ConfigError, LLMError
 from .loop import events as loop
 from .responses.items import AnyItem, Compaction, CustomToolCall, FunctionCall
@@ -283,12 +283,12 @@ class Telemetry:
 
     def __call__(self, call: WatchedCall, event: type[ClientCallEvent], fields: Mapping[str, Any]) -> None:
         """A watcher of calls."""
-        if event is CallStart and call.operation in OPERATIONS and not _is_suppressed():
+        if event is ClientCallStart and call.operation in OPERATIONS and not _is_suppressed():
             self._start(call)
         elif event is RequestRetry and call.span is not None:
             retry = {"attempt": fields["attempt"], "delay": fields["wait"], "error.type": fields["reason"]}
             call.span.add_event("llm_rest.retry", retry)
-        elif event is CallEnd and call.span is not None:
+        elif event is ClientCallEnd and call.span is not None:
             self._end(call, call.span, _known(call, CREATION))
 
     def _start(self, call: WatchedCall) -> None:

@@ -19,9 +19,9 @@ import pytest
 
 from llm_rest import (
     CallCancelledError,
-    CallEnd,
-    CallStart,
     Client,
+    ClientCallEnd,
+    ClientCallStart,
     LLMError,
     RequestCancelled,
     RequestEnd,
@@ -294,9 +294,13 @@ async def test_native_cancellation_passes_through(new_client: NewClient, way: st
                 await texts(llm.stream("Hi"))
             assert scope.cancelled_caught
             assert (await llm.generate("Hi")).output_text == "Hello"
-    kinds = [type(event) for event in heard if not isinstance(event, CallStart)]
-    assert kinds == [*[RequestStart, RequestCancelled, CallEnd] * 2, RequestStart, RequestEnd, CallEnd]
-    assert [event.outcome for event in heard if isinstance(event, CallEnd)] == ["cancelled", "cancelled", "completed"]
+    kinds = [type(event) for event in heard if not isinstance(event, ClientCallStart)]
+    assert kinds == [*[RequestStart, RequestCancelled, ClientCallEnd] * 2, RequestStart, RequestEnd, ClientCallEnd]
+    assert [event.outcome for event in heard if isinstance(event, ClientCallEnd)] == [
+        "cancelled",
+        "cancelled",
+        "completed",
+    ]
 
 
 def test_control_c_passes_through() -> None:

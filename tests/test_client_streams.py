@@ -14,7 +14,7 @@ from pytest_httpx import HTTPXMock, IteratorStream
 from benchmarks import documents
 from llm_rest.client.client import Client
 from llm_rest.client.events import StreamReader, StreamWriter
-from llm_rest.client.hooks import CallEnd, CallStart, RequestEnd, RequestStart
+from llm_rest.client.hooks import ClientCallEnd, ClientCallStart, RequestEnd, RequestStart
 from llm_rest.client.reply import Reply
 from llm_rest.errors import (
     ConfigError,
@@ -158,7 +158,7 @@ async def test_the_generation_says_how_the_reply_came_about(new_client: NewClien
     mocked(httpx_mock, *HELLO)
     heard: list[Any] = []
     async with new_client(on_event=heard.append) as llm, llm.stream("Hi") as stream:
-        assert [type(seen) for seen in heard] == [CallStart, RequestStart]
+        assert [type(seen) for seen in heard] == [ClientCallStart, RequestStart]
         async for _ in stream:
             assert stream.response.info.attempts[-1].outcome == "under way"
     info = stream.response.info
@@ -178,7 +178,7 @@ async def test_the_generation_says_how_the_reply_came_about(new_client: NewClien
         "response_status": "completed",
     }
     request, call = heard[-2:]
-    assert (type(request), type(call)) == (RequestEnd, CallEnd)
+    assert (type(request), type(call)) == (RequestEnd, ClientCallEnd)
     assert 0 < request.first_event <= request.seconds
     assert request.first_event <= call.first_event <= call.seconds
 

@@ -31,7 +31,7 @@ PROMISED = set(
     CachePrefix cache_prefix
     Loss LossWarning
     Access AsyncClient AsyncStream CallInfo Client Failure ModelInfo Reply Stream Timeouts TLS Capabilities
-    CallEnd CallStart RequestCancelled RequestEnd RequestRetry RequestStart CallOptions RateLimitWait
+    ClientCallEnd ClientCallStart RequestCancelled RequestEnd RequestRetry RequestStart CallOptions RateLimitWait
     RetryPolicy RateLimit LimitStatus Budget Prices
     AsyncContentGenerator AsyncJSONStream PromptContext ContentGenerator JSONStream
     AsyncChat AsyncChatStream Chat ChatStream Conversation ConversationState HistoryLimits PendingContext

@@ -26,7 +26,7 @@ from llm_rest.errors import (
     TLSError,
     api_error,
 )
-from llm_rest.transport.retry import CAPACITY, Budget, Failed, RetryPolicy, decide, policy_of
+from llm_rest.transport.retry import CAPACITY, Failed, RetryBudget, RetryPolicy, decide, policy_of
 
 EXACT = RetryPolicy(jitter="none", attempts=9)
 FIRST = Failed(1)
@@ -207,7 +207,7 @@ HERE, THERE = "https://one.example/v1", "https://two.example/v1"
 
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from([0, 1, 5, 10, 15, 100, 200]))))
 def test_a_budget_is_never_negative_and_never_above_its_capacity(steps: list[tuple[bool, int]]) -> None:
-    budget, level = Budget(), CAPACITY
+    budget, level = RetryBudget(), CAPACITY
     for taking, amount in steps:
         if taking:
             assert budget.take(HERE, amount) == (amount <= level)
@@ -220,7 +220,7 @@ def test_a_budget_is_never_negative_and_never_above_its_capacity(steps: list[tup
 
 
 def test_twenty_retries_empty_a_bucket_and_successes_fill_it_again() -> None:
-    budget = Budget()
+    budget = RetryBudget()
     assert [budget.take(HERE, 5) for _ in range(21)] == [True] * 20 + [False]
     assert budget.take(THERE, 5)
     for _ in range(5):
@@ -230,7 +230,7 @@ def test_twenty_retries_empty_a_bucket_and_successes_fill_it_again() -> None:
 
 
 def test_threads_share_a_budget_without_losing_a_token() -> None:
-    budget = Budget()
+    budget = RetryBudget()
     with ThreadPoolExecutor(16) as threads:
         paid = list(threads.map(lambda _: budget.take(HERE, 1), range(500)))
     assert paid.count(True) == CAPACITY

@@ -26,7 +26,7 @@ from ..responses.request import Request
 from ..responses.response import Response, echo
 from ..transport import WHOLE, HTTPAnswer, Timeouts, is_duration, limit, remaining, total_of
 from ..transport.deadlines import limit_text
-from ..transport.retry import Budget, RetryPolicy, policy_of
+from ..transport.retry import RetryBudget, RetryPolicy, policy_of
 from ..unknown import given
 from ..vendors import models
 from ..vendors.auth import Secret, Signed, checked_headers
@@ -280,7 +280,7 @@ class Caller:
         self.watchers = watchers
         """What gets the events of every call: event hooks."""
         self.telemetry = telemetry
-        self.budget = Budget()
+        self.retry_budget = RetryBudget()
         self._in_flight: WeakValueDictionary[int, Stoppable] = WeakValueDictionary()
         self.indexing: Callable[[Request], Callable[[str], str]] | None = None
         """Gives `Settings.indexed` for a request of a run; `None` outside of runs."""

@@ -50,8 +50,8 @@ class ClientCallEvent(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
     """The wire format, such as `openai_responses`."""
 
 
-class CallStart(ClientCallEvent, frozen=True, kw_only=True):
-    """A call of the client begins. Exactly one `CallEnd` with the same `call` follows."""
+class ClientCallStart(ClientCallEvent, frozen=True, kw_only=True):
+    """A call of the client begins. Exactly one `ClientCallEnd` with the same `call` follows."""
 
     type: ClassVar[Literal["call:start"]] = "call:start"
     operation: Operation
@@ -64,12 +64,12 @@ class CallStart(ClientCallEvent, frozen=True, kw_only=True):
     """The id of the conversation that the call continues; `None` where it has none."""
 
 
-class CallEnd(ClientCallEvent, frozen=True, kw_only=True):
+class ClientCallEnd(ClientCallEvent, frozen=True, kw_only=True):
     """A call has ended: with its result or an error; a stream with its last event, or when it is closed or garbage-collected."""
 
     type: ClassVar[Literal["call:end"]] = "call:end"
     operation: Operation
-    """What the call was for, as in its `CallStart`."""
+    """What the call was for, as in its `ClientCallStart`."""
     outcome: Outcome
     """The status of the response (`completed`, `incomplete`, ...), `failed`, `cancelled`, or `closed`: a stream was left."""
     seconds: float
@@ -164,7 +164,9 @@ class RateLimitWait(ClientCallEvent, frozen=True, kw_only=True):
     """What it waits for, such as `500 requests per minute`."""
 
 
-ClientEvent = CallStart | CallEnd | RequestStart | RequestEnd | RequestRetry | RequestCancelled | RateLimitWait
+ClientEvent = (
+    ClientCallStart | ClientCallEnd | RequestStart | RequestEnd | RequestRetry | RequestCancelled | RateLimitWait
+)
 """What an event hook of a client gets, told apart by its class or its `type`."""
 
 EventHook = Callable[[Any], object]
@@ -233,7 +235,7 @@ class WatchedCall:
         """Makes the call the current one for what is instrumented below it; telemetry sets it."""
         self.on_chunk: Callable[[], object] | None = None
         """Called whenever more of a streamed answer came; telemetry sets it."""
-        self.notify(CallStart, operation=operation, stream=stream, run=run, conversation=conversation)
+        self.notify(ClientCallStart, operation=operation, stream=stream, run=run, conversation=conversation)
         self._clock = perf_counter()  # after the start of its span, which is no shorter than anything measured here
 
     @property
@@ -271,7 +273,7 @@ class WatchedCall:
         common: dict[str, Any] = {"call": self.id, "vendor": target.vendor, "model": target.model}
         if kind is RequestEnd:
             common["request_id"] = self.request_id
-        elif kind is CallEnd:
+        elif kind is ClientCallEnd:
             common |= self._summary()
         return kind(wire=target.endpoint.wire, **common, **fields)
 
@@ -356,7 +358,7 @@ class WatchedCall:
             stopped = isinstance(error, CallCancelledError) or not isinstance(error, Exception)
             outcome = "cancelled" if stopped else "failed"
         self.outcome = outcome or getattr(reply, "status", None) or "completed"
-        self.notify(CallEnd)
+        self.notify(ClientCallEnd)
         self.request = self.activate = self.on_chunk = None
 
     def __del__(self) -> None:

@@ -190,7 +190,7 @@ async def send_with_retries(
             else:
                 found, error = await accept(answer, trial)
                 if error is None:
-                    caller.budget.give(url, paid)
+                    caller.retry_budget.give(url, paid)
                     return found
         except LLMError as problem:
             if call.stopped:
@@ -221,7 +221,7 @@ async def send_with_retries(
             if came == wrong:
                 wait, error.retryable = "final", False  # the next one would be the same again
             wrong = came
-        if not isinstance(wait, str) and not caller.budget.take(url, cost_of(error)):
+        if not isinstance(wait, str) and not caller.retry_budget.take(url, cost_of(error)):
             wait = NO_BUDGET
         if isinstance(wait, str):
             if wait in _HINTS:

@@ -121,7 +121,7 @@ def ceiling(failed: Failed, policy: RetryPolicy, *, malformed: bool = False) -> 
     return min(policy.base_delay * factor, policy.max_delay)
 
 
-# --- the budget -----------------------------------------------------------------------------------------------------
+# --- the retry budget -------------------------------------------------------------------------------------------------
 
 
 def cost_of(error: LLMError) -> int:
@@ -129,7 +129,7 @@ def cost_of(error: LLMError) -> int:
     return COST_AFTER_TIMEOUT if isinstance(error, TimeoutError) else COST
 
 
-class Budget:
+class RetryBudget:
     """The tokens for retries of each origin, shared by the threads and tasks of one client."""
 
     def __init__(self) -> None:

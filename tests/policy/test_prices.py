@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from llm_rest import CallEnd, ConfigError, Prices
+from llm_rest import ClientCallEnd, ConfigError, Prices
 from llm_rest.responses.response import InputTokensDetails, OutputTokensDetails, Usage
 from tests.callers import NewClient, answer, completed
 from tests.loopback import END, STREAM, chunks, http, loopback, send
@@ -119,7 +119,7 @@ async def test_replies_streams_runs_and_events_tell_the_cost(new_client: NewClie
             assert stream.response.cost == stream.response.info.cost == PRICED
             assert (await llm.generate_with_tools("Hi")).cost == PRICED
             assert (await llm.generate("Hi", model="openai/o1")).cost is None  # which is not in the file
-    assert [event.cost for event in events if isinstance(event, CallEnd)] == [PRICED] * 3 + [None]
+    assert [event.cost for event in events if isinstance(event, ClientCallEnd)] == [PRICED] * 3 + [None]
 
 
 CHAT = {"choices": [{"message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}]}

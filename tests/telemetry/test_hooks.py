@@ -10,7 +10,7 @@ import anyio
 import msgspec
 import pytest
 
-from llm_rest import CallEnd, CallStart, ClientEvent, LLMError, Reply, RetryPolicy
+from llm_rest import ClientCallEnd, ClientCallStart, ClientEvent, LLMError, Reply, RetryPolicy
 from llm_rest.client import hooks
 from tests.callers import BEGIN, NewClient, answer, completed, delta
 from tests.loopback import END, STREAM, Act, chunks, http, loopback, send, send_and_close, send_and_stall
@@ -171,7 +171,7 @@ async def test_a_call_of_a_run_and_of_a_conversation_names_them(new_client: NewC
             run, chat = inner.run("Hi"), inner.chat()
             for work in (run.result(), chat.ask("Hi"), inner.generate("Hi")):
                 assert isinstance(work if isinstance(work, Reply) else await work, Reply)
-    starts = [(event.run, event.conversation) for event in heard if isinstance(event, CallStart)]
+    starts = [(event.run, event.conversation) for event in heard if isinstance(event, ClientCallStart)]
     assert starts[0] == (run.state.id, None)
     assert starts[1][0] is not None
     assert starts[1][1] == chat.conversation.id
@@ -186,7 +186,7 @@ async def test_an_event_hook_that_fails_breaks_nothing(new_client: NewClient, ca
     with loopback(WHOLE) as server:
         async with new_client(base_url=server.url, on_event=[fails, heard.append]) as llm:
             await llm.generate("Hi")
-    assert isinstance(heard[-1], CallEnd)
+    assert isinstance(heard[-1], ClientCallEnd)
     assert "an event hook failed on RequestStart" in caplog.text
 
 

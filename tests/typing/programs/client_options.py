@@ -19,10 +19,10 @@ from __future__ import annotations
 from typing import Unpack, assert_type
 
 from llm_rest import (
-    CallEnd,
     CallOptions,
-    CallStart,
     Client,
+    ClientCallEnd,
+    ClientCallStart,
     ClientEvent,
     Input,
     RateLimitWait,
@@ -48,7 +48,7 @@ def log(event: ClientEvent) -> None:
             print("retry", attempt, reason)
         case RequestCancelled():
             print("cancelled")
-        case CallStart() | CallEnd() | RateLimitWait():
+        case ClientCallStart() | ClientCallEnd() | RateLimitWait():
             pass
 
 

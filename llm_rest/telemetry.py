@@ -51,6 +51,8 @@ LATEST = "gen_ai_latest_experimental"
 SUPPRESSED = ("suppress_language_model_instrumentation", "suppress_instrumentation")
 """Context values by which other instrumentations say that they record this call already."""
 LINKS = context.create_key("llm_rest.links")
+FALLBACK = {"llm_rest.link": "fallback"}
+"""On the link of a model call to the call of another model that failed before it."""
 MAX_BLOB = 64 * 1024
 """The most bytes of an image or another file that are recorded."""
 
@@ -292,7 +294,10 @@ class Telemetry:
             self._end(call, call.span, _known(call, CREATION))
 
     def _start(self, call: WatchedCall) -> None:
-        facts, links = _known(call, CREATION), context.get_value(LINKS)
+        links: Any = context.get_value(LINKS) or ()
+        if call.fallback_of is not None and call.fallback_of.span is not None:
+            links = [*links, trace.Link(call.fallback_of.span.get_span_context(), FALLBACK)]
+        facts = _known(call, CREATION)
         name = f"{facts['gen_ai.operation.name']} {call.target.model}".strip()
         more: Any = {"kind": trace.SpanKind.CLIENT, "attributes": facts, "links": links}
         call.span = self.tracer.start_span(name, **more)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..errors import Attempt
     from ..losses import Loss
     from ..policy.cache import AnswerCache
-    from ..policy.fallback import Chain
+    from ..policy.fallback import Chain, Trials
     from ..policy.gate import Gates
     from ..policy.prices import Prices, Pricing
     from ..telemetry import Telemetry
@@ -276,6 +276,8 @@ class Caller:
         self.targets = targets
         self.fallback = fallback
         """The models that calls are tried with; `None` where there is one."""
+        self.trials: Trials | None = None
+        """The tries of a fallback that the calls are one of."""
         self._own: Mapping[str, Any] = {}  # the options of this model, in a fallback
         self.watchers = watchers
         """What gets the events of every call: event hooks."""

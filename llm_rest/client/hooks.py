@@ -62,6 +62,8 @@ class ClientCallStart(ClientCallEvent, frozen=True, kw_only=True):
     """The id of the run of the tool loop that makes the call; `None` outside of runs."""
     conversation: str | None = None
     """The id of the conversation that the call continues; `None` where it has none."""
+    fallback_of: str | None = None
+    """The `call` of the model that failed before, where a `Fallback` goes on to this one; `None` for the first model."""
 
 
 class ClientCallEnd(ClientCallEvent, frozen=True, kw_only=True):
@@ -188,6 +190,7 @@ class WatchedCall:
         "attempts",
         "conversation",
         "error",
+        "fallback_of",
         "first_event",
         "headers",
         "on_chunk",
@@ -213,12 +216,15 @@ class WatchedCall:
         stream: bool = False,
         run: str | None = None,
         conversation: str | None = None,
+        fallback_of: WatchedCall | None = None,
     ) -> None:
         self._watchers = watchers
         self._id: str | None = None
         self._in_flight: tuple[float, float | None] | None = None  # when a request was sent, and its first event came
         self.target, self.operation, self.request = target, operation, request
         self.stream, self.run, self.conversation = stream, run, conversation
+        self.fallback_of = fallback_of
+        """The call to another model that failed before, in a `Fallback`; `None` after the end."""
         self.reply: Any = None
         """The result of the call, or as far as it came; `None` as long as there is none."""
         self.error: BaseException | None = None
@@ -235,7 +241,9 @@ class WatchedCall:
         """Makes the call the current one for what is instrumented below it; telemetry sets it."""
         self.on_chunk: Callable[[], object] | None = None
         """Called whenever more of a streamed answer came; telemetry sets it."""
-        self.notify(ClientCallStart, operation=operation, stream=stream, run=run, conversation=conversation)
+        before = None if fallback_of is None else fallback_of.id
+        started: dict[str, Any] = {"run": run, "conversation": conversation, "fallback_of": before}
+        self.notify(ClientCallStart, operation=operation, stream=stream, **started)
         self._clock = perf_counter()  # after the start of its span, which is no shorter than anything measured here
 
     @property
@@ -359,7 +367,7 @@ class WatchedCall:
             outcome = "cancelled" if stopped else "failed"
         self.outcome = outcome or getattr(reply, "status", None) or "completed"
         self.notify(ClientCallEnd)
-        self.request = self.activate = self.on_chunk = None
+        self.request = self.activate = self.on_chunk = self.fallback_of = None
 
     def __del__(self) -> None:
         if not sys.is_finalizing() and getattr(self, "outcome", "") is None:
@@ -377,15 +385,14 @@ def watched(
         watchers = (*watchers, log_event)
     if not watchers:
         return None
-    return WatchedCall(
-        watchers,
-        target,
-        operation,
-        request,
-        stream=stream,
-        run=caller.run_id,
-        conversation=caller.conversation_id,
+    more: dict[str, Any] = {"run": caller.run_id, "conversation": caller.conversation_id}
+    trials = caller.trials
+    made = WatchedCall(
+        watchers, target, operation, request, stream=stream, fallback_of=trials and trials.failed_call, **more
     )
+    if trials is not None:
+        trials.latest_call = made
+    return made
 
 
 async def ended_by(watch: WatchedCall | None, work: Awaitable[T]) -> T:

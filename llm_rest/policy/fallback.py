@@ -27,6 +27,7 @@ from ..vendors.auth import Secret
 
 if TYPE_CHECKING:
     from ..client.call import Caller
+    from ..client.hooks import WatchedCall
     from ..client.options import Input
     from ..errors import Attempt
     from ..vendors.auth import Token, TokenProvider
@@ -241,6 +242,10 @@ class Trials:
         self, chain: Chain, caller: Caller, options: dict[str, Any], named: str | None, *, alone: bool, stream: bool
     ) -> None:
         self.attempts: tuple[Attempt, ...] = ()
+        self.latest_call: WatchedCall | None = None
+        """The last call that was made, where it is watched."""
+        self.failed_call: WatchedCall | None = None
+        """The last one to the model before this one."""
         self._chain, self._caller, self._options, self._named = chain, caller, options, named
         now, until = chain.fallback.clock(), chain.until
         # Those that are paused come last, the one whose pause ends first before the others.
@@ -275,7 +280,9 @@ class Trials:
             most = [limit(limits.total, None if self._stream else WHOLE), self._time_left()]
             seconds = min((one for one in most if one is not None), default=None)
             how["timeout"] = replace(limits, total="none" if seconds is None else max(seconds, 0.001))
-        return self._caller.for_model(entry.model, entry.targets, entry.options), how
+        caller = self._caller.for_model(entry.model, entry.targets, entry.options)
+        caller.trials, self.failed_call = self, self.latest_call
+        return caller, how
 
     def answered(self) -> None:
         """The model answered: its pause is over."""

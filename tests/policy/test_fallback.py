@@ -15,6 +15,7 @@ from llm_rest import (
     BadRequestError,
     CapabilityError,
     Client,
+    ClientCallStart,
     ConfigError,
     ConnectError,
     ContextLengthError,
@@ -113,6 +114,17 @@ async def test_a_stream_that_was_handed_out_stays_with_its_model(new_client: New
         with pytest.raises(LLMError) as caught:
             await streamed(llm)
     assert (caught.value.kind, caught.value.partial.output_text) == ("stream_interrupted", "Hello")
+
+
+@pytest.mark.parametrize("method", ["generate", "stream", "generate_json"])
+async def test_the_calls_of_one_fallback_are_joined_by_their_events(method: str, new_client: NewClient) -> None:
+    pair, heard = Pair([OverloadedError("busy"), "4"], ["5", "6"]), list[Any]()
+    async with new_client(pair.fallback, api_key=None, on_event=heard.append, retry=1) as llm:
+        await METHODS[method](llm)
+        pair.now += 60
+        await METHODS[method](llm)
+    starts = [event for event in heard if isinstance(event, ClientCallStart)]
+    assert [(one.model, one.fallback_of) for one in starts] == [("one", None), ("two", starts[0].call), ("one", None)]
 
 
 ERRORS: list[tuple[LLMError, bool, bool]] = [

@@ -23,13 +23,16 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
 from opentelemetry.trace import SpanKind, StatusCode
 
 from llm_rest import (
+    AsyncClient,
     BadRequestError,
     Client,
     ConfigError,
+    FallbackModel,
     FunctionCall,
     FunctionCallOutput,
     LLMError,
     Message,
+    OverloadedError,
     RateLimitError,
     Reasoning,
     Tool,
@@ -38,7 +41,7 @@ from llm_rest import (
     user,
 )
 from llm_rest.responses import Compaction, SummaryText
-from llm_rest.telemetry import MAX_BLOB, SUPPRESSED, Telemetry
+from llm_rest.telemetry import FALLBACK, MAX_BLOB, SUPPRESSED, Telemetry
 from llm_rest.testing import Broken, FakeModel, Streamed, Thinking, ToolCall
 from llm_rest.wires import NAMES as WIRES
 
@@ -210,6 +213,16 @@ async def test_retries_are_events_of_one_span(way: str, streams: bool) -> None:
     assert 0.01 <= facts.pop("delay") < 1  # type: ignore[operator]  # pyright: ignore[reportOperatorIssue]
     assert facts == {"attempt": 1, "error.type": "rate_limit"}
     assert attributes(span)["llm_rest.attempts"] == 2
+
+
+async def test_the_call_of_the_next_model_links_to_the_one_that_failed(way: str, streams: bool) -> None:
+    exported, one, two = Exported(), FakeModel([OverloadedError("busy")]), FakeModel(["answer"])
+    models = [FallbackModel("a/one", vendor=one.vendor("a")), FallbackModel("b/two", vendor=two.vendor("b"))]
+    make: Any = Client if way == "sync" else AsyncClient
+    await ask(make(models, telemetry=exported.telemetry(), retry=1), way, streams=streams)
+    failed, answered = exported.spans
+    assert (failed.name, answered.name, failed.links) == ("chat one", "chat two", ())
+    assert [(link.context, dict(link.attributes or {})) for link in answered.links] == [(failed.context, FALLBACK)]
 
 
 @pytest.mark.parametrize("how", ["closed", "collected", "cancelled by the client", "cancelled natively"])

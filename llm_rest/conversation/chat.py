@@ -27,6 +27,8 @@ from ..client.run import LoopOptions, async_run_of, run_of
 from ..client.stream import TextDeltas
 from ..errors import ConfigError, LLMError, StoreError, ToolError
 from ..loop.events import LLMResponse
+from ..loop.state import Totals
+from ..loop.step import totals_of
 from ..responses.events import OutputTextDelta
 from ..responses.items import FunctionCall, Message
 from ..responses.request import Request
@@ -117,9 +119,16 @@ class _BaseChat:
         self._factor = 1.0
         self._uncounted: list[CallInfo] = []  # summaries that no reply has counted yet
         self._history = History()
+        self._earlier = Totals()  # of the turns before,
+        self._run_now: Any = None  # and the run of the latest one
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} about {self.conversation!r}; see .ask .stream .run>"
+
+    @property
+    def totals(self) -> Totals:
+        """The sums over all model calls of this chat so far: tokens, cost in nano-dollars, seconds; failed turns included."""
+        return self._earlier if self._run_now is None else self._earlier + self._run_now.state.totals
 
     # --- one turn
 
@@ -142,6 +151,7 @@ class _BaseChat:
             how["limits"] = window
         history, self._history = self._history, History()  # which two turns never share
         run = self._run_of(self._caller, said, self._tools, how, site, (fixed, [*talk.items, *provided]), history)
+        self._earlier, self._run_now = self.totals, run
         length = len(talk.items)
         turn = _Turn(run, talk, len(fixed) + length, length, window, message_id, history)
         conclude = partial(self._conclude, turn, run._concluded)
@@ -273,6 +283,7 @@ class _BaseChat:
             logging.getLogger("llm_rest").warning("conversation %s stays open: %s", talk.id, problem)
             return
         self._uncounted.append(found.info)
+        self._earlier += totals_of(found, found.info.duration)
         ended = {"completed_at": time.time(), "summary": found.output_text, "reason": reason, "pending_context": None}
         talk.state = replace(talk.state, **ended)
         begin: list[AnyItem] = [summary_message(found)]

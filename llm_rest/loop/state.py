@@ -152,6 +152,13 @@ class Totals(Model):
     """The output tokens that were reasoning."""
     seconds: float = 0.0
     """Seconds that the model calls took, without tools."""
+    cost: int | None = 0
+    """What the calls cost in nano-dollars; `None` where that is not known of one of them."""
+
+    def __add__(self, other: Totals) -> Totals:
+        """The sums of both."""
+        both = {name: (getattr(self, name), getattr(other, name)) for name in Totals.__struct_fields__}
+        return Totals(**{name: None if None in pair else sum(pair) for name, pair in both.items()})
 
 
 class Statistics(Model):

@@ -24,7 +24,7 @@ from ..unknown import Opt, given
 from . import events as ev
 from . import inputs as h
 from .calls import PENDING, answer, answers, asked, delivery, feedback
-from .state import ToolCall
+from .state import ToolCall, Totals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -332,18 +332,7 @@ class Turn:
 
     def count(self, response: Response) -> None:
         """Add what the answer cost."""
-        state, totals = self.state, copy(self.state.totals)
-        totals.api_calls += 1
-        totals.seconds += state.at - (state.asked or 0.0)
-        if given(usage := response.usage):
-            came, went, both = usage.input_tokens, usage.output_tokens, usage.total_tokens
-            inside, outside = usage.input_tokens_details, usage.output_tokens_details
-            totals.input_tokens += came
-            totals.output_tokens += went
-            totals.total_tokens += both
-            totals.cached_input_tokens += (inside.cached_tokens or 0) if given(inside) else 0
-            totals.reasoning_tokens += (outside.reasoning_tokens or 0) if given(outside) else 0
-        state.totals = totals
+        self.state.totals += totals_of(response, self.state.at - (self.state.asked or 0.0))
 
     # -- calls
 
@@ -527,3 +516,16 @@ def _next_choice(request: Request) -> Any:
     if isinstance(choice, ChooseAllowed):
         return replace(choice, mode="auto") if choice.mode == "required" else choice
     return choice if choice in ("auto", "none") else None
+
+
+def totals_of(response: Response, seconds: float) -> Totals:
+    """What one answer cost, in tokens and, where it is a reply, in money."""
+    cost: int | None = getattr(response, "cost", None)
+    totals = Totals(api_calls=1, seconds=seconds, cost=cost)
+    if given(usage := response.usage):
+        inside, outside = usage.input_tokens_details, usage.output_tokens_details
+        totals.input_tokens, totals.output_tokens = usage.input_tokens, usage.output_tokens
+        totals.total_tokens = usage.total_tokens
+        totals.cached_input_tokens = (inside.cached_tokens or 0) if given(inside) else 0
+        totals.reasoning_tokens = (outside.reasoning_tokens or 0) if given(outside) else 0
+    return totals

@@ -361,7 +361,7 @@ class VendorEngine(Engine):
             target: Target, settings: Settings, outgoing: OutgoingRequest, read: Callable[..., Any], *_: Any
         ) -> Any:
             nonlocal pricing
-            pricing = settings.pricing(target)
+            pricing = settings.pricing(target, outgoing.request)
             attempts = (Attempt(batch.created, now - batch.created, str(result.status)),) * batch.tries
             answer = HTTPAnswer(result.status, {}, result.body)
             match result.outcome:

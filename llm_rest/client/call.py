@@ -128,13 +128,13 @@ class Settings(NamedTuple):
     prices: Prices | None = None
     """What answers cost, where the vendor does not report it."""
 
-    def pricing(self, target: Target) -> Pricing | None:
-        """What answers of a target cost; `None` where that is not known."""
+    def pricing(self, target: Target, request: Request | None) -> Pricing | None:
+        """What answers of a target to a request cost; `None` where that is not known."""
         if self.prices is None and not target.endpoint.vendor.reports_cost:
             return None
         from ..policy.prices import Pricing  # which most calls do not need
 
-        return Pricing(self.prices, target)
+        return Pricing(self.prices, target, request)
 
     def located(self, losses: list[Loss]) -> list[Loss]:
         """Losses of the request as the caller would index what was given."""
@@ -543,7 +543,7 @@ class Caller:
             document = decode_document(target, sent, target.wire.RESPONSE)
         response, more = target.wire.decode_response(document, request=request, now=int(time.time()), **target.decoding)
         more = [*sent.losses, *more]
-        body, pricing = sent.answer.body, settings.pricing(target)
+        body, pricing = sent.answer.body, settings.pricing(target, request)
         how = CallRecord(lost + more, sent.attempts, body, target.vendor, target.model, pricing=pricing)
         return reply(response, how), more
 
@@ -668,7 +668,7 @@ class Caller:
 
         def found() -> Reply:
             body = came.sent.answer.body
-            facts: Any = {"calls": calls, "pricing": settings.pricing(target)}
+            facts: Any = {"calls": calls, "pricing": settings.pricing(target, request)}
             how = CallRecord(lost + parts.losses, attempts, body, target.vendor, target.model, **facts)
             return reply(parts.response(), how)
 

@@ -176,7 +176,7 @@ class _Streaming:
         attempts, raw = (self._made(came), came.raw) if came else (self._attempts, b"")
         cached = getattr(came and came.incoming, "cached", False)
         calls = 0 if cached else self._hops.count
-        pricing = self._settings.pricing(target)
+        pricing = self._settings.pricing(target, self._request)
         how = CallRecord(
             self.losses, attempts, raw, target.vendor, target.model, self._cancelled, calls, cached, pricing
         )

@@ -113,7 +113,7 @@ class Gates:
         own = settings.headers  # which say nothing of the key
         secrets = [value for name, value in headers.items() if isinstance(value, Secret) and name not in own]
         account, waiter, again = hash(tuple(secrets)), caller.transport.waiter, call.trial is not None
-        pricing = settings.pricing(target)
+        pricing = settings.pricing(target, request)
         attempt = NextAttempt(target, request, account, waiter, until, call.watch, again, pricing)
         passed = Admissions(self._waits)
         try:

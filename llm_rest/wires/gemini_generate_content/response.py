@@ -23,7 +23,7 @@ from ... import responses as ours
 from ...losses import Loss, Losses
 from ...responses.carriers import GROUP, SPELLING, WITHIN, digest
 from ...responses.response import echo
-from ...unknown import given, or_none
+from ...unknown import given, or_none, with_extras
 from ...vendors.dialects import GeminiDialect, gemini_model
 from ..errors import error_facts, status_of
 from ..kept import Rules, diff, note, own_leftovers, patch, unknown
@@ -444,12 +444,23 @@ def decode_usage(counted: types.UsageMetadata, *, keep: bool) -> ours.Usage | No
     usage.total_tokens = usage.input_tokens + usage.output_tokens if total is UNSET else total
     usage.input_tokens_details = ours.InputTokensDetails(cached_tokens=cached or 0, cache_write_tokens=0)
     usage.output_tokens_details = ours.OutputTokensDetails(reasoning_tokens=thought or 0)
-    if keep:
+    if not keep:
+        media = {**_media(counted.prompt_tokens_details), **_media(counted.cache_tokens_details, "cached_")}
+        usage.input_tokens_details = with_extras(usage.input_tokens_details, media)
+        media = _media(counted.candidates_tokens_details)
+        usage.output_tokens_details = with_extras(usage.output_tokens_details, media)
+    else:
         made = _encode_usage(usage, tools or 0, Losses())
         made.service_tier = counted.service_tier if counted.service_tier in TIERS_BACK else UNSET
         if left := diff(counted, made):
             usage.leftovers = {WIRE: left}
     return usage
+
+
+def _media(details: types.Maybe[list[Json]], prefix: str = "") -> Json:
+    """The tokens of audio, images and video in the details, which may have prices of their own."""
+    counts = ((one.get("modality"), one.get("tokenCount")) for one in details or ())
+    return {f"{prefix}{kind.lower()}_tokens": count for kind, count in counts if kind in ("AUDIO", "IMAGE", "VIDEO")}
 
 
 def encode_usage(response: ours.Response, lost: Losses) -> types.Maybe[types.UsageMetadata]:

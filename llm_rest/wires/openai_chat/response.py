@@ -22,7 +22,7 @@ from ...errors import DecodeError
 from ...losses import Loss, Losses, not_in
 from ...responses.carriers import NEAR, SPELLING, WITHIN, digest, own, report_foreign
 from ...responses.response import echo
-from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
+from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset, with_extras
 from ..errors import error_facts, status_of, type_of
 from ..kept import Rules, diff, patch, unknown
 from ..leftovers import (
@@ -508,6 +508,7 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = Tru
         usage.input_tokens_details = ours.InputTokensDetails(
             cached_tokens=or_none(held.cached_tokens), cache_write_tokens=or_none(held.cache_write_tokens)
         )
+        usage.input_tokens_details = _with_media(usage.input_tokens_details, held, keep=keep)
     if _cached(counted) != _NOT_CACHED and not (held and given(held.cached_tokens)):
         for cached in _cached(counted):
             if isinstance(cached, int | float):
@@ -515,7 +516,8 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = Tru
                 usage.input_tokens_details = replace(details, cached_tokens=int(cached))
                 break
     if made := counted.completion_tokens_details:
-        usage.output_tokens_details = ours.OutputTokensDetails(reasoning_tokens=or_none(made.reasoning_tokens))
+        tokens = ours.OutputTokensDetails(reasoning_tokens=or_none(made.reasoning_tokens))
+        usage.output_tokens_details = _with_media(tokens, made, keep=keep)
     if dialect.output_tokens == "completion_and_reasoning":
         usage.output_tokens += _reasoning_tokens(usage)
     elif dialect.output_tokens == "total_minus_prompt":  # without a total nothing is taken
@@ -527,6 +529,12 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = Tru
             notes[NEAR] = {"completion_tokens": None}
         usage.leftovers = {WIRE: left}
     return usage
+
+
+def _with_media(details: Any, told: Any, *, keep: bool) -> Any:
+    """The details with the tokens of audio, images and video, which may have prices of their own; `keep` has them already."""
+    media = {name: getattr(told, name, None) for name in ("audio_tokens", "image_tokens", "video_tokens")}
+    return details if keep else with_extras(details, {name: count for name, count in media.items() if count})
 
 
 def _reasoning_tokens(usage: ours.Usage) -> int:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 from opentelemetry import context, metrics, trace
 from opentelemetry.metrics import _internal
 
@@ -26,7 +27,7 @@ from .loop import events as loop
 from .responses.items import AnyItem, Compaction, CustomToolCall, FunctionCall
 from .responses.parts import parse_data_url
 from .responses.request import Request, items_of
-from .unknown import given
+from .unknown import extras, given
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -105,6 +106,18 @@ USAGE: Table = {
     "gen_ai.usage.reasoning.output_tokens": "reply.usage.output_tokens_details.reasoning_tokens",
 }
 
+_DETAILS = {
+    "input_tokens": "input_tokens_details.",
+    "output_tokens": "output_tokens_details.",
+    "cache_read.input_tokens": "input_tokens_details.cached_",
+}
+MODALITIES: Table = {
+    f"gen_ai.usage.{kind}.{name}": f"reply.usage.{path}{kind}_tokens"
+    for kind in ("text", "image", "audio")
+    for name, path in _DETAILS.items()
+}
+"""Tokens by modality, where the vendor counts them apart."""
+
 CALL: Table = {
     "gen_ai.request.stream": lambda call: call.stream or None,
     "gen_ai.request.temperature": "request.temperature",
@@ -118,7 +131,7 @@ CALL: Table = {
     "gen_ai.request.reasoning.level": "request.reasoning.effort",
     "gen_ai.request.previous_response.id": "request.previous_response_id",
     "gen_ai.output.type": lambda call: _output_type(call.request),
-    "gen_ai.conversation.id": lambda call: call.conversation or _id(getattr(call.request, "conversation", None)),
+    "gen_ai.conversation.id": lambda call: _conversation(call),
     "gen_ai.conversation.compacted": lambda call: any(isinstance(one, Compaction) for one in _input(call)) or None,
     "gen_ai.prompt.name": "request.prompt.id",
     "gen_ai.prompt.version": "request.prompt.version",
@@ -218,7 +231,10 @@ SERVER_TOOLS = {
 
 ITEMS: dict[str, Callable[[Any], tuple[str, list[Any]]]] = {
     "message": lambda item: ("system" if item.role == "developer" else item.role, _content_parts(item.content)),
-    "reasoning": lambda item: ("assistant", [_text(_of(part, "text"), "reasoning") for part in _thoughts(item)]),
+    "reasoning": lambda item: (
+        "assistant",
+        [_text(part.text, "reasoning") for part in (*(item.summary or ()), *(item.content or ())) if _of(part, "text")],
+    ),
     "compaction": lambda item: ("assistant", [{"type": "compaction", **_known(item, {"id": "id"})}]),
     **dict.fromkeys(
         ("function_call", "custom_tool_call"),
@@ -319,7 +335,7 @@ class Telemetry:
     def _end(self, call: WatchedCall, span: Span, facts: dict[str, Any]) -> None:
         usage, measured = _known(call, USAGE), {**facts, **_known(call, MEASURED)}
         if span.is_recording() or self._emit is not None:
-            known = {**measured, **_known(call, CALL), **usage}
+            known = {**measured, **_known(call, CALL), **usage, **_known(call, MODALITIES)}
             if call.target.vendor in ("openai", "azure_openai"):
                 known |= _known(call, OPENAI)
             content = {**known, **_known(call, CONTENT)} if self.on_spans or self.in_events else known
@@ -363,9 +379,12 @@ class RunTrace:
     """The spans of a run and of its tools. Its events start and end them; its jobs are done inside of them."""
 
     def __init__(self, telemetry: Telemetry, caller: Caller, state: RunState, tools: Toolbox) -> None:
-        self.telemetry, self.request, self.conversation = telemetry, state.request, caller.conversation_id
+        self.telemetry, self.conversation = telemetry, caller.conversation_id
+        self.reply = state.response
+        self.request = replace(state.request, input=[*state.items], tools=tools.definitions or None)
         self.model = caller.targets.find(state.request.model or caller.defaults.get("model")).model
         self._described = {getattr(one, "name", ""): getattr(one, "description", None) for one in tools.definitions}
+        self._agent = _known(self, {"gen_ai.agent.name": "telemetry.agent_name"})
         self._span: Any = None  # of the run, while it is driven
         self._tools: dict[str, tuple[Span, ToolCall, float]] = {}
         self._ended: dict[str, Any] = {}  # the spans of nonblocking calls whose results the model has not seen
@@ -381,6 +400,8 @@ class RunTrace:
         match event:
             case loop.IterationStart():
                 self._counts["run calls"] += 1
+            case loop.LLMResponse(response=response):
+                self.reply = response
             case loop.CallExecuting(call=call):
                 self._start_tool(call)
             case loop.CallCompleted(call=call) | loop.CallFailed(call=call) if call.execution_id in self._tools:
@@ -408,10 +429,12 @@ class RunTrace:
         return work
 
     def _start_tool(self, call: ToolCall) -> None:
-        more: dict[str, Any] = {"gen_ai.tool.call.id": "call_id", "gen_ai.tool.description": self._description}
+        more: dict[str, str] = {"gen_ai.tool.call.id": "call_id"}
         if self.telemetry.on_spans:
             more["gen_ai.tool.call.arguments"] = "arguments"
-        attributes = {**_known(call, {**TOOL, **more}), **self._agent()}
+        attributes = {**_known(call, {**TOOL, **more}), **self._agent}
+        if description := self._described.get(call.name):
+            attributes["gen_ai.tool.description"] = description
         parent, start = trace.set_span_in_context(self._span), self.telemetry.tracer.start_span
         self._tools[call.execution_id] = (
             start(f"execute_tool {call.name}", parent, attributes=attributes),
@@ -427,27 +450,16 @@ class RunTrace:
         if self.telemetry.on_spans:
             span.set_attribute("gen_ai.tool.call.result", _json(_result(call.output)) or "")
         failed = _ended(span, call.state if call.over else "cancelled", "tool call")
-        self.telemetry.record("tool", perf_counter() - began, {**_known(call, TOOL), **self._agent(), **failed})
+        self.telemetry.record("tool", perf_counter() - began, {**_known(call, TOOL), **self._agent, **failed})
 
     def _end(self, outcome: str) -> None:
+        if self.telemetry.on_spans:
+            self._span.set_attributes(_known(self, CONTENT))
         failed, self._span = _ended(self._span, outcome, "run"), None
-        facts = {**self._agent(), **failed, "gen_ai.request.model": self.model}
+        facts = {**self._agent, **failed, "gen_ai.request.model": self.model}
         self.telemetry.record("run", perf_counter() - self._began, facts)
         for what, count in self._counts.items():
-            self.telemetry.record(what, count, self._agent())
-
-    def _description(self, call: ToolCall) -> str | None:
-        return self._described.get(call.name)
-
-    def _agent(self) -> dict[str, Any]:
-        return _known(self, {"gen_ai.agent.name": "telemetry.agent_name"})
-
-
-def telemetry_of(wanted: object) -> Telemetry:
-    """What `telemetry=` means: a `Telemetry`, or True for one without options. Raises `ConfigError` for anything else."""
-    if not isinstance(wanted, Telemetry | bool):
-        raise ConfigError(f"telemetry= takes True, False or a Telemetry, not a {type(wanted).__name__}")
-    return wanted if isinstance(wanted, Telemetry) else Telemetry()
+            self.telemetry.record(what, count, self._agent)
 
 
 def _ended(span: Span, outcome: str, what: str) -> dict[str, Any]:
@@ -488,9 +500,10 @@ def _known(struct: Any, table: Table) -> dict[str, Any]:
 
 
 def _of(struct: Any, path: str) -> Any:
-    """The field at this path; `None` where there is none."""
+    """The field at this path, also one that its struct does not declare; `None` where there is none."""
     for field in path.split("."):
-        struct = getattr(struct, field, None)
+        found = getattr(struct, field, None)
+        struct = extras(struct).get(field) if found is None and struct is not None else found
     return struct
 
 
@@ -498,8 +511,8 @@ def _listed(value: Any) -> list[Any] | None:
     return [value] if isinstance(value, str | dict) else value and [*value]
 
 
-def _id(conversation: Any) -> Any:
-    return getattr(conversation, "id", conversation)
+def _conversation(call: WatchedCall) -> str | None:
+    return call.conversation or _of(call, "request.conversation.id") or _of(call, "request.conversation")
 
 
 def _output_type(request: Request | None) -> str | None:
@@ -541,10 +554,6 @@ def _messages(items: Iterable[AnyItem]) -> list[dict[str, Any]]:
 
 def _text(text: str | None, kind: str = "text") -> dict[str, Any] | None:
     return {"type": kind, "content": text} if text else None
-
-
-def _thoughts(item: Any) -> list[Any]:
-    return [part for part in (*(item.summary or ()), *(item.content or ())) if _of(part, "text")]
 
 
 def _arguments(item: Any) -> Any:

@@ -115,23 +115,23 @@ class Size(NamedTuple):
 
 SIZES = {
     "": Size(2_270, 9),  # the modules at the top alone
-    "responses": Size(4_815, 14),
+    "responses": Size(4_825, 14),
     "wires": Size(21_040, 59, goal=15_700),
     "wires.openai_responses": Size(1_700, 9),
     "wires.openai_chat": Size(4_220, 9),
     "wires.anthropic_messages": Size(4_970, 10),
     "wires.ollama_chat": Size(2_050, 9),
-    "wires.gemini_generate_content": Size(4_585, 9),
+    "wires.gemini_generate_content": Size(4_590, 9),
     "vendors": Size(2_890, 6),
     "transport": Size(3_185, 12, goal=2_300),
     "tools": Size(1_675, 11),
-    "loop": Size(2_180, 9),
-    "client": Size(7_325, 23),
-    "conversation": Size(1_640, 7, goal=900),
+    "loop": Size(2_185, 9),
+    "client": Size(7_310, 23),
+    "conversation": Size(1_650, 7, goal=900),
     "policy": Size(2_190, 9, goal=1_200),
     "server": Size(3_540, 16, goal=2_600),
     "simulator": Size(1_895, 8, goal=1_300),
-    "telemetry": Size(590, 1),  # 300 of code, the rest are tables
+    "telemetry": Size(605, 1),  # 300 of code, the rest are tables
     "testing": Size(1_315, 6),
     "cli": Size(2_065, 17, goal=1_600),
     "bulk": Size(3_520, 13, goal=1_800),
@@ -153,11 +153,11 @@ TESTS = {
     "loop": 3_340,
     "oracles": 550,
     "peers": 900,
-    "policy": 1_780,
+    "policy": 1_860,
     "responses": 900,
     "structured": 1_550,
     "support": 700,
-    "telemetry": 890,
+    "telemetry": 990,
     "testing": 600,
     "tools": 1_500,
     "transport": 4_250,
@@ -174,7 +174,7 @@ LONGEST, LONGEST_IN_WIRE = 450, 600
 """Lines of a file of code; tables and `types.py` may be longer."""
 
 LONGER = {
-    "client.call": 728,
+    "client.call": 730,
     "client.client": 690,
     "client.options": 520,
     "errors": 720,
@@ -183,7 +183,7 @@ LONGER = {
     "bulk.journal": 475,
     "loop.step": 530,
     "responses": 455,
-    "telemetry": 590,
+    "telemetry": 605,
     "responses.events": 750,
     "responses.items": 655,
     "unknown": 575,

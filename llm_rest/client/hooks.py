@@ -181,31 +181,6 @@ Watcher = Callable[["WatchedCall", type[ClientCallEvent], Mapping[str, Any]], ob
 class WatchedCall:
     """A call that is watched, from its start to its end."""
 
-    __slots__ = (
-        "_clock",
-        "_id",
-        "_in_flight",
-        "_watchers",
-        "activate",
-        "attempts",
-        "conversation",
-        "error",
-        "fallback_of",
-        "first_event",
-        "headers",
-        "on_chunk",
-        "operation",
-        "outcome",
-        "reply",
-        "request",
-        "run",
-        "seconds",
-        "span",
-        "status",
-        "stream",
-        "target",
-    )
-
     def __init__(
         self,
         watchers: tuple[Watcher, ...],
@@ -387,9 +362,8 @@ def watched(
         return None
     more: dict[str, Any] = {"run": caller.run_id, "conversation": caller.conversation_id}
     trials = caller.trials
-    made = WatchedCall(
-        watchers, target, operation, request, stream=stream, fallback_of=trials and trials.failed_call, **more
-    )
+    failed = None if trials is None else trials.failed_call
+    made = WatchedCall(watchers, target, operation, request, stream=stream, fallback_of=failed, **more)
     if trials is not None:
         trials.latest_call = made
     return made
@@ -449,9 +423,11 @@ def telemetry_of(wanted: Any) -> Telemetry | None:
     if wanted is False or (wanted is None and not found):
         return None
     try:
-        from ..telemetry import telemetry_of
+        from ..telemetry import Telemetry
     except ImportError as problem:
         if wanted is None:
             return None
         raise ConfigError(f"telemetry needs OpenTelemetry: {problem}", hint="pip install 'llm_rest[otel]'") from None
-    return telemetry_of(True if wanted is None else wanted)
+    if wanted not in (None, True) and not isinstance(wanted, Telemetry):
+        raise ConfigError(f"telemetry= takes True, False or a Telemetry, not a {type(wanted).__name__}")
+    return wanted if isinstance(wanted, Telemetry) else Telemetry()

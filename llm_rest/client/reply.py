@@ -267,13 +267,4 @@ def sum_calls(calls: Sequence[CallInfo]) -> CallInfo:
 
 
 def _counts(usage: Usage | None) -> dict[str, str]:
-    if usage is None:
-        return dict.fromkeys(COUNTS, "0")
-    inside, outside = usage.input_tokens_details, usage.output_tokens_details
-    return {
-        "input_tokens": str(usage.input_tokens),
-        "output_tokens": str(usage.output_tokens),
-        "total_tokens": str(usage.total_tokens),
-        "cached_input_tokens": str(inside.cached_tokens or 0) if given(inside) else "0",
-        "reasoning_tokens": str(outside.reasoning_tokens or 0) if given(outside) else "0",
-    }
+    return dict.fromkeys(COUNTS, "0") if usage is None else {name: str(n) for name, n in usage.counts.items()}

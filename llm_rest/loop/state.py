@@ -157,8 +157,9 @@ class Totals(Model):
 
     def __add__(self, other: Totals) -> Totals:
         """The sums of both."""
-        both = {name: (getattr(self, name), getattr(other, name)) for name in Totals.__struct_fields__}
-        return Totals(**{name: None if None in pair else sum(pair) for name, pair in both.items()})
+        pairs: dict[str, Any] = {name: (getattr(self, name), getattr(other, name)) for name in self.__struct_fields__}
+        sums: dict[str, Any] = {name: None if None in pair else sum(pair) for name, pair in pairs.items()}
+        return Totals(**sums)
 
 
 class Statistics(Model):

@@ -520,12 +520,5 @@ def _next_choice(request: Request) -> Any:
 
 def totals_of(response: Response, seconds: float) -> Totals:
     """What one answer cost, in tokens and, where it is a reply, in money."""
-    cost: int | None = getattr(response, "cost", None)
-    totals = Totals(api_calls=1, seconds=seconds, cost=cost)
-    if given(usage := response.usage):
-        inside, outside = usage.input_tokens_details, usage.output_tokens_details
-        totals.input_tokens, totals.output_tokens = usage.input_tokens, usage.output_tokens
-        totals.total_tokens = usage.total_tokens
-        totals.cached_input_tokens = (inside.cached_tokens or 0) if given(inside) else 0
-        totals.reasoning_tokens = (outside.reasoning_tokens or 0) if given(outside) else 0
-    return totals
+    counts = {} if response.usage is None else response.usage.counts
+    return Totals(api_calls=1, seconds=seconds, cost=getattr(response, "cost", None), **counts)

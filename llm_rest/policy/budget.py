@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 import time
+from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BudgetError, ConfigError
 from ..responses.estimate import estimate_tokens
 from ..responses.response import Usage
+from .gate import Admission
 from .prices import DOLLAR
 
 if TYPE_CHECKING:
@@ -74,7 +76,9 @@ class Budget:
             return most
         return self._outputs // self._answers if self._answers else FIRST_OUTPUT
 
-    def reserve(self, usd: float, tokens: float, now: float) -> BudgetShare:
+    def reserve(
+        self, usd: float, tokens: float, now: float, *, input: int = 0, pricing: Pricing | None = None
+    ) -> BudgetShare:
         """Set aside what a request may take. Raises `BudgetError` where that is more than is left."""
         with self._lock:
             self._begun = now if self._begun is None else self._begun
@@ -84,10 +88,9 @@ class Budget:
                 reserved = self._reserved.get(name, 0.0)
                 if spent + reserved + needs[name] > limit or spent >= limit:
                     raise _exceeded(name, spent, reserved, needs[name], limit)
-            share = BudgetShare(self, usd, tokens)
             self._reserved["usd"] += usd
             self._reserved["tokens"] += tokens
-            return share
+            return BudgetShare(self, usd, tokens, input, pricing)
 
     def settle(self, share: BudgetShare, usd: float, tokens: float, output: int | None = None) -> None:
         """Count what a request took instead of what was reserved for it; once."""
@@ -102,7 +105,7 @@ class Budget:
             if output is not None:
                 self._outputs, self._answers = self._outputs + output, self._answers + 1
 
-    async def enter(self, attempt: NextAttempt) -> BudgetedAttempt:
+    async def enter(self, attempt: NextAttempt) -> BudgetShare:
         """Reserve what the request may take. Raises `BudgetError`."""
         found = estimate_tokens(attempt.request)
         output = self.output(attempt.request.max_output_tokens)
@@ -116,17 +119,16 @@ class Budget:
                 hint = "give a price file: prices=, or limit tokens: Budget(tokens=)"
                 raise BudgetError(what, vendor=target.vendor, model=target.model, hint=hint)
             usd = estimated or 0
-        return BudgetedAttempt(self.reserve(usd, found + output, time.monotonic()), found, pricing)
+        return self.reserve(usd, found + output, time.monotonic(), input=found, pricing=pricing)
 
 
-class BudgetShare:
-    """What is reserved for one request."""
+class BudgetShare(Admission):
+    """What is reserved for one request, until it ends."""
 
-    __slots__ = ("budget", "ended", "tokens", "usd")
+    __slots__ = ("_budget", "_input", "_pricing", "ended", "tokens", "usd")
 
-    def __init__(self, budget: Budget, usd: float, tokens: float) -> None:
-        self.budget = budget
-        """The budget that it is of."""
+    def __init__(self, budget: Budget, usd: float, tokens: float, input: int, pricing: Pricing | None) -> None:
+        self._budget, self._input, self._pricing = budget, input, pricing
         self.usd = usd
         """Nano-dollars."""
         self.tokens = tokens
@@ -134,39 +136,26 @@ class BudgetShare:
         self.ended = False
         """Whether what was used is counted."""
 
-
-class BudgetedAttempt:
-    """A request that the budget allows, until it ends."""
-
-    __slots__ = ("_input", "_pricing", "_share")
-
-    def __init__(self, share: BudgetShare, input: int, pricing: Pricing | None) -> None:
-        self._share, self._input, self._pricing = share, input, pricing
-
-    def answered(self, status: int, headers: Mapping[str, str]) -> None:
-        """The head of the answer says nothing about costs."""
-
     def close(self, answer: Any, error: LLMError | None) -> None:
-        """The request has ended."""
-        share, pricing = self._share, self._pricing
+        """The request has ended: count what it took."""
+        settle, pricing = partial(self._budget.settle, self), self._pricing
         usage: Usage | None = getattr(answer, "usage", None)
+        text: str | None = getattr(answer, "output_text", None)
         if usage is not None:
             cost = pricing(answer) if pricing is not None else None
-            share.budget.settle(share, share.usd if cost is None else cost, usage.total_tokens, usage.output_tokens)
+            settle(self.usd if cost is None else cost, usage.total_tokens, usage.output_tokens)
         elif answer is None or (error is not None and not getattr(answer, "output", None)):
-            share.budget.settle(share, 0, 0)
-        elif (text := getattr(answer, "output_text", None)) is None:
-            share.budget.settle(share, share.usd, share.tokens)
+            settle(0, 0)
+        elif text is None:
+            settle(self.usd, self.tokens)
         else:  # the count did not come: a stream that was left, or a host that gives none
-            output = -(-len(text) // 4)
-            estimate = Usage(input_tokens=self._input, output_tokens=output)
+            estimate = Usage(input_tokens=self._input, output_tokens=-(-len(text) // 4))
             cost = None if pricing is None else pricing.of_usage(estimate)
-            share.budget.settle(share, share.usd if cost is None else cost, estimate.total_tokens)
+            settle(self.usd if cost is None else cost, estimate.total_tokens)
 
     def __del__(self) -> None:
-        if not self._share.ended:  # forgotten: what was reserved may have been used
-            share = self._share
-            share.budget.settle(share, share.usd, share.tokens)
+        if not self.ended:  # forgotten: what was reserved may have been used
+            self._budget.settle(self, self.usd, self.tokens)
 
 
 def _amount(name: str, value: float) -> str:

@@ -36,45 +36,32 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_ABOUT_REQUEST = (
-    errors.CapabilityError,
-    errors.ContextLengthError,
-    errors.RequestTooLargeError,
-    errors.ContentFilterError,
-    errors.SchemaMismatchError,
-)
-"""Errors about this request, after which the model is not paused: it may answer the next one."""
-
-_USUAL = (
-    errors.APIConnectionError,
-    errors.RateLimitError,
-    errors.InternalServerError,
-    errors.MalformedResponseError,
-    errors.ContextLengthError,
-    errors.CapabilityError,
-)
-DEFAULT = tuple(kind.kind for kind in _USUAL)
-"""The errors after which the next model is tried, unless `on=` says otherwise."""
-
-KINDS: dict[str, type[LLMError]] = {
-    kind.kind: kind
-    for kind in (
-        *_USUAL,
-        errors.ConnectError,
-        errors.APITimeoutError,
-        errors.ProtocolError,
-        errors.QuotaError,
-        errors.OverloadedError,
-        errors.ServerTimeoutError,
-        errors.AuthenticationError,
-        errors.PermissionDeniedError,
-        errors.NotFoundError,
-        errors.RequestTooLargeError,
-        errors.ContentFilterError,
-        errors.SchemaMismatchError,
-    )
+_HELPED: dict[type[LLMError], tuple[bool, bool]] = {
+    errors.APIConnectionError: (True, True),
+    errors.ConnectError: (False, True),
+    errors.APITimeoutError: (False, True),
+    errors.ProtocolError: (False, True),
+    errors.RateLimitError: (True, True),
+    errors.QuotaError: (False, True),
+    errors.InternalServerError: (True, True),
+    errors.OverloadedError: (False, True),
+    errors.ServerTimeoutError: (False, True),
+    errors.MalformedResponseError: (True, True),
+    errors.ContextLengthError: (True, False),
+    errors.CapabilityError: (True, False),
+    errors.AuthenticationError: (False, True),
+    errors.PermissionDeniedError: (False, True),
+    errors.NotFoundError: (False, True),
+    errors.RequestTooLargeError: (False, False),
+    errors.ContentFilterError: (False, False),
+    errors.SchemaMismatchError: (False, False),
 }
-"""The errors that `on=` may name, by their `kind`; the others are the caller's, and the same everywhere."""
+"""Errors that `on=` may name; the others are the caller's, and the same everywhere. Each with whether it is in `DEFAULT`, and whether
+the model is paused: it is not where the error is about this request."""
+KINDS = {kind.kind: kind for kind in _HELPED}
+DEFAULT = tuple(kind.kind for kind, (usual, _) in _HELPED.items() if usual)
+"""The errors after which the next model is tried, unless `on=` says otherwise."""
+_ABOUT_REQUEST = tuple(kind for kind, (_, pauses) in _HELPED.items() if not pauses)
 
 _STATE = ("previous_response_id", "conversation", "background", "prompt")
 """Options that refer to what one vendor stores."""

@@ -7,7 +7,7 @@ once, also when it fails, is cancelled, or is a stream that is left.
 from __future__ import annotations
 
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..errors import ConfigError, QuotaError, RateLimitError
 from ..vendors.auth import Secret
@@ -57,12 +57,14 @@ class NextAttempt(NamedTuple):
     """The call, where it is watched."""
     again: bool
     """Whether it is a retry."""
-    pricing: Pricing | None = None
+    pricing: Pricing | None
     """What answers cost; `None` where that is not known."""
 
 
-class Admission(Protocol):
-    """An attempt that a gate let in."""
+class Admission:
+    """An attempt that a gate let in: at once, or after a wait."""
+
+    __slots__ = ()
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
         """The head of the answer came."""
@@ -71,32 +73,21 @@ class Admission(Protocol):
         """It has ended, with an answer as far as it came or with an error; with neither it was cancelled."""
 
 
-class Gate(Protocol):
-    """Lets attempts in: at once, after a wait, or not at all."""
-
-    async def enter(self, attempt: NextAttempt) -> Admission: ...
-
-
 class Gates:
-    """The gates of one call."""
+    """The gates of one call: what its options `budget` and `rate_limit` name."""
 
     __slots__ = ("_gates", "_waits")
 
     def __init__(self, options: Mapping[str, Any]) -> None:
+        from .budget import Budget
         from .rate_limit import RateLimit
 
-        limit, budget = options.get("rate_limit"), options.get("budget")
-        if limit is not None and not isinstance(limit, RateLimit):
+        budget, limit = options.get("budget"), options.get("rate_limit")
+        if not isinstance(budget, Budget | None):
+            raise ConfigError(f"budget is Budget(usd=, tokens=, seconds=), not {budget!r}")
+        if not isinstance(limit, RateLimit | None):
             raise ConfigError(f'rate_limit is "learn" or RateLimit(...), not {limit!r}')
-        self._gates: list[Gate] = []
-        if budget is not None:
-            from .budget import Budget
-
-            if not isinstance(budget, Budget):
-                raise ConfigError(f"budget is Budget(usd=, tokens=, seconds=), not {budget!r}")
-            self._gates.append(budget)
-        if limit is not None:
-            self._gates.append(limit)
+        self._gates = [gate for gate in (budget, limit) if gate is not None]
         self._waits = limit is not None
 
     async def enter(
@@ -111,14 +102,13 @@ class Gates:
     ) -> Admissions:
         """Let an attempt in. Raises what a gate raises."""
         own = settings.headers  # which say nothing of the key
-        secrets = [value for name, value in headers.items() if isinstance(value, Secret) and name not in own]
-        account, waiter, again = hash(tuple(secrets)), caller.transport.waiter, call.trial is not None
-        pricing = settings.pricing(target, request)
-        attempt = NextAttempt(target, request, account, waiter, until, call.watch, again, pricing)
-        passed = Admissions(self._waits)
+        account = hash(tuple(one for name, one in headers.items() if isinstance(one, Secret) and name not in own))
+        waiter, pricing = caller.transport.waiter, settings.pricing(target, request)
+        attempt = NextAttempt(target, request, account, waiter, until, call.watch, call.trial is not None, pricing)
+        passed = Admissions(waits=self._waits)
         try:
             for gate in self._gates:
-                passed.of.append(await gate.enter(attempt))
+                passed.admitted.append(await gate.enter(attempt))
         except BaseException:
             passed.close(None, None)
             raise
@@ -128,25 +118,23 @@ class Gates:
 class Admissions:
     """What the gates gave an attempt."""
 
-    __slots__ = ("_limited", "_waits", "of")
+    __slots__ = ("_waits", "admitted")
 
-    def __init__(self, waits: bool) -> None:
-        self.of: list[Admission] = []
+    def __init__(self, *, waits: bool) -> None:
+        self.admitted: list[Admission] = []
         self._waits = waits
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
         """The head of the answer came."""
-        for one in self.of:
+        for one in self.admitted:
             one.answered(status, headers)
 
     def close(self, answer: Any, error: LLMError | None) -> None:
         """The attempt has ended; once, however often this is called."""
-        closed, self.of = self.of, []
-        for one in closed:
-            one.close(answer, error)
+        while self.admitted:
+            self.admitted.pop().close(answer, error)
 
     def waits_for(self, error: LLMError) -> bool:
         """Whether the request is sent again after a wait at a gate, instead of as another attempt."""
-        return (
-            self._waits and isinstance(error, RateLimitError) and not isinstance(error, QuotaError) and error.retryable
-        )
+        limited = isinstance(error, RateLimitError) and not isinstance(error, QuotaError)
+        return self._waits and limited and error.retryable

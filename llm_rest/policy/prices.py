@@ -98,6 +98,7 @@ class Prices:
     def __init__(self, path: str | os.PathLike[str], *, max_age: float | None = None) -> None:
         self.path = Path(path)
         """The file."""
+        data = b""
         try:
             data = self.path.read_bytes()
             changed = datetime.fromtimestamp(self.path.stat().st_mtime, UTC).date()
@@ -204,8 +205,9 @@ def _names(data: bytes, path: str) -> list[str]:
     names: list[str] = []
     value: Any = msgspec.json.decode(data)
     for index, key in re.findall(r"\[(\d+)\]|\.(providers|models)", path):
-        value = cast("Any", value)[key or int(index)]
-        names += [value["id"]] if isinstance(value, dict) and isinstance(value.get("id"), str) else []
+        entry = value = value[key or int(index)]
+        name = cast("dict[str, Any]", entry).get("id") if isinstance(entry, dict) else None
+        names += [name] if isinstance(name, str) else []
     return names
 
 
@@ -258,7 +260,7 @@ class _Part(NamedTuple):
     """A part of what is counted: the names of its price, the best first, how much it is, and how many a price is for."""
 
     names: tuple[str, ...]
-    count: int
+    amount: int
     per: int = 1_000_000
 
 
@@ -288,7 +290,7 @@ def _parts(prices: _Prices, usage: Usage, calls: Mapping[str, int], request: Req
         if prices.get(f"output_{media}_mtok") is not None and output:
             yield _Part((f"output_{media}_mtok",), output)
             spoken = max(0, spoken - output)
-            calls = {kind: number for kind, number in calls.items() if not kind.startswith(media)}
+            calls = {kind: calls[kind] for kind in calls if not kind.startswith(media)}
     for name, count in ((inside and inside.cache_write_tokens_details) or {}).items():
         lifetime = re.fullmatch(r"(?:ttl_|ephemeral_)(\w+?)(?:_input)?_tokens", name)
         if lifetime and isinstance(count, int) and 0 < count <= written:
@@ -316,8 +318,8 @@ def _media_of(request: Request | None) -> set[str]:
     parts: list[Any] = []
     for item in () if request is None else items_of(request):
         for field in ("content", "output"):
-            found = getattr(item, field, None)
-            parts += cast("list[Any]", found) if isinstance(found, list) else []
+            found: Any = getattr(item, field, None)
+            parts += found if isinstance(found, list) else []
     return {part.type.removeprefix("input_") for part in parts}
 
 

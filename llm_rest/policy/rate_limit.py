@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from ..client.hooks import RateLimitWait
 from ..errors import ConfigError, LLMError, OverloadedError, QuotaError, RateLimitError
 from ..responses.estimate import estimate_tokens
+from .gate import Admission
 from .limiter import FAMILY, Limiter, Reading, Ticket, quota_readings, readings
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ class _Line:
         )
 
 
-class LimitedAttempt:
+class LimitedAttempt(Admission):
     """A request that the rate limit allowed, until it ends."""
 
     __slots__ = ("_line", "_of", "_readings", "_ticket", "_windows")

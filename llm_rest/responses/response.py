@@ -78,6 +78,18 @@ class Usage(ResponsesModel):
         if self.total_tokens == _SUM:
             self.total_tokens = self.input_tokens + self.output_tokens
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts that are summed over calls; 0 for what the host did not say."""
+        inside, outside = self.input_tokens_details, self.output_tokens_details
+        return {
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "total_tokens": self.total_tokens,
+            "cached_input_tokens": (inside.cached_tokens or 0) if inside else 0,
+            "reasoning_tokens": (outside.reasoning_tokens or 0) if outside else 0,
+        }
+
 
 class ResponseError(ResponsesModel):
     """Why a response failed."""

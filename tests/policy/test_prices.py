@@ -11,6 +11,7 @@ import pytest
 
 from llm_rest import Client, ClientCallEnd, ConfigError, Message, NoAuth, Prices, Request, Vendor
 from llm_rest.responses import InputAudio
+from llm_rest.responses.parts import AudioData
 from llm_rest.responses.response import InputTokensDetails, OutputTokensDetails, Usage
 from llm_rest.unknown import with_extras
 from tests.callers import NewClient, answer, completed
@@ -22,7 +23,7 @@ FILE = Path(__file__).parents[2] / "fixtures/prices/prices.json"
 NOON, NIGHT = datetime(2026, 11, 2, 12, tzinfo=UTC), datetime(2026, 11, 2, 23, tzinfo=UTC)
 
 
-SPOKEN = Request(input=[Message(role="user", content=[InputAudio(input_audio={"data": "AAAA", "format": "wav"})])])
+SPOKEN = Request(input=[Message(role="user", content=[InputAudio(input_audio=AudioData(data="AAAA", format="wav"))])])
 
 
 def used(

@@ -20,6 +20,13 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
+from opentelemetry.semconv._incubating.attributes import (
+    error_attributes,
+    gen_ai_attributes,
+    openai_attributes,
+    server_attributes,
+)
+from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
 from opentelemetry.trace import SpanKind, StatusCode
 
 from llm_rest import (
@@ -36,13 +43,30 @@ from llm_rest import (
     RateLimitError,
     Reasoning,
     Tool,
+    Usage,
     image,
     tool,
     user,
 )
-from llm_rest.responses import Compaction, SummaryText
-from llm_rest.telemetry import FALLBACK, MAX_BLOB, SUPPRESSED, Telemetry
+from llm_rest.responses import Compaction, InputTokensDetails, Response, SummaryText
+from llm_rest.telemetry import (
+    CALL,
+    CONTENT,
+    CREATION,
+    FALLBACK,
+    MAX_BLOB,
+    MEASURED,
+    MODALITIES,
+    OPENAI,
+    PROVIDERS,
+    RUN,
+    SUPPRESSED,
+    TOOL,
+    USAGE,
+    Telemetry,
+)
 from llm_rest.testing import Broken, FakeModel, Streamed, Thinking, ToolCall
+from llm_rest.unknown import with_extras
 from llm_rest.wires import NAMES as WIRES
 
 pytestmark = pytest.mark.anyio
@@ -200,6 +224,16 @@ async def test_how_a_call_ended(way: str, streams: bool, end: tuple[Any, dict[st
     assert (span.status.status_code is StatusCode.ERROR) is failed
     assert span.status.description == ("no such thing" if failed else None)
     assert not [event for event in span.events if event.name == "exception"]
+
+
+def test_tokens_of_audio_and_images_are_attributes_where_the_vendor_counts_them() -> None:
+    inside = with_extras(InputTokensDetails(cached_tokens=3), {"audio_tokens": 5, "cached_audio_tokens": 2})
+    usage = Usage(input_tokens=9, output_tokens=1, input_tokens_details=inside)
+    told = Response(id="r", status="completed", output=[Message(role="assistant", content="Hi")], usage=usage)
+    exported = Exported()
+    FakeModel([told]).client("openai/gpt-4o", telemetry=exported.telemetry()).generate("Hi")
+    found = {name: value for name, value in attributes(exported.spans[0]).items() if ".audio." in name}
+    assert found == {"gen_ai.usage.audio.input_tokens": 5, "gen_ai.usage.audio.cache_read.input_tokens": 2}
 
 
 async def test_retries_are_events_of_one_span(way: str, streams: bool) -> None:
@@ -372,6 +406,11 @@ async def test_a_call_of_a_chat_has_the_id_of_the_conversation(way: str) -> None
 # --- content
 
 
+TABLES = (CREATION, MEASURED, USAGE, MODALITIES, CALL, OPENAI, CONTENT, RUN, TOOL)
+ENUMS = {
+    "operation.name": {one.value for one in gen_ai_attributes.GenAiOperationNameValues},
+    "tool.type": {"function", "extension", "datastore"},
+}
 MODES = {
     None: (False, False),
     "NO_CONTENT": (False, False),
@@ -400,6 +439,58 @@ async def test_content_is_recorded_only_where_it_is_switched_on(
     assert all("gen_ai.input.messages" in event.attributes for event in events)
     if mode in (None, "NO_CONTENT"):
         assert not [secret for secret in SECRETS if secret in exported.shown()]
+
+
+async def test_the_span_of_a_run_has_its_messages_where_content_is_recorded(way: str, streams: bool) -> None:
+    exported = Exported()
+    await run(exported, way, SCRIPT, lookup, fails, streams=streams, capture_content="SPAN_ONLY")
+    (agent,) = (attributes(span) for span in exported.spans if span.name == "invoke_agent")
+    assert json.loads(agent["gen_ai.input.messages"]) == [
+        {"role": "user", "parts": [{"type": "text", "content": "secret prompt"}]}
+    ]
+    answer = {"type": "text", "content": "secret answer"}
+    assert json.loads(agent["gen_ai.output.messages"]) == [
+        {"role": "assistant", "parts": [answer], "finish_reason": "stop"}
+    ]
+    assert json.loads(agent["gen_ai.system_instructions"]) == [{"type": "text", "content": "secret system"}]
+    assert [one["name"] for one in json.loads(agent["gen_ai.tool.definitions"])] == ["lookup", "fails"]
+
+
+REGISTERED = {
+    value
+    for module in (gen_ai_attributes, gen_ai_metrics, openai_attributes, server_attributes, error_attributes)
+    for name, value in vars(module).items()
+    if name.isupper() and isinstance(value, str)
+}
+NEWER = {
+    "gen_ai.request.reasoning.level",
+    "gen_ai.request.previous_response.id",
+    "gen_ai.conversation.compacted",
+    "gen_ai.prompt.version",
+    "gen_ai.usage.cache_write.input_tokens",
+    *MODALITIES,
+    "gen_ai.execute_tool.duration",
+    "gen_ai.invoke_agent.duration",
+    "gen_ai.invoke_agent.inference_calls",
+    "gen_ai.invoke_agent.tool_calls",
+    "operation.cost",
+}
+"""Names of the conventions' own repository that the package has not got yet, and one that backends read all the same."""
+
+
+async def test_all_that_is_emitted_is_in_the_registry_of_the_conventions(way: str, streams: bool) -> None:
+    exported = Exported()
+    await run(exported, way, SCRIPT, lookup, fails, streams=streams, agent_name="a", capture_content="SPAN_AND_EVENT")
+    llm = client(FakeModel("answer"), way, exported.telemetry(), "openai/gpt-4o", on_loss="ignore")
+    await ask(llm, way, streams=streams, service_tier="flex", prompt_cache_key="a", **OPTIONS)
+    emitted = {name for span in exported.spans for name in span.attributes or {}} | {*exported.metrics()}
+    emitted |= {name for points in exported.metrics().values() for point in points for name in point.attributes}
+    emitted |= {name for table in TABLES for name in table}
+    assert {name for name in emitted if not name.startswith("llm_rest.")} <= REGISTERED | NEWER
+    assert not NEWER & REGISTERED
+    values = {name: {attributes(span).get(f"gen_ai.{name}") for span in exported.spans} - {None} for name in ENUMS}
+    assert all(values[name] and values[name] <= known for name, known in ENUMS.items())
+    assert {*PROVIDERS.values()} - {"moonshot_ai"} <= {one.value for one in gen_ai_attributes.GenAiProviderNameValues}
 
 
 async def test_events_can_be_emitted_without_content(way: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from copy import deepcopy
 from functools import partial
 from inspect import isawaitable
@@ -34,7 +34,7 @@ from ..responses.items import FunctionCall, Message
 from ..responses.request import Request
 from ..sync import drive
 from ..tools import Toolbox
-from .conversation import CONVERSATION, Conversation, PendingContext
+from .conversation import CONVERSATION, Conversation, PendingContext, turn_input
 from .limits import HistoryLimits, Window, summary_message, summary_of, window_of
 from .tools import EndConversationTool, SendMessageTool
 
@@ -135,7 +135,7 @@ class _BaseChat:
     async def _begin(self, input: Input, message_id: str | None, options: Any, site: CallSite) -> _Turn:
         await self._complete_if_asked()
         provided = await self.context.aprovided() if self._is_async else self.context.provided()
-        talk, said = self.conversation, _entries(input)
+        talk, said = self.conversation, turn_input(input)
         self._caller.conversation_id = talk.id
         if talk.state.completed_at is not None:
             raise ConfigError(f"conversation {talk.id!r} is completed", hint="continue with a fork() of it")
@@ -305,17 +305,6 @@ class _BaseChat:
                 await anyio.to_thread.run_sync(partial(function, *arguments, **named))
         else:
             function(*arguments, **named)
-
-
-def _entries(input: Any) -> list[Any]:
-    """The input of a turn as entries of a list. Raises `ConfigError` where it is empty."""
-    if isinstance(input, Request):
-        raise ConfigError("a turn takes a text or items, not a Request", hint="give its fields as keywords")
-    several = isinstance(input, Sequence) and not isinstance(input, str | bytes)
-    found: list[Any] = list(cast("Any", input)) if several else [input]
-    if not found or any(isinstance(one, str) and not one.strip() for one in found) or found == [None]:
-        raise ConfigError("input is empty", hint="give a text or items")
-    return [Message(role="user", content=input)] if isinstance(input, str) else found
 
 
 class Chat(_BaseChat):

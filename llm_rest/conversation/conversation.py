@@ -17,9 +17,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..client.generator import Entry, PromptContext
-from ..errors import DecodeError, printable
+from ..errors import ConfigError, DecodeError, printable
 from ..responses.domain import domain_items, flat_rows
 from ..responses.items import ROLES, AnyItem, Message
+from ..responses.request import Request
 from ..unknown import MOST_UNKNOWN, Decoder, Model, Unknown, check_depth, decoder_of
 
 VERSION = 1
@@ -246,3 +247,14 @@ _AGENT_ROLES = {known: ours for ours, known in ROLES.items()}
 
 CONVERSATION: Decoder[Conversation] = Decoder(Conversation, most_unknown=MOST_UNKNOWN)
 """Decodes a saved conversation; `Conversation.load` also checks what no type says."""
+
+
+def turn_input(input: Any) -> list[Any]:
+    """The input of a turn as entries of a list. Raises `ConfigError` where it is empty."""
+    if isinstance(input, Request):
+        raise ConfigError("a turn takes a text or items, not a Request", hint="give its fields as keywords")
+    several = isinstance(input, Sequence) and not isinstance(input, str | bytes)
+    found: list[Any] = list(cast("Any", input)) if several else [input]
+    if not found or any(isinstance(one, str) and not one.strip() for one in found) or found == [None]:
+        raise ConfigError("input is empty", hint="give a text or items")
+    return [Message(role="user", content=input)] if isinstance(input, str) else found

@@ -56,8 +56,8 @@ _HELPED: dict[type[LLMError], tuple[bool, bool]] = {
     errors.ContentFilterError: (False, False),
     errors.SchemaMismatchError: (False, False),
 }
-"""Errors that `on=` may name; the others are the caller's, and the same everywhere. Each with whether it is in `DEFAULT`, and whether
-the model is paused: it is not where the error is about this request."""
+"""Errors that `on=` may name; the others are the caller's, and the same everywhere. Each with whether it is in `DEFAULT`, and
+whether the model is paused: it is not where the error is about this request."""
 KINDS = {kind.kind: kind for kind in _HELPED}
 DEFAULT = tuple(kind.kind for kind, (usual, _) in _HELPED.items() if usual)
 """The errors after which the next model is tried, unless `on=` says otherwise."""

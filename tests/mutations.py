@@ -62,8 +62,8 @@ MUTATIONS = {
     ),
     "loop": Mutation(
         "loop/step.py",
-        'self.end(call, "cancelled", happening.reason or',
-        'self.end(call, "completed", happening.reason or',
+        'self.end(call, "cancelled", input.reason or',
+        'self.end(call, "completed", input.reason or',
         "tests/loop/test_runs.py",
     ),
     "history limits": Mutation(

@@ -139,9 +139,9 @@ class Lines:
     def _failed(self, row: Row, error: LLMError) -> tuple[Finished, BulkRow]:
         attempts = len(error.attempts)
         if self._openai:
-            told = {"code": error.vendor_code or error.kind, "message": error.message}
-            body = {"error": {**told, "type": error.vendor_type or error.code, "param": None}}
-            line = self._openai_line(row, error.status, error.request_id, body, told)
+            detail = {"code": error.vendor_code or error.kind, "message": error.message}
+            body = {"error": {**detail, "type": error.vendor_type or error.code, "param": None}}
+            line = self._openai_line(row, error.status, error.request_id, body, detail)
         else:
             said = _Error(error.code, error.kind, str(error), error.status)
             line = _encode(_Line(row.id, "failed", error=said, losses=[*row.losses], attempts=attempts))
@@ -150,8 +150,14 @@ class Lines:
 
     def _openai_line(self, row: Row, status: int | None, request: str | None, body: Any, error: Any) -> bytes:
         answer = None if status is None else {"status_code": status, "request_id": request, "body": body}
-        told = error if answer is None else None
-        return _encode({"id": f"batch_req_{row.n}", "custom_id": row.id, "response": answer, "error": told})
+        return _encode(
+            {
+                "id": f"batch_req_{row.n}",
+                "custom_id": row.id,
+                "response": answer,
+                "error": error if answer is None else None,
+            }
+        )
 
     def copied(self, line: bytes, row: Row) -> tuple[Finished, BulkRow]:
         """How a row ended that has the output of an equal one; it cost nothing."""

@@ -336,7 +336,7 @@ class VendorEngine(Engine):
 
     def _settle_result(self, one: _Open, result: BatchResult, results: list[BulkRow]) -> None:
         row = one.rows.pop(result.custom_id, None)
-        if row is None:  # a result came twice, or is of nobody's request
+        if row is None:  # a duplicate result, or one with an unknown id
             return
         answer, error = None, None
         try:

@@ -214,12 +214,12 @@ def partial_reply(found: Reply, error: LLMError, sent: Mapping[str, str | Secret
 
 
 FAILURES = (ev.ResponseFailed, ev.ErrorEvent)
-"""Events that tell of a failure."""
+"""Events of a failure."""
 NO_PROGRESS = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress, Unknown)
-"""Events that bring nothing of the answer: mere life-cycle, and kinds nobody knows, which some hosts' keep-alives are."""
+"""Events without content: life-cycle events, and unknown kinds, which some hosts send as keep-alives."""
 
 LINGER = 2.0
-"""How long counts and sources are waited for behind the end of an answer, where a server keeps its body open."""
+"""Seconds to wait for counts and sources after the end of an answer, where a server keeps its body open."""
 
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 _DOCUMENTS = {"sse": (b"{", b"[", b"<"), "ndjson": (b"[", b"<")}
@@ -351,7 +351,7 @@ class IncomingEvents:
         raise fault
 
     def _linger(self, events: list[AnyEvent]) -> None:
-        """Wait no longer than a moment for what follows the end that was told; keep-alives make it no longer."""
+        """Once the last event has arrived, wait at most `LINGER` seconds for details; keep-alives do not extend it."""
         finished = self._frames.finished
         if finished and (events or not self._lingers):
             self.incoming.deadline.linger(LINGER)
@@ -360,7 +360,7 @@ class IncomingEvents:
         self._lingers = finished
 
     async def _read(self) -> bytes | None:
-        """The next bytes. Once the end was told, whatever stops more from coming is the end of the body."""
+        """The next bytes. Once the last event has arrived, a failing connection is the end of the body."""
         try:
             return await self.incoming.read()
         except (APIConnectionError, ResponseTooLargeError):

@@ -484,7 +484,7 @@ class Caller:
         accept: Accept[T],
         total: float | None,
     ) -> T:
-        """What `send_with_retries` gives, told where it is cancelled. Raises `CallCancelledError` where that was by `cancel`."""
+        """The result of `send_with_retries`, which can be cancelled. Raises `CallCancelledError` where `cancel` did that."""
         try:
             with active(call.watch), call:
                 return await send_with_retries(self, call, target, settings, outgoing, exchange, accept, total)

@@ -193,7 +193,7 @@ def keeping(client: AsyncClient) -> AsyncClient:
 
 
 def _check(http: object, max_connections: object, defaults: object, credentials: object, *, waits: bool) -> None:
-    """Return if these are what they are called; `http` is told by what it can do, as `httpx` and `httpx2` can."""
+    """Check the types of these; `http` by its methods, since it may be of `httpx` or `httpx2`."""
     if defaults is not None and not isinstance(defaults, Mapping):
         raise ConfigError(f"defaults= takes options by name, not a {type(defaults).__name__}")
     if credentials is not None and not callable(credentials):

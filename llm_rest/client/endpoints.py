@@ -159,7 +159,7 @@ async def input_items(
             "input_items",
         )
         items += page.data
-        # A page that does not move on would be asked for again and again.
+        # A page whose cursor does not advance would be requested without end.
         if not page.has_more or not page.last_id or page.last_id == after:
             return items
         after = page.last_id
@@ -294,7 +294,7 @@ async def list_models(caller: Caller, options: dict[str, Any]) -> list[ModelInfo
         )
         found += [_model_info(target, entry) for entry in (page.data if hasattr(page, "data") else page.models or ())]
         after = _next_page(page)
-        # A list that does not move on would be asked for again and again.
+        # A list whose cursor does not advance would be requested without end.
         if not after or after.items() <= route.query.items():
             return found
         route = replace(route, query={**route.query, **after})

@@ -65,7 +65,7 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether the stream told its end, and only details may follow until its body ends."""
+        """Whether the last event has arrived, so that only details may follow until the body ends."""
         return getattr(self._machine, "finished", False)
 
     def checkpoint(self) -> str | None:

@@ -64,35 +64,35 @@ class PromptContext:
 
     def provided(self) -> list[AnyItem]:
         """The items that the providers return now. Raises `ConfigError` for an async provider."""
-        return [item for provider in self.providers for item in _items(_at_once(provider()))]
+        return [item for provider in self.providers for item in _items(_sync_only(provider()))]
 
     async def aprovided(self) -> list[AnyItem]:
         """The items that the providers return now, called one after the other; async providers are awaited."""
         made: list[AnyItem] = []
         for provider in self.providers:
-            told = provider()
-            made += _items(await told if isawaitable(told) else told)
+            provided = provider()
+            made += _items(await provided if isawaitable(provided) else provided)
         return made
 
 
-def _at_once(told: Provided | Awaitable[Provided]) -> Provided:
-    if not isawaitable(told):
-        return told
-    if iscoroutine(told):
-        told.close()  # or Python would warn that nobody awaited it
+def _sync_only(provided: Provided | Awaitable[Provided]) -> Provided:
+    if not isawaitable(provided):
+        return provided
+    if iscoroutine(provided):
+        provided.close()  # or Python would warn that it was never awaited
     raise ConfigError("a context provider has to be awaited", hint="use AsyncContentGenerator")
 
 
-def _items(told: Provided) -> list[AnyItem]:
-    if told is None or told == "":
+def _items(provided: Provided) -> list[AnyItem]:
+    if provided is None or provided == "":
         return []
-    if isinstance(told, list | tuple) and not _is_entry(told):
-        return [_item(one) for one in cast("Any", told)]
-    return [_item(told)]
+    if isinstance(provided, list | tuple) and not _is_entry(provided):
+        return [_item(one) for one in cast("Any", provided)]
+    return [_item(provided)]
 
 
-def _is_entry(told: Any) -> TypeGuard[Entry]:
-    return isinstance(told, tuple) and len(cast("Any", told)) == 2 and told[0] in ROLES and isinstance(told[1], str)
+def _is_entry(value: Any) -> TypeGuard[Entry]:
+    return isinstance(value, tuple) and len(cast("Any", value)) == 2 and value[0] in ROLES and isinstance(value[1], str)
 
 
 def _item(entry: Any) -> AnyItem:

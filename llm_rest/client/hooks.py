@@ -169,7 +169,7 @@ class RateLimitWait(ClientCallEvent, frozen=True, kw_only=True):
 ClientEvent = (
     ClientCallStart | ClientCallEnd | RequestStart | RequestEnd | RequestRetry | RequestCancelled | RateLimitWait
 )
-"""What an event hook of a client gets, told apart by its class or its `type`."""
+"""The events that an event hook of a client gets; `type`, or the class, says which one it is."""
 
 EventHook = Callable[[Any], object]
 """A callback that takes a `ClientEvent`; what it returns is ignored. Later versions may pass other events."""

@@ -236,8 +236,10 @@ def with_earlier(found: Reply, attempts: tuple[Attempt, ...]) -> None:
     if attempts:
         known, seconds = found.info, sum(attempt.took for attempt in attempts)
         named = {**known.metadata, "latency_ms": str(round((known.duration + seconds) * 1000))}
-        told = replace(known, attempts=(*attempts, *known.attempts), duration=known.duration + seconds, metadata=named)
-        vars(found)["info"] = told
+        summed = replace(
+            known, attempts=(*attempts, *known.attempts), duration=known.duration + seconds, metadata=named
+        )
+        vars(found)["info"] = summed
 
 
 def metadata(response: Response, *, vendor: str, model: str, seconds: float, api_calls: int = 1) -> dict[str, str]:

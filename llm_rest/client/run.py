@@ -369,8 +369,8 @@ class _ModelCalls:
         took = str(round(state.totals.seconds * 1000))
         losses = [*dict.fromkeys([*self._lost, *(loss for one in made for loss in one.losses)])]
         named = {**known.metadata, **counted, "latency_ms": took}
-        told = replace(known, losses=losses, duration=state.totals.seconds, metadata=named, cost=state.totals.cost)
-        return reply(replace(response), told)
+        summed = replace(known, losses=losses, duration=state.totals.seconds, metadata=named, cost=state.totals.cost)
+        return reply(replace(response), summed)
 
 
 class _LimitedStream:

@@ -1,9 +1,8 @@
-"""`Stream` and `AsyncStream`: an answer as it comes, which `llm.stream(...)` gives.
+"""`Stream` and `AsyncStream`: the streaming response that `llm.stream(...)` returns.
 
-Both are thin: what happens is written once as coroutines, as in `call.py`. Before changing this file, know what a stream
-promises: what came is handed out before an error is raised, every error carries the answer as far as it came, and only a
-stream that told its end is ever over without one. A request is made again within `_open` only, because nothing has been
-handed out yet; after it never.
+Both are thin: the work is written once as coroutines, as in `call.py`. Before changing this file, know the guarantees of a
+stream: events that arrived are yielded before an error is raised, every error holds the partial answer, and a stream without
+a terminal event always ends with an error. A request is retried within `_open` only, because nothing has been yielded yet.
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ class _Streaming:
         self._seen = Assembler()
         self._batch: Iterator[AnyEvent] = iter(())
         self._came: IncomingEvents | None = None
-        self._failed: list[AnyEvent] = []  # the events that tell of a failure, which nobody is handed
+        self._failed: list[AnyEvent] = []  # the events of a failure, which are not yielded
         self._fault: LLMError | None = None
         self._cancelled = False  # by `client.cancel()`
         self._attempts: tuple[
@@ -128,7 +127,7 @@ class _Streaming:
         self._ended = False  # nothing more is read
         self._over = False  # nothing more is handed out
         self._reply: Reply | None = None
-        self._told: Callable[[Reply], Reply] | None = None
+        self._amend: Callable[[Reply], Reply] | None = None
 
     def __repr__(self) -> str:
         """One line: from whom, how far the answer came, and how to read it."""
@@ -146,9 +145,9 @@ class _Streaming:
         shown = f", {printable(text, 60)!r}" if text else ""
         return f"<{type(self).__name__} from {model}: {state}{shown}; {advice}>"
 
-    def after(self, told: Callable[[Reply], Reply]) -> None:
-        """Let `told` add to its reply what was requested before it. For internal use."""
-        self._told = told
+    def after(self, amend: Callable[[Reply], Reply]) -> None:
+        """Let `amend` add the calls made before this stream to its reply. For internal use."""
+        self._amend = amend
 
     @property
     def ended(self) -> bool:
@@ -183,7 +182,7 @@ class _Streaming:
         # A copy, because it becomes the reply and an event holds it too.
         made = reply(copy(found), how)
         if self._over:
-            made = self._reply = made if self._told is None else self._told(made)
+            made = self._reply = made if self._amend is None else self._amend(made)
         return made
 
     def _so_far(self) -> Response:

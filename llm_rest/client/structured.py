@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Strategy = Literal["native", "tool", "instructions"]
-"""How a model is held to a schema: by the vendor, by a call it has to make, or by being told."""
+"""How a schema is enforced: by the vendor, by a forced tool call, or by instructions."""
 
 STRATEGIES: tuple[Strategy, ...] = ("native", "tool", "instructions")
 """In the order of preference."""
@@ -57,7 +57,7 @@ _WRAP = "value"
 
 
 class Way(NamedTuple):
-    """One way to ask: the request, the name of the tool that the answer is a call of, and what is to be told about it."""
+    """One way to ask: the request, the name of the tool whose call is the answer, and the losses."""
 
     strategy: Strategy
     request: Request
@@ -90,8 +90,8 @@ class Output(Generic[T]):
         for one in STRATEGIES if strategy is None else (strategy,):
             for way in self._ways(one, request, strict):
                 what = f"the answer is not checked against: {', '.join(self._unchecked)}"
-                told = [Loss("output", what, "dropped")] if self._unchecked else []
-                yield way._replace(lost=[*way.lost, *told])
+                unchecked = [Loss("output", what, "dropped")] if self._unchecked else []
+                yield way._replace(lost=[*way.lost, *unchecked])
 
     def _ways(self, strategy: Strategy, request: Request, strict: bool) -> Iterator[Way]:
         match strategy:
@@ -118,7 +118,7 @@ class Output(Generic[T]):
 
     def _tool(self, request: Request) -> Way:
         lost = Losses()
-        lost.emulated("text.format", "a schema, asked for as a call of a tool")
+        lost.emulated("text.format", "a schema, requested as a tool call")
         others = request.tools or []
         name, taken = "answer", {getattr(tool, "name", None) for tool in others}
         while name in taken:
@@ -135,15 +135,15 @@ class Output(Generic[T]):
 
     def _instructions(self, request: Request) -> Iterator[Way]:
         lost = Losses()
-        lost.emulated("text.format", "a schema, which the model is told in words")
+        lost.emulated("text.format", "a schema, which is added to the instructions")
         said = (
             "Answer with one JSON object and nothing else. It has to fit this JSON Schema:\n"
             f"{msgspec.json.encode(self.asked).decode()}"
         )
         # At the front, so that what follows can grow without changing what was sent before.
-        told = replace(request, input=[Message(role="system", content=said), *items_of(request)])
-        yield Way("instructions", replace(told, text=_text(request, JsonObjectFormat())), None, lost)
-        yield Way("instructions", told, None, lost)
+        instructed = replace(request, input=[Message(role="system", content=said), *items_of(request)])
+        yield Way("instructions", replace(instructed, text=_text(request, JsonObjectFormat())), None, lost)
+        yield Way("instructions", instructed, None, lost)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 

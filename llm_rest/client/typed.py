@@ -83,13 +83,15 @@ async def generate(
         try:
             typed = read_value(output, way, found)
             if not typed.found:
-                # The conversation goes on from the calls, and has to hold what they were made after.
+                # The conversation continues from the calls, and has to hold what came before them.
                 found.output[:0] = _repair_messages(way.request, asked)
             return typed
         except SchemaMismatchError as problem:
             if len(calls) > settings.max_repairs:
                 raise
-            notes.append(Loss("output_text", f"asked for again, because it did not fit: {problem.message}", "changed"))
+            notes.append(
+                Loss("output_text", f"re-prompted, because the answer did not match: {problem.message}", "changed")
+            )
             asked = corrected(asked, came, way.tool, problem.problems)
 
 

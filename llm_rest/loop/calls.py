@@ -1,8 +1,8 @@
-"""Which items are calls that wait for the caller's answer, and the items that answer them.
+"""Which items are tool calls for the caller, and the items with their outputs.
 
-One table of kinds, both directions: how a call is read (`asked`) and what answers it (`answer`). Calls that the vendor runs
-itself are none of ours and never get an answer from here. Before changing this file, know that the words the model gets are
-part of conversations that are kept and compared: the same call always gets the same words.
+One table of kinds, both directions: how a call is read (`call_request`) and the item of its output (`answer`). Calls that the
+vendor runs itself are not listed and get no output here. Before changing this file, know that the texts sent to the model are
+part of stored conversations: the same call always gets the same text.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from .state import Output, ToolCall
 
 PENDING = "This call has not ended yet. Its result will come in a later message that names this call."
-"""The output of a call that has not ended when the model is asked again."""
+"""The output of a call that has not ended when the model is called again."""
 
 DELIVERY = "tool_result"
-"""The type of the JSON object in which a result is delivered later, as a message of the user."""
+"""The type of the JSON object in which a result is delivered later, as a user message."""
 
 # What a model is shown where there is no screen: one transparent pixel.
 _BLANK = (
@@ -54,40 +54,40 @@ _BLANK = (
 )
 
 
-class Asked(NamedTuple):
-    """What a call asks for; the arguments of a custom tool are free text, all others JSON."""
+class CallRequest(NamedTuple):
+    """A call as id, tool name and arguments; the arguments of a custom tool are free text, all others JSON."""
 
     call_id: str
     name: str
     arguments: str
 
 
-def asked(item: AnyItem) -> Asked | None:
-    """What the item asks of the caller; `None` for whatever is no call, or one the vendor answers."""
+def call_request(item: AnyItem) -> CallRequest | None:
+    """The call in an item; `None` for an item that is no call, or a call that the vendor runs."""
     match item:
         case FunctionCall():
-            return Asked(item.call_id, item.name, item.arguments)
+            return CallRequest(item.call_id, item.name, item.arguments)
         case CustomToolCall():
-            return Asked(item.call_id, item.name, item.input)
+            return CallRequest(item.call_id, item.name, item.input)
         case ComputerCall():
             actions = item.actions if given(item.actions) else [item.action] if given(item.action) else []
-            return Asked(item.call_id, "computer", _json({"actions": actions}))
+            return CallRequest(item.call_id, "computer", _json({"actions": actions}))
         case LocalShellCall():
-            return Asked(item.call_id, "local_shell", _json(item.action))
+            return CallRequest(item.call_id, "local_shell", _json(item.action))
         case ShellCall():
-            return Asked(item.call_id, "shell", _json(item.action))
+            return CallRequest(item.call_id, "shell", _json(item.action))
         case ApplyPatchCall():
-            return Asked(item.call_id, "apply_patch", _json(item.operation))
+            return CallRequest(item.call_id, "apply_patch", _json(item.operation))
         case ToolSearchCall(execution="client", call_id=str(call_id)):
-            return Asked(call_id, "tool_search", _json(item.arguments))
+            return CallRequest(call_id, "tool_search", _json(item.arguments))
         case McpApprovalRequest(id=str(name)):
-            return Asked(name, f"{item.server_label}.{item.name}", item.arguments)
+            return CallRequest(name, f"{item.server_label}.{item.name}", item.arguments)
         case _:
             return None
 
 
 def answer(item: AnyItem, output: Output, *, failed: bool = False) -> AnyItem:
-    """The item that answers the call `item` with this output, or with the reason why there is none."""
+    """The output item of the call `item`, with this output, or with the error where it `failed`."""
     text = text_of(output)
     match item:
         case FunctionCall():
@@ -129,10 +129,10 @@ def answers(items: Iterable[AnyItem]) -> set[str]:
 
 
 def delivery(call: ToolCall) -> Message:
-    """The user message that brings what came of a call after it was told to be pending.
+    """The user message with the result of a call that was reported as pending before.
 
-    Its text is a JSON object of fixed form. What stands in its `output` is the tool's text and not the user's: whoever
-    controls what the tool reads wrote it.
+    Its text is a JSON object of fixed form. Its `output` is text of the tool and not of the user: the author of
+    what the tool reads wrote it.
     """
     output = call.output or ""
     words = {"type": DELIVERY, "call_id": call.call_id, "name": call.name, "status": call.state}
@@ -143,7 +143,7 @@ def delivery(call: ToolCall) -> Message:
 
 
 def feedback(problems: list[str]) -> str:
-    """What the model is told about a call that could not be run."""
+    """The output of a call that could not be run: its problems, numbered."""
     listed = "\n".join(f"{i}. {problem}" for i, problem in enumerate(problems, 1))
     return f"The call was not run:\n{listed}"
 

@@ -32,8 +32,7 @@ from ..errors import (
 from ..responses.items import CustomToolCall, FunctionCall
 from ..responses.stream import disassemble
 from ..tools import ToolContext, output_of
-from . import RunState, ToolCall, Turn, snapshot
-from . import inputs as h
+from . import RunState, ToolCall, Turn, inputs, snapshot
 from .calls import answer, answers
 from .events import RunEnd
 
@@ -160,7 +159,7 @@ class Engine:
             self._asked_about.clear()
             self._to_ask_about.clear()
             self._deciding, self._resting = 0, False
-        self.take(h.Begun(at=self.state.at))
+        self.take(inputs.Begun(at=self.state.at))
 
     async def advance(self) -> bool:
         """Wait for something to happen and do what follows; whether anything can still happen."""
@@ -177,27 +176,27 @@ class Engine:
                 report = await workers.receive(0.0)
                 self._resting = report is None
             if self._resting:
-                return self._tell_waiting_end()
+                return self._emit_waiting_end()
         if report is None:
-            self.take(h.Ticked(at=self._now()))
-        elif isinstance(report, h.Happening):
-            self.take(cast("h.AnyHappening", report))
+            self.take(inputs.Ticked(at=self._now()))
+        elif isinstance(report, inputs.Input):
+            self.take(cast("inputs.AnyInput", report))
         elif callable(report):
-            self.take(cast("Callable[..., h.AnyHappening]", report)(at=self._now()))
+            self.take(cast("Callable[..., inputs.AnyInput]", report)(at=self._now()))
         elif isinstance(report, Decided):
             self._deciding -= 1
             self._ask_next(workers)
             if report.verdict is not None:
-                kind = h.Approved if report.verdict else h.Denied
+                kind = inputs.Approved if report.verdict else inputs.Denied
                 self.take(kind(at=self._now(), execution_id=report.execution_id))
         else:
             self.out.append(report)
         if state.outcome == before == "waiting":
-            self.take(h.Begun(at=self._now()))
+            self.take(inputs.Begun(at=self._now()))
         return True
 
-    def say(self, report: Callable[..., h.AnyHappening]) -> None:
-        """Somebody has a word: heard in turn while the run is driven, else at once."""
+    def say(self, report: Callable[..., inputs.AnyInput]) -> None:
+        """Take an input from outside: queued while the run is driven, else applied at once."""
         with self._lock:
             if self._workers is not None and not self._resting:
                 self._workers.put(report)
@@ -206,67 +205,67 @@ class Engine:
 
     def cancel(self) -> None:
         """End the run; one that was not begun yet is not begun any more."""
-        self.say(h.Cancelled)
+        self.say(inputs.Cancelled)
         if self._workers is None:
             self._driven = True
 
     def stop(self) -> None:
-        """End the run if it is being driven: somebody ended all that is under way."""
+        """End the run if it is being driven: all calls of the client were cancelled."""
         if self._workers is not None:
-            self.say(h.Cancelled)
+            self.say(inputs.Cancelled)
 
     def leave(self) -> None:
-        """Nobody drives the run any more. What was under way is cancelled."""
+        """The caller stopped driving the run. What was in flight is cancelled."""
         if self.state.running:
-            self.take(h.Cancelled(at=self._now()))
-        self._tell_waiting_end()
+            self.take(inputs.Cancelled(at=self._now()))
+        self._emit_waiting_end()
         self._workers = None
 
-    def _tell_waiting_end(self) -> bool:
-        """Tell that the run stopped because calls wait for a decision; whether it had to be told."""
+    def _emit_waiting_end(self) -> bool:
+        """Notify the hooks that the run stopped because calls wait for a decision; whether that was still to be done."""
         event, self._waiting_end = self._waiting_end, None
         if event is None or self.state.outcome != "waiting":
             return False
-        self._tell(event)
+        self._emit(event)
         return True
 
-    def take(self, happening: h.AnyHappening) -> None:
-        """Let it happen, and do what follows from it."""
+    def take(self, input: inputs.AnyInput) -> None:
+        """Apply an input, and perform its actions."""
         with self._lock:
-            actions = self.turn.take(happening)
+            actions = self.turn.take(input)
         for action in actions:
-            if isinstance(action, h.Emit):
+            if isinstance(action, inputs.Emit):
                 waits = isinstance(action.event, RunEnd) and action.event.outcome == "waiting"
                 if waits and self._workers is not None and not self._resting:
                     self._waiting_end = action.event  # a decision may come before the run is at rest
                 else:
-                    self._tell(action.event)
+                    self._emit(action.event)
             elif self._workers is not None:  # or the run is at rest and starts nothing
                 self._do(action, self._workers)
 
     def _now(self) -> float:
         return self.state.at if self._workers is None else self._workers.now() - self._began
 
-    def _do(self, action: h.Action, workers: Workers) -> None:
+    def _do(self, action: inputs.Action, workers: Workers) -> None:
         match action:
-            case h.Ask(request=request):
+            case inputs.Ask(request=request):
                 offered = self.tools.definitions
                 asked = replace(request, tools=offered) if offered else request
                 self._start(workers, MODEL, partial(self._model, asked, workers))
-            case h.CancelAsk():
+            case inputs.CancelAsk():
                 workers.cancel(MODEL)
                 if self.hang_up is not None:
                     self.hang_up()
-            case h.StartTool(call=call):
+            case inputs.StartTool(call=call):
                 self._start(workers, call.execution_id, partial(self._tool, call, action.prepared, workers))
-            case h.CancelTool(execution_id=name):
+            case inputs.CancelTool(execution_id=name):
                 workers.cancel(name)
-            case h.AskApproval(call=call):
+            case inputs.AskApproval(call=call):
                 if self.approve is not None and call.execution_id not in self._asked_about:
                     self._asked_about.add(call.execution_id)
                     self._to_ask_about.append(call)
                     self._ask_next(workers)
-            case h.Emit() | h.Stop():
+            case inputs.Emit() | inputs.Stop():
                 pass
             case _:
                 assert_never(action)
@@ -283,7 +282,7 @@ class Engine:
                 self._deciding += 1
                 workers.start(f"approval of {call.execution_id}", partial(self._ask_about, call, workers))
 
-    def _tell(self, event: AnyLoopEvent) -> None:
+    def _emit(self, event: AnyLoopEvent) -> None:
         self.out.append(event)
         for hook in self.event_hooks:
             try:
@@ -295,17 +294,17 @@ class Engine:
 
     async def _tool(self, call: ToolCall, prepared: Prepared, workers: Workers) -> None:
         context = ToolContext(execution_id=call.execution_id, call_id=call.call_id, run=self.run, deps=self.deps)
-        report: Any = partial(h.Failed, error="the tool was cancelled")
+        report: Any = partial(inputs.Failed, error="the tool was cancelled")
         try:
-            report = partial(h.Finished, output=await self.shell.execute(self.tools, prepared, context))
+            report = partial(inputs.Finished, output=await self.shell.execute(self.tools, prepared, context))
         except Exception as problem:
-            report = partial(h.Failed, error=str(problem))
+            report = partial(inputs.Failed, error=str(problem))
         finally:
             # With its own time: whoever watches the run may be slow to hear of it, which makes no timeout of it.
             workers.put(report(execution_id=call.execution_id, at=workers.now() - self._began))
 
     async def _model(self, request: Request, workers: Workers) -> None:
-        report: Any = partial(h.AnswerFailed, error="the model call was cancelled")
+        report: Any = partial(inputs.AnswerFailed, error="the model call was cancelled")
         try:
             if self._streams and self.opens is not None:
                 response = await self.shell.stream(self.opens(request), partial(self._hear, workers))
@@ -315,12 +314,12 @@ class Engine:
                     workers.put(event)
             self.answers.append(response)
             if response.status == "cancelled":  # by `client.cancel()`, which ends everything
-                report = h.Cancelled
+                report = inputs.Cancelled
             else:
-                report = partial(h.Answered, response=response, repairs=repairs_of(response))
+                report = partial(inputs.Answered, response=response, repairs=repairs_of(response))
         except Exception as problem:
             self.fault = problem
-            report = partial(h.AnswerFailed, error=str(problem))
+            report = partial(inputs.AnswerFailed, error=str(problem))
         finally:
             workers.put(report)
 
@@ -435,11 +434,11 @@ class BaseRun(Generic[R_co]):
 
         Raises `ConfigError` where no such call is in `pending_calls`.
         """
-        self._engine.say(partial(h.Approved, execution_id=self._find(id).execution_id))
+        self._engine.say(partial(inputs.Approved, execution_id=self._find(id).execution_id))
 
     def deny(self, id: str, reason: str = "") -> None:
         """Reject a call that waits for approval; the model gets the reason as its output. Raises `ConfigError` as `approve`."""
-        self._engine.say(partial(h.Denied, execution_id=self._find(id).execution_id, reason=reason))
+        self._engine.say(partial(inputs.Denied, execution_id=self._find(id).execution_id, reason=reason))
 
     def submit_output(self, id: str, output: Any) -> None:
         """Give the output of a waiting call: any value a tool may return, or the output item (`FunctionCallOutput`, ...).
@@ -453,7 +452,7 @@ class BaseRun(Generic[R_co]):
         elif type(output) is not type(expected) or named != answers([expected]):
             came, meant = type(output).__name__, type(expected).__name__
             raise ConfigError(f"a {came} of {named} does not answer {id!r}", hint=f"give its text, or its {meant}")
-        self._engine.say(partial(h.Supplied, execution_id=call.execution_id, output=output))
+        self._engine.say(partial(inputs.Supplied, execution_id=call.execution_id, output=output))
 
     def cancel(self) -> None:
         """End the run now, from any thread: running tools are cancelled, and every open call gets an output that says so."""

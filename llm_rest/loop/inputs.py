@@ -1,7 +1,7 @@
-"""What can happen to a run, what is then to be done, and what is known of its tools: the words between step and shell.
+"""Inputs and actions of `step`, and the protocol of the tools: the interface between the pure step and its shell.
 
-Happenings go in, each with its time on the run's clock; actions come out. Before changing this file, know that `loop/` has
-to do what every action says and report what came of it, and nothing else.
+Inputs go in, each with its time on the run's clock; actions come out. Before changing this file, know that `loop/` has
+to perform every action and report its result, and nothing else.
 """
 
 from __future__ import annotations
@@ -19,84 +19,84 @@ from .state import Outcome, Output, ToolCall
 # --- what happens ---------------------------------------------------------------------------------------------------
 
 
-class Happening(Struct, frozen=True, kw_only=True):
-    """Something that happened, and when on the run's clock."""
+class Input(Struct, frozen=True, kw_only=True):
+    """An input of `step`, and when it occurred on the run's clock."""
 
     at: float
 
 
-class Begun(Happening, frozen=True, kw_only=True):
-    """The run is begun, or taken up again by somebody who holds nothing but its state."""
+class Begun(Input, frozen=True, kw_only=True):
+    """The run starts, or is resumed from its saved state."""
 
 
-class Answered(Happening, frozen=True, kw_only=True):
-    """The model answered. `repairs` is what a decoder put right, by the position of the call in the output."""
+class Answered(Input, frozen=True, kw_only=True):
+    """The model answered. `repairs` lists what a decoder corrected, by the position of the call in the output."""
 
     response: Response
     repairs: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
 
 
-class AnswerFailed(Happening, frozen=True, kw_only=True):
-    """The model did not answer."""
+class AnswerFailed(Input, frozen=True, kw_only=True):
+    """The model call failed."""
 
     error: str
 
 
-class Finished(Happening, frozen=True, kw_only=True):
-    """A tool gave its result."""
+class Finished(Input, frozen=True, kw_only=True):
+    """A tool returned its result."""
 
     execution_id: str
     output: Output
 
 
-class Failed(Happening, frozen=True, kw_only=True):
+class Failed(Input, frozen=True, kw_only=True):
     """A tool failed."""
 
     execution_id: str
     error: str
 
 
-class Approved(Happening, frozen=True, kw_only=True):
-    """Somebody allows a call."""
+class Approved(Input, frozen=True, kw_only=True):
+    """A call is approved."""
 
     execution_id: str
 
 
-class Denied(Happening, frozen=True, kw_only=True):
-    """Somebody forbids a call."""
+class Denied(Input, frozen=True, kw_only=True):
+    """A call is denied."""
 
     execution_id: str
     reason: str = ""
 
 
-class Supplied(Happening, frozen=True, kw_only=True):
-    """Somebody gives the output of a call that no tool here runs: in words or parts, or the very item that answers it."""
+class Supplied(Input, frozen=True, kw_only=True):
+    """The output of a call that no tool here runs: text, content parts, or the output item itself."""
 
     execution_id: str
     output: Output | AnyItem
 
 
-class Ticked(Happening, frozen=True, kw_only=True):
+class Ticked(Input, frozen=True, kw_only=True):
     """Time has passed."""
 
 
-class Cancelled(Happening, frozen=True, kw_only=True):
-    """The run shall end now."""
+class Cancelled(Input, frozen=True, kw_only=True):
+    """The run is cancelled."""
 
 
-AnyHappening = Begun | Answered | AnswerFailed | Finished | Failed | Approved | Denied | Supplied | Ticked | Cancelled
+AnyInput = Begun | Answered | AnswerFailed | Finished | Failed | Approved | Denied | Supplied | Ticked | Cancelled
 
 # --- what is to be done ---------------------------------------------------------------------------------------------
 
 
 class Ask(Struct, frozen=True):
-    """Ask the model; the tools are put into the request by whoever holds them."""
+    """Call the model; the shell adds the tools to the request."""
 
     request: Request
 
 
 class CancelAsk(Struct, frozen=True):
-    """Nobody waits for the answer any more."""
+    """Cancel the model call."""
 
 
 class StartTool(Struct, frozen=True):
@@ -107,19 +107,19 @@ class StartTool(Struct, frozen=True):
 
 
 class CancelTool(Struct, frozen=True):
-    """Nobody waits for this tool any more."""
+    """Cancel this tool call."""
 
     execution_id: str
 
 
 class AskApproval(Struct, frozen=True):
-    """Ask whoever decides about calls, if there is anybody."""
+    """Ask for approval of a call, if there is an approver."""
 
     call: ToolCall
 
 
 class Emit(Struct, frozen=True):
-    """Tell the event hooks."""
+    """Notify the event hooks."""
 
     event: AnyLoopEvent
 

@@ -78,9 +78,9 @@ class ToolCall(Model):
     """Why it failed, as text; `None` where it did not."""
     answer: AnyItem | None = None
     """The item with the output that the model gets; `None` as long as there is none."""
-    told: Literal["nothing", "pending", "answer", "delivered"] = "nothing"
-    """What the conversation holds of it: nothing, that it is `pending`, its output (`answer`), or "pending" and later the
-    output (`delivered`)."""
+    reported: Literal["nothing", "pending", "answer", "delivered"] = "nothing"
+    """What the conversation holds of the call: nothing, that it is `pending`, its output (`answer`), or "pending" and later
+    the output (`delivered`)."""
 
     @property
     def parsed_arguments(self) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""What a run does next: a pure function from its state and what happened to the next state and what is to be done.
+"""What a run does next: a pure function of its state and one input, which returns the next state and the actions to perform.
 
-`step` starts nothing and knows no clock. A shell (`loop/`) does what the actions say and reports back what happened, each
-report with its time. Before changing this file, know what holds after every step: a request goes out only when every call
-in it has its output, what a call gave reaches the model exactly once, and a run that stopped has nothing running and a
-conversation that any vendor accepts. `tests/loop/simulation` holds it to that, with a table of mistakes it must notice.
+`step` starts nothing and reads no clock. A shell (`loop/`) performs the actions and reports their results as inputs, each
+with its time. Before changing this file, know the invariants after every step: a request is sent only when every call
+in it has its output, each result reaches the model exactly once, and a run that stopped has nothing running and a
+conversation that any vendor accepts. `tests/loop/simulation` checks them, with a table of mutations that it must detect.
 
-A `Turn` takes one happening after the other and looks only at the calls that each concerns: 1,000 calls in one answer cost
+A `Turn` takes one input after the other and looks only at the calls that each concerns: 1,000 calls in one answer cost
 1,000 times one call. What it needs for that (which calls are open, ready, due...) is derived from the state.
 """
 
@@ -22,8 +22,8 @@ from ..responses.items import CustomToolCall, FunctionCall, McpApprovalRequest
 from ..responses.tools import AnyTool, ChooseAllowed, McpTool
 from ..unknown import Opt, given
 from . import events as ev
-from . import inputs as h
-from .calls import PENDING, answer, answers, asked, delivery, feedback
+from . import inputs
+from .calls import PENDING, answer, answers, call_request, delivery, feedback
 from .state import ToolCall, Totals
 
 if TYPE_CHECKING:
@@ -35,29 +35,29 @@ if TYPE_CHECKING:
     from .state import CallState, Outcome, RunState
 
 PAUSED = "pause_turn"
-"""Why an answer is incomplete that its vendor goes on with once it is sent back as it is."""
+"""Why an answer is incomplete that its vendor continues once it is sent back unchanged."""
 
 
-def step(state: RunState, happening: h.AnyHappening, tools: h.Tools) -> tuple[RunState, list[h.Action]]:
-    """The state after what happened, and what is to be done now. `state` itself stays as it is."""
+def step(state: RunState, input: inputs.AnyInput, tools: inputs.Tools) -> tuple[RunState, list[inputs.Action]]:
+    """The state after an input, and the actions to perform now. `state` itself is not changed."""
     turn = Turn(state, tools)
-    return turn.state, turn.take(happening)
+    return turn.state, turn.take(input)
 
 
 class Turn:
-    """A copy of a state that each happening changes, and the calls of it by what may happen to them next."""
+    """A copy of a state that each input changes, with indexes of its calls by what they wait for."""
 
-    def __init__(self, state: RunState, tools: h.Tools, *, in_threads: bool = False) -> None:
+    def __init__(self, state: RunState, tools: inputs.Tools, *, in_threads: bool = False) -> None:
         self.state = snapshot(state)
         self.tools = tools
         self.in_threads = in_threads
         """Whether coroutine functions hold a thread as well."""
         self.settled = 0
         """How many of the first items hold no call without an output."""
-        self.actions: list[h.Action] = []
+        self.actions: list[inputs.Action] = []
         self.by_id: dict[str, ToolCall] = {}
         self.open: dict[str, ToolCall] = {}
-        """The calls that have not ended, and of these the blocking ones and those that wait for nobody's word."""
+        """The calls that have not ended, and of these the blocking ones and those that wait for no decision."""
         self.blocking: set[str] = set()
         self.moving: set[str] = set()
         self.ready: dict[bool | None, list[tuple[int, int, ToolCall]]] = {None: [], True: [], False: []}
@@ -68,13 +68,13 @@ class Turn:
         self.unanswered: list[ToolCall] = []
         """The calls without an output in the conversation."""
         self.due: list[ToolCall] = []
-        """The calls that ended after the model was told that they are pending."""
+        """The calls that ended after they were reported to the model as pending."""
         self.deadlines: list[tuple[float, int, ToolCall]] = []
         self.order = count()
         self.enlist(self.state.calls)
 
     def enlist(self, calls: Iterable[ToolCall]) -> None:
-        """Take up calls that are new here."""
+        """Add calls that are new here to the indexes."""
         for call in calls:
             self.by_id[call.execution_id] = call
             self.places[call.execution_id] = len(self.places)
@@ -84,15 +84,15 @@ class Turn:
                 self.open[call.execution_id] = call
                 if call.blocking:
                     self.blocking.add(call.execution_id)
-                self.await_word(call, call.waiting_for)
+                self.set_waiting(call, call.waiting_for)
                 self.await_deadline(call)
-            if call.told == "nothing":
+            if call.reported == "nothing":
                 self.unanswered.append(call)
-            elif call.told == "pending" and call.over:
+            elif call.reported == "pending" and call.over:
                 self.due.append(call)
 
-    def await_word(self, call: ToolCall, waits: Literal["approval", "output"] | None) -> None:
-        """The call waits for this word, or for nothing, and then it is ready if it was not started before."""
+    def set_waiting(self, call: ToolCall, waits: Literal["approval", "output"] | None) -> None:
+        """The call waits for this, or for nothing, and then it is ready if it was not started before."""
         call.waiting_for = waits
         if waits is not None:
             self.moving.discard(call.execution_id)
@@ -124,7 +124,7 @@ class Turn:
 
     @property
     def deadline(self) -> float | None:
-        """When something of the run has taken too long, on its own clock; `None` where nothing can."""
+        """When the next timeout of the run is due, on its own clock; `None` without one."""
         while self.deadlines and self.deadlines[0][2].deadline != self.deadlines[0][0]:
             heapq.heappop(self.deadlines)
         found = [limit for limit, _, _ in self.deadlines[:1]]
@@ -132,48 +132,48 @@ class Turn:
             found.append(self.state.began + self.state.limits.timeout)
         return min(found, default=None)
 
-    def take(self, happening: h.AnyHappening) -> list[h.Action]:
-        """What is to be done now that this happened. A run that has stopped can only be begun again or decided about."""
+    def take(self, input: inputs.AnyInput) -> list[inputs.Action]:
+        """Apply an input and return the actions. A run that has stopped accepts only `Begun` and decisions."""
         self.actions = []
-        self.happened(happening)
+        self.apply(input)
         return self.actions
 
-    def happened(self, happening: h.AnyHappening) -> None:
-        """Change the state by what happened, and collect what is to be done."""
+    def apply(self, input: inputs.AnyInput) -> None:
+        """Change the state by an input, and collect the actions."""
         state = self.state
-        state.at = max(state.at, happening.at)
+        state.at = max(state.at, input.at)
         if state.running:
-            self.expire(passed=isinstance(happening, h.Ticked))
-        match happening:
-            case h.Begun():
+            self.expire(passed=isinstance(input, inputs.Ticked))
+        match input:
+            case inputs.Begun():
                 self.begin()
-            case h.Approved() | h.Denied() | h.Supplied():
-                self.decide(happening)
-            case h.Cancelled():
+            case inputs.Approved() | inputs.Denied() | inputs.Supplied():
+                self.decide(input)
+            case inputs.Cancelled():
                 if state.outcome in (None, "waiting"):
                     self.stop("cancelled", "the run was cancelled")
             case _ if not state.running:
                 return
-            case h.Answered():
+            case inputs.Answered():
                 if state.asked is not None:
-                    self.answered(happening.response, happening.repairs)
-            case h.AnswerFailed():
+                    self.answered(input.response, input.repairs)
+            case inputs.AnswerFailed():
                 if state.asked is not None:
-                    self.answer_failed(happening.error)
-            case h.Finished() | h.Failed():
-                self.finished(happening)
-            case h.Ticked():
+                    self.answer_failed(input.error)
+            case inputs.Finished() | inputs.Failed():
+                self.finished(input)
+            case inputs.Ticked():
                 if state.limits.timeout is not None and state.at >= state.began + state.limits.timeout:
                     self.stop("timeout", f"the run took longer than {state.limits.timeout:g} seconds")
             case _:
-                assert_never(happening)
+                assert_never(input)
         if state.running:
-            self.go_on()
+            self.advance()
 
     # -- begin and end
 
     def begin(self) -> None:
-        """Take the run up where it stands: what was under way is asked and started again, or lost."""
+        """Start or resume the run: what was in flight is requested or started again, or fails."""
         state = self.state
         outcome, unanswered = state.outcome, state.asked is not None or state.outcome == "failed"
         if outcome not in (None, "waiting"):
@@ -186,11 +186,11 @@ class Turn:
                 else:
                     self.end(call, "failed", "lost: the process that ran it ended before it did")
             elif call.waiting_for == "output" and (facts := self.tools.facts(call.name)) is not None and facts.runs:
-                self.await_word(call, "approval" if facts.needs_approval and not call.approved else None)
+                self.set_waiting(call, "approval" if facts.needs_approval and not call.approved else None)
             if call.waiting_for == "approval":
-                self.actions.append(h.AskApproval(call))
+                self.actions.append(inputs.AskApproval(call))
         if not state.iteration and not state.calls:
-            # The conversation that was given may end with calls that nobody has answered yet.
+            # The conversation that was given may end with calls that have no output yet.
             state.calls = self.calls_in(state.items[self.settled :], {})
             self.enlist(state.calls)
             self.offer(state.calls)
@@ -200,7 +200,7 @@ class Turn:
             self.ask()
 
     def stop(self, outcome: Outcome, error: str | None = None) -> None:
-        """End the run: nothing goes on running, and every call in the conversation has its answer."""
+        """End the run: nothing keeps running, and every call in the conversation gets its output."""
         state = self.state
         if outcome != "waiting":
             for call in [*self.open.values()]:
@@ -209,13 +209,13 @@ class Turn:
             self.deliver()
         if state.asked is not None:
             state.asked = None
-            self.actions.append(h.CancelAsk())
+            self.actions.append(inputs.CancelAsk())
         state.running, state.outcome, state.error, state.delivering = False, outcome, error, []
         self.emit(ev.RunEnd, state.id, outcome=outcome, error=error)
-        self.actions.append(h.Stop(outcome))
+        self.actions.append(inputs.Stop(outcome))
 
     def expire(self, *, passed: bool) -> None:
-        """End the calls that took too long. What came in at the last moment still counts, unless time itself `passed`."""
+        """End the calls that timed out. An input that arrives at the deadline still counts, unless it is `Ticked` (`passed`)."""
         while self.deadlines and self.deadlines[0][0] <= self.state.at:
             limit, _, call = self.deadlines[0]
             if limit == call.deadline:
@@ -226,10 +226,10 @@ class Turn:
 
     # -- the model
 
-    def go_on(self) -> None:
-        """Ask the model if there is something to tell it and nothing to wait for; stop if there is neither."""
+    def advance(self) -> None:
+        """Call the model if there is something to send and nothing to wait for; stop if there is neither."""
         state = self.state
-        # What the model can be told no more is not started.
+        # A call whose result can no longer be sent is not started.
         ends = state.asked is None and self.must_ask and state.iteration >= state.limits.max_iterations
         while not ends and (call := self.next_ready()) is not None:
             if call.state == "pending" and call.waiting_for is None:
@@ -248,12 +248,12 @@ class Turn:
 
     @property
     def must_ask(self) -> bool:
-        """Whether there is something to tell the model, and no call that it waits for."""
+        """Whether there is something to send to the model, and no call that it waits for."""
         state = self.state
         return not self.blocking and bool(not state.iteration or state.paused or self.unanswered or self.due)
 
     def ask(self) -> None:
-        """Ask the model with all there is to tell, if it may be asked again."""
+        """Call the model with all there is to send, if the iteration limit allows another call."""
         state = self.state
         if state.iteration >= state.limits.max_iterations:
             self.stop("max_iterations", f"the model was asked {state.iteration} times")
@@ -272,7 +272,7 @@ class Turn:
         self.send()
 
     def send(self) -> None:
-        """Send the conversation as it stands."""
+        """Send the current conversation."""
         state = self.state
         state.asked = state.at
         request, items = state.request, state.items
@@ -280,10 +280,10 @@ class Turn:
             items = items[state.kept :]
             if not given(request.conversation):
                 request = replace(request, previous_response_id=state.response.id)
-        self.actions.append(h.Ask(replace(request, input=[*items] if items else None)))
+        self.actions.append(inputs.Ask(replace(request, input=[*items] if items else None)))
 
     def answered(self, response: Response, repairs: dict[int, list[str]]) -> None:
-        """Take in what the model said, and begin what it asks for."""
+        """Add the answer of the model, and start the calls that it makes."""
         state = self.state
         delivered = self.delivered
         self.count(response)
@@ -312,7 +312,7 @@ class Turn:
             self.stop("max_iterations", f"the model was asked {state.iteration} times")
 
     def answer_failed(self, error: str) -> None:
-        """The run ends, unless the request brought late results and there is more to come: the next one brings them again."""
+        """The run ends, unless the request held late results and more is to come: the next request holds them again."""
         state, delivered = self.state, self.delivered
         state.asked = None
         if delivered:
@@ -322,27 +322,27 @@ class Turn:
 
     @property
     def delivered(self) -> list[ToolCall]:
-        """The calls whose late results are in the request that is under way, as they are now."""
+        """The calls whose late results are in the request in flight, as they are now."""
         return [copy(self.by_id[name]) for name in self.state.delivering if name in self.by_id]
 
     @property
     def unfinished(self) -> bool:
-        """Whether the model would have to be asked again."""
+        """Whether the model would have to be called again."""
         return bool(self.state.paused or self.unanswered or self.due or self.open)
 
     def count(self, response: Response) -> None:
-        """Add what the answer cost."""
+        """Add the usage of the answer."""
         self.state.totals += totals_of(response, self.state.at - (self.state.asked or 0.0))
 
     # -- calls
 
     def calls_in(self, items: list[AnyItem], repairs: dict[int, list[str]]) -> list[ToolCall]:
-        """The calls among these items that are ours to run; what somebody else ran has its output there already."""
+        """The calls among these items that the caller has to run; hosted tools have their output in the items already."""
         state = self.state
         settled = answers(items)
         found: list[ToolCall] = []
         for i, item in enumerate(items):
-            wanted = asked(item)
+            wanted = call_request(item)
             if wanted is None or wanted.call_id in settled:
                 continue
             facts = self.tools.facts(wanted.name)
@@ -368,14 +368,14 @@ class Turn:
         return found
 
     def drop(self, calls: list[ToolCall], reason: str) -> None:
-        """Run none of the calls of an answer that was cut: nobody knows what else it would have said."""
+        """Run none of the calls of an answer that was truncated: the missing part could have changed them."""
         for call in calls:
             self.end(call, "cancelled", f"not run: the answer was cut ({reason})")
-        # Nothing is left to tell the model about it, so this does not go on by itself.
+        # Nothing is left to send to the model about it, so this does not continue by itself.
         self.answer_calls()
 
     def offer(self, calls: list[ToolCall]) -> None:
-        """Check the calls of an answer; those in order wait for a word or are started next."""
+        """Check the calls of an answer; valid ones wait for a decision or are started next."""
         state = self.state
         for call in calls:
             if getattr(call.item, "status", None) == "incomplete":
@@ -387,7 +387,7 @@ class Turn:
         if state.invalid > state.limits.max_repairs:
             self.stop("invalid_calls", f"{wrong[0].name}: {wrong[0].problems[0]}")
         elif state.iteration < state.limits.max_iterations:
-            self.actions += [h.AskApproval(call) for call in calls if call.waiting_for == "approval"]
+            self.actions += [inputs.AskApproval(call) for call in calls if call.waiting_for == "approval"]
 
     def check(self, call: ToolCall) -> Any:
         """The call's arguments made ready for its tool; a call that cannot be run ends here, with what is wrong listed."""
@@ -406,36 +406,36 @@ class Turn:
         self.hold_thread(call)
         self.await_deadline(call)
         self.emit(ev.CallExecuting, call.execution_id, call=call)
-        self.actions.append(h.StartTool(call, prepared))
+        self.actions.append(inputs.StartTool(call, prepared))
 
-    def finished(self, happening: h.Finished | h.Failed) -> None:
+    def finished(self, input: inputs.Finished | inputs.Failed) -> None:
         """Take the result of a call that is still waited for; what comes too late is dropped."""
-        call = self.by_id.get(happening.execution_id)
+        call = self.by_id.get(input.execution_id)
         if call is None or call.state != "executing":
             return
-        if isinstance(happening, h.Finished):
-            call.answer = answer(call.item, happening.output)
+        if isinstance(input, inputs.Finished):
+            call.answer = answer(call.item, input.output)
             self.end(call, "completed")
         else:
-            self.end(call, "failed", happening.error)
+            self.end(call, "failed", input.error)
 
-    def decide(self, happening: h.Approved | h.Denied | h.Supplied) -> None:
-        """Take somebody's word about a call. A run that is not being driven remembers it."""
-        call = self.by_id.get(happening.execution_id)
+    def decide(self, input: inputs.Approved | inputs.Denied | inputs.Supplied) -> None:
+        """Record a decision or an output for a call, also while the run is not driven."""
+        call = self.by_id.get(input.execution_id)
         if call is None or call.over or call.waiting_for is None:
             return
-        match happening:
-            case h.Supplied():
-                output = happening.output
+        match input:
+            case inputs.Supplied():
+                output = input.output
                 call.answer = answer(call.item, output) if isinstance(output, str | list) else output
                 self.end(call, "completed")
-            case h.Denied():
+            case inputs.Denied():
                 call.approved = False
-                self.end(call, "cancelled", happening.reason or "denied: this call is not allowed")
-            case h.Approved() if call.waiting_for == "approval":
+                self.end(call, "cancelled", input.reason or "denied: this call is not allowed")
+            case inputs.Approved() if call.waiting_for == "approval":
                 call.approved = True
                 facts = self.tools.facts(call.name)
-                self.await_word(call, None if facts is None or facts.runs else "output")
+                self.set_waiting(call, None if facts is None or facts.runs else "output")
                 if isinstance(call.item, McpApprovalRequest):
                     call.answer = answer(call.item, "")
                     self.end(call, "completed")
@@ -443,9 +443,9 @@ class Turn:
                 pass
 
     def end(self, call: ToolCall, state: CallState, error: str | None = None) -> None:
-        """The call has come to its end, with an answer, or for a reason that is its answer."""
+        """End the call with its answer, or with an error that becomes its answer."""
         if call.state == "executing" and state in ("timeout", "cancelled"):
-            self.actions.append(h.CancelTool(call.execution_id))
+            self.actions.append(inputs.CancelTool(call.execution_id))
         call.state, call.ended, call.error, call.waiting_for = state, self.state.at, error, None
         self.open.pop(call.execution_id, None)
         self.blocking.discard(call.execution_id)
@@ -455,25 +455,25 @@ class Turn:
         if error is not None:
             call.answer = answer(call.item, error, failed=True)
         self.emit(ev.CallCompleted if error is None else ev.CallFailed, call.execution_id, call=call)
-        if call.told == "pending":
+        if call.reported == "pending":
             self.due.append(call)
             self.emit(ev.ResultArrived, call.execution_id, call=call)
 
-    # -- what the model is told
+    # -- what the model gets
 
     def answer_calls(self) -> None:
-        """Give every call its output, in the order of the calls: what came of it, or that it is pending."""
+        """Give every call its output, in the order of the calls: its result, or that it is pending."""
         for call in self.unanswered:
-            call.told = "pending" if call.answer is None else "answer"
+            call.reported = "pending" if call.answer is None else "answer"
             self.state.items.append(answer(call.item, PENDING) if call.answer is None else call.answer)
         self.unanswered.clear()
 
     def deliver(self) -> list[ToolCall]:
-        """Add what came of the calls that were said to be pending, in the order in which they ended."""
+        """Add the results of the calls that were reported as pending, in the order in which they ended."""
         due = sorted(self.due, key=lambda call: (call.ended, call.iteration, len(call.execution_id), call.execution_id))
         self.due.clear()
         for call in due:
-            call.told = "delivered"
+            call.reported = "delivered"
             self.state.items.append(delivery(call))
         return due
 
@@ -483,15 +483,15 @@ class Turn:
         return f"{self.state.id}:{self.state.iteration}"
 
     def emit(self, kind: Any, execution_id: str, **about: Any) -> None:
-        """Tell the event hooks, with a call as it is now."""
+        """Notify the event hooks, with a copy of the call as it is now."""
         if "call" in about:
             about["call"] = copy(about["call"])
-        told = kind(execution_id=execution_id, iteration=self.state.iteration, at=self.state.at, **about)
-        self.actions.append(h.Emit(told))
+        event = kind(execution_id=execution_id, iteration=self.state.iteration, at=self.state.at, **about)
+        self.actions.append(inputs.Emit(event))
 
 
 def snapshot(state: RunState) -> RunState:
-    """The state with lists and calls of its own: what happens to the run does not change it any more."""
+    """The state with lists and calls of its own, which later inputs do not change."""
     return replace(
         state, items=[*state.items], calls=[copy(call) for call in state.calls], delivering=[*state.delivering]
     )
@@ -511,7 +511,7 @@ def _without_secrets(tools: Opt[list[AnyTool]]) -> Opt[list[AnyTool]]:
 
 
 def _next_choice(request: Request) -> Any:
-    """What the model is told about tools after it has called one: to insist again would never end."""
+    """The tool choice after the model has called a tool: a forced call would repeat without end."""
     choice = request.tool_choice
     if isinstance(choice, ChooseAllowed):
         return replace(choice, mode="auto") if choice.mode == "required" else choice

@@ -74,7 +74,7 @@ class TaskWorkers:
                 try:
                     await job()
                 except anyio.get_cancelled_exc_class():
-                    # A tool may raise this by itself, which cancels nobody else.
+                    # A tool may raise this by itself, which cancels no other task.
                     if anyio.get_current_task().has_pending_cancellation():
                         raise
 

@@ -23,7 +23,7 @@ class Reading(NamedTuple):
     name: str
     """The limit as the headers name it, such as `requests` or `input tokens day`."""
     what: str
-    """What is counted: `requests`, `tokens`, `input`, `output`, or `share` of an allowance whose size is not told."""
+    """What is counted: `requests`, `tokens`, `input`, `output`, or `share` of an allowance of unknown size."""
     window: float
     """Seconds in which the limit is full again after it was used up."""
     limit: float | None = None

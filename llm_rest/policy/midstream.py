@@ -29,7 +29,7 @@ CONTINUE = (
     "Your last message was cut off. Continue it exactly where it ends: begin with the very next characters, repeat nothing, "
     "and say nothing about the interruption."
 )
-"""What the continuing model is told, after the text so far."""
+"""The instruction to the continuing model, after the text so far."""
 
 SHORTEST = 12
 """The fewest characters that count as a repetition of the end of a text; a repetition of the whole text may be shorter."""
@@ -103,9 +103,9 @@ class Trail:
         return prepared._replace(request=replace(request, input=[*items_of(request), *end]))
 
     def continuation(self, seen: Response, before: Target, after: Target) -> Continuation:
-        """What makes of the next model's answer the events that follow what was `seen`."""
-        made, told = Continuation(self, seen), f"{before.vendor}/{before.model} broke off"
-        what = f"{told} after {len(seen.output_text)} characters, and {after.vendor}/{after.model} continued the text"
+        """Turns the next model's answer into the events that follow what was `seen`."""
+        made, cause = Continuation(self, seen), f"{before.vendor}/{before.model} broke off"
+        what = f"{cause} after {len(seen.output_text)} characters, and {after.vendor}/{after.model} continued the text"
         made.losses.append(Loss("output", what, "emulated"))
         return made
 

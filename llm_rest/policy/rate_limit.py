@@ -130,7 +130,7 @@ class RateLimit(Struct, kw_only=True, dict=True, eq=False, weakref=True, omit_de
             line = self._line(attempt, now := time.monotonic())
             counts = line.limiter.counts(estimate, attempt.request.max_output_tokens)
             (line.waiting.appendleft if attempt.again else line.waiting.append)(me)
-        told = False
+        notified = False
         try:
             while True:
                 with self.lock:
@@ -144,9 +144,9 @@ class RateLimit(Struct, kw_only=True, dict=True, eq=False, weakref=True, omit_de
                 left = math.inf if attempt.until is None else attempt.until - now
                 if wait == math.inf or (wait or 0) >= left:
                     raise self._too_long(attempt, reason, wait or 0.0, left)
-                if not told and attempt.watch is not None:
+                if not notified and attempt.watch is not None:
                     attempt.watch.notify(RateLimitWait, wait=wait or 0.0, reason=reason)
-                told = True
+                notified = True
                 longest = (_LOOK_UP if wait is None else wait) if first else _LOOK_UP * 30
                 await me.signal.wait(min(longest, left))
         finally:

@@ -177,8 +177,8 @@ def _fields(
             source = inner.get("source")
             if inner.get("type") == "document" and isinstance(source, dict):
                 shown = SHOWN["document"] if cast("Any", source).get("type") == "content" else ()
-            told = [each for each in inner if each != "type" and each not in (shown or ("text",))]
-            yield from ((_joined(path, each), None) for each in told or ([] if shown else ["type"]))
+            unread = [each for each in inner if each != "type" and each not in (shown or ("text",))]
+            yield from ((_joined(path, each), None) for each in unread or ([] if shown else ["type"]))
         else:
             yield _joined(path, name), None
 

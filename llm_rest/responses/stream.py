@@ -75,7 +75,7 @@ class Text:
 
     def __init__(self) -> None:
         self.text = Growing()
-        self.known: ContentPart | None = None  # the part as its end told it
+        self.known: ContentPart | None = None  # the part of its end event
         self.annotations: list[AnyAnnotation] = []
         self.logprobs: list[Logprob] = []
 
@@ -98,7 +98,7 @@ class Collected:
         self.text: Growing | None = None  # arguments, input or code of a call
 
     def item(self) -> AnyItem | None:
-        """The item as its end told it, else as far as it has come, marked incomplete."""
+        """The item of its end event, else as far as it has arrived, marked incomplete."""
         if self.ended is not None:
             return self.ended
         begun = self.begun
@@ -284,13 +284,13 @@ class Assembler:
         self._error: ev.StreamError | None = None
 
     def feed(self, event: ev.AnyEvent) -> None:
-        """Take one event into account; what is unknown or says nothing about the response changes nothing."""
+        """Add one event; an unknown event, or one without data of the response, changes nothing."""
         handler = HANDLERS.get(type(event)) or HANDLERS.get(type(event).__mro__[1])  # one with unknown fields
         if handler is not None:
-            told: Any = event
-            item = self._items.get(told.output_index)
+            known: Any = event
+            item = self._items.get(known.output_index)
             if item is None:
-                item = self._items[told.output_index] = Collected()
+                item = self._items[known.output_index] = Collected()
             handler(item, event)
             return
         match event:
@@ -309,33 +309,33 @@ class Assembler:
 
     @property
     def finished(self) -> bool:
-        """Whether the stream told its end: a terminal event or an error came."""
+        """Whether the terminal event or an error event has arrived."""
         return self._end is not None or self._error is not None
 
     @property
     def error(self) -> ResponseError | None:
-        """What went wrong, where the stream said so."""
+        """The error of the stream: of its error event or terminal event; `None` without one."""
         if self._error is not None:
             return self._error
         return (self._end.error or None) if self._end is not None else None
 
     @property
     def response(self) -> Response:
-        """The response as far as it has come."""
+        """The response as far as it has arrived."""
         if self._end is None:
             begun = self._begun or Response(id="", status="in_progress", output=[])
             if self._error is not None:
-                begun = replace(begun, status="failed", error=self._told())
+                begun = replace(begun, status="failed", error=self._stream_error())
             return replace(begun, output=self._output())
         end = self._end
         if end.status == "failed" and not end.error and self._error is not None:
-            end = replace(end, error=self._told())
+            end = replace(end, error=self._stream_error())
         return end if end.output or not self._items else replace(end, output=self._output())
 
-    def _told(self) -> ResponseError | None:
+    def _stream_error(self) -> ResponseError | None:
         """The error event as the error of a response."""
-        told = self._error
-        return told and ResponseError(code=told.code, message=told.message, param=told.param, type=told.type)
+        error = self._error
+        return error and ResponseError(code=error.code, message=error.message, param=error.param, type=error.type)
 
     def _output(self) -> list[AnyItem]:
         items = (self._items[index].item() for index in sorted(self._items))

@@ -167,7 +167,7 @@ class Turn(Struct):
         """The answer of the model without a script."""
         thought: list[Step] = []
         if given(request.reasoning) and given(request.reasoning.effort) and request.reasoning.effort != "none":
-            thought = [Think(f"I was told: {self.said}")]
+            thought = [Think(f"The prompt: {self.said}")]
         tool = choose(request, called=bool(self.calls))
         if isinstance(tool, CustomTool):
             return [*thought, Call(tool.name, self.said, custom=True)]

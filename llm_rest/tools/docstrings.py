@@ -1,6 +1,6 @@
 """What a docstring says to a model: the description of a function and of its parameters.
 
-Google, NumPy and reST styles are told apart by their headings and fields; text that is none of these is description.
+Google, NumPy and reST styles are distinguished by their headings and fields; text that is none of these is description.
 What is said about results and errors, and examples, are for programmers and stay out.
 """
 

@@ -1,9 +1,9 @@
 """What a type looks like as JSON Schema, and a JSON value as that type.
 
 A *form* is anything msgspec takes (structs, dataclasses, TypedDicts, attrs classes, enums, unions, lists ...), a path, any
-class with the methods of a pydantic model (pydantic itself is never imported), and a union of any of these, whether msgspec can
-tell them apart or not. Before changing this file, know that schemas made here are sent to models: they refuse fields nobody
-declared, and say nothing twice.
+class with the methods of a pydantic model (pydantic itself is never imported), and a union of any of these, also where msgspec
+cannot distinguish them. Before changing this file, know that schemas made here are sent to models: they reject undeclared
+fields and repeat nothing.
 """
 
 from __future__ import annotations

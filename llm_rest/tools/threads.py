@@ -41,7 +41,7 @@ async def result_of(name: str, function: Callable[[], T]) -> T:
             came.append(function())
         except BaseException as problem:
             failed.append(problem)
-        with suppress(RuntimeError):  # nobody is there any more
+        with suppress(RuntimeError):  # the event loop is closed
             call(done.set)
 
     start(name, work)

@@ -247,7 +247,7 @@ def _called(prepared: Prepared, context: ToolContext | None) -> Any:
         return prepared.function(context)
     except (ToolFailedError, KeyboardInterrupt):
         raise
-    except BaseException as problem:  # nobody but itself cancels what is no coroutine
+    except BaseException as problem:  # a sync function is cancelled by its own code only
         raise _failure(prepared.name, problem) from problem
 
 
@@ -261,7 +261,7 @@ async def _awaited(prepared: Prepared, value: Awaitable[Any]) -> Any:
 
 
 def _failure(name: str, problem: BaseException) -> ToolFailedError:
-    """What the model is told: the kind of the exception and its words, as one line without secrets."""
+    """The error for the model: class and message of the exception, as one line without secrets."""
     inner: list[BaseException] = getattr(problem, "exceptions", [])
     if isinstance(problem, BaseExceptionGroup) and len(inner) == 1:
         return _failure(name, inner[0])

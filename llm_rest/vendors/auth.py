@@ -305,7 +305,7 @@ def _problem(name: str, value: object) -> ConfigError | None:
 # --- what comes back ------------------------------------------------------------------------------------------------
 
 _TELLING = 8
-"""A text shorter than this is no secret that can be told from ordinary words."""
+"""A text shorter than this is too short to be distinguished from ordinary words, and is not redacted."""
 
 
 def without_secrets(facts: ErrorFacts, sent: Mapping[str, str | Secret]) -> ErrorFacts:

@@ -444,7 +444,7 @@ _O = Capabilities(
     source=_OPENAI,
 )
 _GPT_5 = replace(_O, efforts=("minimal", "low", "medium", "high"), context_window=400 * _K, max_output=128 * _K)
-# From 5.1 on the models can be told not to reason, and take sampling options then.
+# From 5.1 on reasoning can be switched off, and sampling options are accepted then.
 _GPT_5_1 = replace(
     _GPT_5,
     reasoning=True,
@@ -463,7 +463,7 @@ _GPT_5_6 = replace(
     context_window=1_050_000,
     source=_OPENAI_AUTUMN,
 )
-# These cannot be told not to reason, so tools on the Chat wire are never taken.
+# Reasoning cannot be switched off for these, so tools on the Chat wire are never accepted.
 _GPT_6_ALWAYS = replace(
     _GPT_5_6,
     reasoning="always",

@@ -61,8 +61,8 @@ class StreamDecoder(Protocol):
 class LongStreamDecoder(StreamDecoder, Protocol):
     """The same for a wire whose long answers come in several hops, each the answer to a request of its own.
 
-    `finished` is whether the hop told its end, so that only details may follow. `checkpoint` gives the token to continue with
-    where the body ends or breaks off now, and `resume` begins the next hop.
+    `finished` is whether the last event of the hop has arrived, so that only details may follow. `checkpoint` gives the token
+    to continue with where the body ends or breaks off now, and `resume` begins the next hop.
     """
 
     @property

@@ -256,8 +256,8 @@ class _Reader:
             body.append({**message, "role": "user"} if format == GEMINI and _is_system(message) else message)
             places.append(k)
         for k, items in zip(begins, _split(self._read(format, body, places), spacer), strict=True):
-            told = format == GEMINI and k in apart and k not in self._loose
-            self._found[k] = [_system(item) for item in items] if told else items
+            is_system = format == GEMINI and k in apart and k not in self._loose
+            self._found[k] = [_system(item) for item in items] if is_system else items
         begun = [bisect_left(messages, k, key=itemgetter(0)) for k in begins]
         for k, start, end in zip(begins, begun, [*begun[1:], len(messages)], strict=True):
             self.origins.stretch(format, messages[start:end], len(self._found[k]))
@@ -288,8 +288,8 @@ class _Reader:
                 hint="a message is written as its own format documents it",
             )
         else:
-            told = {"dialect": self._dialect} if format == self._wire and self._dialect is not None else {}
-            request, lost = wire.decode_request(decoded, **told)
+            options = {"dialect": self._dialect} if format == self._wire and self._dialect is not None else {}
+            request, lost = wire.decode_request(decoded, **options)
             self.lost += [replace(loss, path=self._place(loss.path, places)) for loss in lost]
             # The system prompt before the conversation may have become the instructions.
             first = [Message(role=body[0]["role"], content=request.instructions)] if request.instructions else []
@@ -500,8 +500,8 @@ def _gemini(message: Plain, role: str, path: str) -> Plain:
         part = {"text": part} if isinstance(part, str) else part
         _check_gemini(part, speaker, f"{path}.parts[{j}]")
         found.append(part)
-    told = {"role": role if role in ("system", "developer") else speaker} if "role" in message else {}
-    return {**message, **told, "parts": found}
+    with_role = {"role": role if role in ("system", "developer") else speaker} if "role" in message else {}
+    return {**message, **with_role, "parts": found}
 
 
 _GEMINI = '{"text": ...}, {"inlineData": {"mimeType", "data"}}, {"functionResponse": {...}} and so on'

@@ -109,10 +109,10 @@ def is_set(value: Any) -> bool:
     return bool(value) or value == ""
 
 
-def report_answer(response: Response, lost: Losses, *told: str) -> None:
-    """Report the fields of an answer that are not `told` by a wire, and those that its structs do not declare."""
+def report_answer(response: Response, lost: Losses, *encoded: str) -> None:
+    """Report the fields of an answer that the wire has not `encoded`, and those that its structs do not declare."""
     for name in NEWS:
-        if name not in told and is_set(getattr(response, name)):
+        if name not in encoded and is_set(getattr(response, name)):
             lost.dropped(name, "only Responses has such a field of an answer")
     report_unknown(response, "", lost)
 
@@ -130,14 +130,14 @@ def set_status(response: Response, status: str, reason: str | None, message: str
         response.error = ResponseError(code=reason, message=message)
 
 
-def report_usage(usage: Usage, wire: str, lost: Losses, *told: str) -> None:
-    """Report the counts and costs of an answer that are not `told` by a wire; one without totals means the sum."""
-    if "total_tokens" not in told and usage.total_tokens != usage.input_tokens + usage.output_tokens:
+def report_usage(usage: Usage, wire: str, lost: Losses, *encoded: str) -> None:
+    """Report the counts and costs of an answer that the wire has not `encoded`; one without totals means the sum."""
+    if "total_tokens" not in encoded and usage.total_tokens != usage.input_tokens + usage.output_tokens:
         lost.dropped("usage.total_tokens", "a total that is not the sum")
     for name in ("input_tokens_details", "output_tokens_details"):
         details = getattr(usage, name)
         for count in details.__struct_fields__ if given(details) else ():
-            if count not in told and getattr(details, count):
+            if count not in encoded and getattr(details, count):
                 lost.dropped(f"usage.{name}.{count}", no_such("count", NAMES[wire]))
     report_cost(usage, lost)
 

@@ -39,7 +39,7 @@ INCLUDED = (ENCRYPTED, "web_search_call.action.sources", "code_interpreter_call.
 """What can be asked to be included, and always is on wires whose vendors run tools."""
 
 JSON_ONLY = "Answer with one JSON object and nothing else."
-"""What a model is told where a wire cannot ask for JSON."""
+"""The instruction to the model where a wire has no JSON mode."""
 
 STATELESS = "{} keeps nothing between calls; send the conversation itself"
 REASONS = {

@@ -1,7 +1,7 @@
-"""JSON Schemas as hosts of structured output and tools take them, one row a host.
+"""JSON Schema for structured output and tools, reduced to what each host supports; one row per host.
 
-What a host knows is sent as it is, a few keywords are rewritten, and what it does not know is told to the model in the
-description; every change is a loss at its place. Before changing this file, know that the caller's schema is never touched, and
+Supported keywords are sent unchanged, a few are rewritten, and unsupported ones are added to the description for the
+model; every change is a loss with its path. Before changing this file, know that the caller's schema is never touched, and
 that the same schema gives the same bytes, since tools are part of what vendors cache. Follows the guides to structured output
 of OpenAI, Anthropic and Google, Google's references of `Schema` and `responseJsonSchema`, and Ollama's own types (read
 2026-11-20).
@@ -27,21 +27,21 @@ NAMED = ("properties", *DEFINITIONS)
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-# --- what hosts take ------------------------------------------------------------------------------------------------
+# --- supported keywords---------------------------------------------------------------------------------------------
 
 
 class Host(NamedTuple):
-    """What a host takes of JSON Schema. All other keywords are told to the model in the description."""
+    """What a host supports of JSON Schema. All other keywords are added to the description."""
 
     name: str
     kept: Mapping[str, Check | None] | None
-    """Keywords that are sent as they are, where the check of their value holds. None: all but `told`."""
-    told: frozenset[str] = frozenset()
-    """Keywords that the host forgets, where it takes all others."""
+    """Keywords that are sent as they are, where the check of their value holds. None: all but `described`."""
+    described: frozenset[str] = frozenset()
+    """Keywords that the host ignores, where it supports all others."""
     dropped: frozenset[str] = frozenset()
-    """Keywords that nothing has to obey, which are left out."""
+    """Annotations without effect on validation, which are left out."""
     refused: frozenset[str] = frozenset()
-    """Keywords that the host refuses."""
+    """Keywords that the host rejects."""
     schemas: tuple[str, ...] = ("items",)
     """Keywords that hold one schema."""
     lists: Mapping[str, str] = {"anyOf": "anyOf", "oneOf": "anyOf"}
@@ -151,7 +151,7 @@ STRICT = Host(
 OLLAMA = Host(
     "Ollama",
     None,
-    told=frozenset(
+    described=frozenset(
         """
         minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format contentEncoding
         contentMediaType minItems maxItems uniqueItems prefixItems contains minProperties maxProperties patternProperties
@@ -241,7 +241,7 @@ class _Walk:
             schema, seen = self.put_in_place(schema, path, seen)
         refers = "$ref" in schema and not host.inlined
         fit: Schema = {}
-        told: list[str] = []
+        described: list[str] = []
         for word, value in schema.items():
             here = f"{path}.{word}"
             if refers and word == "$ref":
@@ -249,10 +249,10 @@ class _Walk:
             elif word in NAMED and isinstance(value, dict) and (not refers or word in host.beside):
                 name = host.definitions.get(word, word)
                 if name != word:
-                    lost.changed(here, f"{word} is spelled {name} at {host.name}")
+                    lost.changed(here, f"{word} is called {name} at {host.name}")
                 fit[name] = {**fit.get(name, {}), **self.named(cast("Schema", value), here, depth, seen)}
             elif refers and (word in NAMED or word not in host.beside):
-                lost.dropped(here, f"nothing stands beside a reference at {host.name}")
+                lost.dropped(here, f"{host.name} allows no keyword beside a reference")
             elif word in host.schemas and isinstance(value, dict):
                 fit[word] = self.any(value, here, depth, seen)
             elif (
@@ -262,22 +262,22 @@ class _Walk:
             ):
                 fit |= self._list(word, cast("Any", value), here, depth, seen)
             elif word in host.refused:
-                lost.refused(here, f"a keyword that {host.name} cannot say")
+                lost.refused(here, f"a keyword that {host.name} does not support")
             elif self._takes(word, value):
                 fit.setdefault(word, value)
             elif host.rewrites and (name := self._rewritten(word, value, schema, fit, here, depth)):
                 lost.changed(here, f"sent as {name}")
             elif word in host.dropped:
-                lost.dropped(here, f"a keyword {host.name} does not know and nothing has to obey")
+                lost.dropped(here, f"a keyword {host.name} does not support, without effect on validation")
             elif not (host.closed and word == "additionalProperties"):
-                told.append(f"{word}: {_encode(value).decode()}")
-                lost.changed(here, f"not enforced at {host.name}; told in the description instead")
+                described.append(f"{word}: {_encode(value).decode()}")
+                lost.changed(here, f"not enforced at {host.name}; added to the description instead")
         if host.closed and not refers:
             self._close(schema, fit, path)
-        if told:
+        if described:
             said = fit.get("description") or ""
             before = said if isinstance(said, str) else _encode(said).decode()
-            fit["description"] = "\n\n".join(filter(None, (before, f"({', '.join(told)})")))
+            fit["description"] = "\n\n".join(filter(None, (before, f"({', '.join(described)})")))
         return fit
 
     def named(self, schemas: Schema, path: str, depth: int, seen: frozenset[str]) -> Schema:
@@ -286,7 +286,7 @@ class _Walk:
 
     def _takes(self, word: str, value: Any) -> bool:
         if self.host.kept is None:
-            return word not in self.host.told and not (
+            return word not in self.host.described and not (
                 word in ("const", "additionalProperties") and (word == "const" or isinstance(value, dict))
             )
         check = self.host.kept.get(word)
@@ -309,7 +309,7 @@ class _Walk:
             name = self.host.definitions["definitions"]
             if name != "definitions":
                 target = f"#/{name}/{target[14:]}"
-                self.lost.changed(path, f"definitions is spelled {name} at {self.host.name}")
+                self.lost.changed(path, f"definitions is called {name} at {self.host.name}")
         if not isinstance(target, str) or not self.host.reference.fullmatch(target):
             self.lost.refused(path, "a reference out of the definitions of the schema")
         return target

@@ -204,10 +204,10 @@ def choose(
         case str() if choice in takes or (takes and choice not in WORDS):
             return Chosen(choice, tools)
         case "none":
-            lost.emulated("tool_choice", f"no tools are offered, since {name} knows no way to forbid them")
+            lost.emulated("tool_choice", f"no tools are offered, since {name} cannot forbid tool calls")
             return Chosen(None, [])
         case "required":
-            lost.emulated("tool_choice", f"the model is told to call a tool, since {name} cannot make it")
+            lost.emulated("tool_choice", f"the instructions require a tool call, since {name} cannot force one")
             return Chosen(None, tools, CALL_ANY)
         case str():
             lost.dropped("tool_choice", not_in(repr(choice), name))
@@ -219,7 +219,7 @@ def choose(
             if "required" in takes:
                 lost.emulated("tool_choice", f"{choice.name!r} is the only tool offered")
                 return Chosen("required", only)
-            lost.emulated("tool_choice", f"only {choice.name!r} is offered, and the model is told to call it")
+            lost.emulated("tool_choice", f"only {choice.name!r} is offered, and the instructions require its call")
             return Chosen(None, only, CALL_ONE.format(sent))
         case ChooseAllowed():
             entries = allowed_tools(choice, lost)

@@ -311,7 +311,7 @@ async def test_a_late_result_waits_while_a_blocking_call_of_a_later_round_runs(w
     output, delivered = model.seen[-2:]
     assert (output.call_id, output.output) == ("later", "slow"), "the output of the call comes first"
     assert texts([delivered])[0].startswith('{"type":"tool_result","call_id":"late"')
-    kinds = [(call.name, call.told) for call in run.calls]
+    kinds = [(call.name, call.reported) for call in run.calls]
     assert kinds == [("report", "delivered"), ("slow", "answer")]
 
 

@@ -166,7 +166,7 @@ def _leftovers(body: types.Request, request: ours.Request, known: list[bool], mo
     if not given(body.thinking) or not given(body.thinking.block_binding):
         notes |= {UNBOUND: True} if types.BINDING in betas(request) else {}
     made = _encode_options(request, notes, Context(lost, ANTHROPIC, model, replay=True))
-    # Whether a schema can be enforced is found out again, and what it loses told, when it is sent.
+    # Whether a schema can be enforced is found out again, and its losses are reported, when it is sent.
     paths = [loss.path for loss in lost if not loss.path.endswith(".strict")]
     if paths:
         notes[UNCHANGED] = {"digest": _digest_of(request), "paths": paths}

@@ -201,7 +201,7 @@ def _end_early(response: ours.Response, message: types.Message, reader: BlockRea
     if reason is not None:
         response.incomplete_details = ours.IncompleteDetails(reason=reason)
     if stop == "refusal":
-        # A stream has told some of them already, and what was told stays as it was.
+        # A stream has sent some of them already, and events that were sent stay as they are.
         output[:] = [item if isinstance(item, Unknown) else replace(item, status="incomplete") for item in output]
         explanation = (message.stop_details or {}).get("explanation")
         if isinstance(explanation, str) and explanation:

@@ -332,8 +332,8 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         """End a thought with its vendor's signature; one of another vendor, or that does not hold, goes as a guest."""
         text = GAP.join(part.text for part in getattr(item, self._shown) or ())
         blocks = self._writer.write(item, self._path)
-        told = (block for block in blocks if isinstance(block, types.Thinking) and block.thinking == text)
-        block = next(told, None) or encode_foreign_thinking(item, self._shown)
+        own = (block for block in blocks if isinstance(block, types.Thinking) and block.thinking == text)
+        block = next(own, None) or encode_foreign_thinking(item, self._shown)
         if text[self._sent :]:
             self._send(types.ThinkingDelta(thinking=text[self._sent :]))
         self._send(types.SignatureDelta(signature=block.signature))

@@ -1,9 +1,9 @@
 """Tools, both ways: functions and their schemas, custom tools and namespaces, tools the vendor runs, the choice among them.
 
 Before changing this file, know that tools come first in what the vendor caches and binds thinking to: the same request gives
-the same list in the same order; that strict tools and formats of answers are enforced by a grammar of few words, and what it
-lacks is told in the description; and that an MCP server's token is in `authorization` and nowhere else. Follows Anthropic's
-pages on tool use, structured outputs and the hosted tools (read 2026-11-20).
+the same list in the same order; that the grammar of strict tools and output formats has few keywords, and the others are
+added to the description; and that an MCP server's token is in `authorization` only. Follows Anthropic's pages on tool use,
+structured outputs and the hosted tools (read 2026-11-20).
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ FILES = Rules(words=frozenset({"mimeType"}))
 SIGNED = Rules(apart=frozenset({"data", "thoughtSignature"}))
 """Signatures of the model's parts are in envelopes."""
 GROUNDED = "grounded"
-"""The note on sources and searches that grounding told of: they describe an answer, and the vendor takes none back."""
+"""The note on sources and searches of grounding: they describe an answer, and the vendor accepts none in a request."""
 
 
 def is_grounded(leftovers: ours.Leftovers | None) -> bool:

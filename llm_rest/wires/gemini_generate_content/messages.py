@@ -234,7 +234,7 @@ def encode_output(
         lost.dropped(f"{path}.caller", "which program made the call")
     text, inside, beside = _encode_output(item, path, context)
     if text is None and item.is_error:
-        lost.changed(f"{path}.output", "an error is told in words, of which there are none")
+        lost.changed(f"{path}.output", "an error without a text, sent as an empty text")
         text = ""
     form = as_object(left.get(SPELLING)).get(FORM) if left else None
     made = types.FunctionResponse(

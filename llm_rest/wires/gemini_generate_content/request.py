@@ -345,7 +345,7 @@ def encode_logprobs(request: ours.Request, config: types.GenerationConfig, conte
         config.response_logprobs = True
         config.logprobs = or_unset(request.top_logprobs)
     elif given(request.top_logprobs):
-        context.lost.dropped("top_logprobs", "no alternatives of probabilities nobody asked for")
+        context.lost.dropped("top_logprobs", "alternatives are sent only where probabilities are requested")
     report_include(request, (LOGPROBS, *INCLUDED), WIRE, context.lost)
 
 

@@ -540,7 +540,7 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
         if isinstance(reason, str) and reason:
             facts.code = reason
         if any("PerDay" in str(one.get("quotaId")) for one in _objects(detail.get("violations"))):
-            facts.should_retry = False  # a day's quota is not back within the delay that is told
+            facts.should_retry = False  # a daily quota is not available again after the delay in the error
     return facts
 
 

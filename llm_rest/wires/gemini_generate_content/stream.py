@@ -111,7 +111,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         self._part = types.Part()  # the open text's part, as it began
         self._text: list[str] | None = None  # what came of it
         self._call: PartialCall | None = None
-        self._last: types.Response | None = None  # the chunk that told the end
+        self._last: types.Response | None = None  # the last chunk
         self._from = ""  # the token that this hop was asked for with
         self._brought = False  # whether this hop brought anything of the answer
         self._since: Tail | None = None  # what came behind the last token
@@ -158,7 +158,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
 
     @property
     def finished(self) -> bool:
-        """Whether the answer, or this hop of it, told its end: what may follow are counts and sources."""
+        """Whether the end of the answer, or of this hop, has arrived: only counts and sources may follow."""
         return self._over or (self._last is not None and not self._ends_often)
 
     def checkpoint(self) -> str | None:

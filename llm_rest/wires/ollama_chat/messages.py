@@ -73,7 +73,7 @@ class AssistantMessage:
         self._lost = lost
 
     def _add(self, text: str, pieces: list[str], path: str, paths: list[str]) -> None:
-        """`text` after the `pieces` that are there already. What is joined to one is no longer told apart."""
+        """`text` after the `pieces` that are there already. Joined pieces can no longer be separated."""
         pieces.append(text)
         paths.append(path)
         if len(pieces) > 1:
@@ -306,7 +306,9 @@ class MessageWriter:
         own_leftovers(item, WIRE, path, lost)
         text, images = encode_content(item.output, f"{path}.output", lost)
         if item.is_error or item.status == "incomplete":
-            lost.changed(f"{path}.{'is_error' if item.is_error else 'status'}", 'a failure, told by the word "Error"')
+            lost.changed(
+                f"{path}.{'is_error' if item.is_error else 'status'}", 'a failure, marked by "Error: " before the text'
+            )
             text = f"Error: {text}"
         message = types.Message(
             role="tool", content=text, tool_name=or_unset(name), tool_call_id=or_unset(item.call_id)

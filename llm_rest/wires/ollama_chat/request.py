@@ -1,8 +1,8 @@
 """The request, both ways.
 
 Options of the same meaning are one table; what needs a decision has a function with its counterpart below it. Before changing
-this file, know that the server streams unless it is told not to and cuts a conversation that is too long without a word
-unless it is told not to: so `stream` and `truncate` are always sent. `extra` is merged last. Follows Ollama's API reference
+this file, know that the server streams, and truncates a conversation that is too long without an error, unless the request
+switches that off: so `stream` and `truncate` are always sent. `extra` is merged last. Follows Ollama's API reference
 (read 2026-11-20).
 """
 

@@ -103,10 +103,10 @@ def encode_response(
     if response.error and not left:
         lost.dropped("error", "Ollama tells an error instead of an answer")
     if status not in FINISH_REASONS_BACK and (status != "failed" or not left):
-        lost.refused("status", f"an answer that is {status}, which Ollama tells as an error")
+        lost.refused("status", f"an answer that is {status}, which Ollama sends as an error")
     reason = response.incomplete_details.reason if response.incomplete_details else None
     if status == "incomplete" and reason != "max_output_tokens" and body.done_reason == "length":
-        lost.changed("incomplete_details.reason", f"{reason!r}, told as length")
+        lost.changed("incomplete_details.reason", f"{reason!r}, sent as length")
     report_answer(response, lost)
     return body, lost
 
@@ -346,8 +346,8 @@ def check_window(request: ours.Request, usage: ours.Usage, lost: Losses) -> None
     size = msg + len(request.instructions or "")
     full = window is not None and read >= window - 1
     if read and (full or (size > LEAST and read * CHARACTERS < size)):
-        told = f"about {size // 4} tokens, of which the server read {int(read)}: it cuts what does not fit its window"
-        lost.changed("input", f'{told}; raise it with extra={{"{WIRE}": {{"options": {{"num_ctx": ...}}}}}}')
+        cut = f"about {size // 4} tokens, of which the server read {int(read)}: it cuts what does not fit its window"
+        lost.changed("input", f'{cut}; raise it with extra={{"{WIRE}": {{"options": {{"num_ctx": ...}}}}}}')
 
 
 def _window(request: ours.Request) -> int | None:
@@ -402,24 +402,24 @@ def code_of(text: str) -> str | None:
 def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
     """The facts of an error answer. A status that the cloud put into the body wins over an HTTP 200."""
     facts = error_facts(WIRE, status, headers, body)
-    told = facts.leftovers.get(WIRE, {}).get("StatusCode")
-    if status < 400 and type(told) is int and 400 <= told <= 599:
-        facts.status = told
+    code = facts.leftovers.get(WIRE, {}).get("StatusCode")
+    if status < 400 and type(code) is int and 400 <= code <= 599:
+        facts.status = code
     facts.code = facts.code or code_of(facts.message)
     return facts
 
 
 def encode_error(facts: ErrorFacts) -> tuple[int, Json]:
-    """The status and the body that tell an error to a client of this wire."""
+    """The status and the body of an error, for a client of this wire."""
     status = status_of(facts, 502, STATUSES)
     left = dict(facts.leftovers.get(WIRE, {}))
     inner = left.pop("error", None)
     return status, {"error": {**inner, "message": facts.message} if inner else facts.message, **left}
 
 
-def line_error(told: Any) -> ErrorFacts:
-    """What the line of a stream says that ended it; message and code are always there."""
-    facts = error_facts(WIRE, 200, {}, msgspec.json.encode({"error": told}))
+def line_error(error: Any) -> ErrorFacts:
+    """The facts of an error in a line of a stream; message and code are always there."""
+    facts = error_facts(WIRE, 200, {}, msgspec.json.encode({"error": error}))
     facts.message = facts.message or "the server ended the stream with an error"
     facts.code = code_of(facts.message) or facts.code or "server_error"
     return facts
@@ -433,8 +433,8 @@ def generated(answer: Json) -> Json:
     msg = as_object(answer.get("message"))
     if not msg:
         return answer
-    told: Json = {name: value for name, value in answer.items() if name != "message"}
-    told["response"] = msg.get("content") or ""
+    line: Json = {name: value for name, value in answer.items() if name != "message"}
+    line["response"] = msg.get("content") or ""
     if msg.get("thinking"):
-        told["thinking"] = msg["thinking"]
-    return told
+        line["thinking"] = msg["thinking"]
+    return line

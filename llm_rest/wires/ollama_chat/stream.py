@@ -142,21 +142,21 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
         return with_extras(types.Answer(**fields, message=patch(msg, self._said)), self._unknown)
 
     def _end_with_error(self, line: types.Chunk) -> None:
-        """What was open is cut, what was done stays."""
+        """End the stream with an error: the open item is incomplete, finished items stay."""
         if self._first is None:
             self._start(line)
-        told = line_error(line.error)
+        facts = line_error(line.error)
         if self._open is not None:
             self._output[-1] = replace(self._made(self._open), status="incomplete")
         self._response.output = cast("list[ours.AnyItem]", self._output)
         self._response.status = "failed"
-        self._response.error = ours.ResponseError(code=told.code, message=told.message)
-        report_error(told, WIRE, self.losses)
+        self._response.error = ours.ResponseError(code=facts.code, message=facts.message)
+        report_error(facts, WIRE, self.losses)
         for name in extras(line):
             self.losses.dropped(name, "only Ollama has such a field of an error")
         if self._keep:
             keep_answer(self._response, self._answer(line), self._dialect)
-        self._fail(told, self._response)
+        self._fail(facts, self._response)
 
     # -- items
 
@@ -249,7 +249,7 @@ class StreamEncoder(stream.StreamEncoder[OllamaDialect, types.Chunk]):
                 self._add_thinking(event.delta, event.output_index, 1, event.summary_index)
             case ev.OutputItemDone(item=ours.FunctionCall() | ours.CustomToolCall() as call):
                 self._calls += 1
-                # What this loses is told at the end, with everything else.
+                # Its losses are reported at the end, with everything else.
                 self._send(types.Message(role="assistant", content="", tool_calls=[encode_call(call, "", Losses())]))
             case _:
                 pass

@@ -318,7 +318,7 @@ class ThinkTags:
 
 
 class Repeated:
-    """Recognises a text that was told in one field and comes again in another. Line breaks do not count."""
+    """Recognises a text that was sent in one field and is repeated in another. Line breaks do not count."""
 
     __slots__ = ("_at", "_pieces", "_text")
 
@@ -328,11 +328,11 @@ class Repeated:
         self._pieces: list[str] = []
 
     def add(self, text: str) -> None:
-        """Note a piece that was told."""
+        """Note a piece that was sent."""
         self._pieces.append(text.replace("\n", ""))
 
     def repeats(self, text: str) -> bool:
-        """Whether this piece only repeats what was told next. One that does not ends the repetition."""
+        """Whether this piece repeats the next text noted. A piece that does not ends the repetition."""
         if self._pieces:
             self._text, self._at = self._text[self._at :] + "".join(self._pieces), 0
             self._pieces = []

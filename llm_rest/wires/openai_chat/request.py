@@ -2,7 +2,7 @@
 
 Options of the same meaning are one table; what needs a decision has a function with its counterpart near it. Hosts write one
 meaning in several fields: what a document said is read into one, and the field it was in is noted (`USED`). Where a host lacks
-a form of answer, the nearest it has is asked for and the model is told the rest in words. Before changing this file, know that
+an output format, the nearest one is requested and the rest is added to the instructions. Before changing this file, know that
 what the host does not take (`dialect.lacks`) stays behind wherever it came from, and that `extra` is merged last. Follows the
 request parameters of the Chat Completions reference and of the hosts (read 2026-11-20).
 """
@@ -114,8 +114,8 @@ def encode_request(
         body.metadata = UNSET
         lost.dropped("metadata", "metadata of an answer that is not stored")
     kind = types.DeveloperMessage if dialect.system_role == "developer" else types.SystemMessage
-    told = [request.instructions] if given(request.instructions) else []
-    body.messages = [kind(content=text) for text in (*told, *([note] if note else []))]
+    instructions = [request.instructions] if given(request.instructions) else []
+    body.messages = [kind(content=text) for text in (*instructions, *([note] if note else []))]
     body.messages += turns.encode(items, MessageWriter(items, dialect, lost), lost)
     body = patch(body, left)
     for name in dialect.lacks:
@@ -253,7 +253,7 @@ def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tu
         case ours.TextFormat():
             return UNSET, ""
         case ours.JsonSchemaFormat():
-            lost.emulated("text.format", "a schema, which the model is told in words")
+            lost.emulated("text.format", "a schema, which is added to the instructions")
             made = types.ResponseFormat(type="json_object") if "json_object" in takes else UNSET
             text = msgspec.json.encode(asked.schema or {}).decode()
             return made, f"{JSON_ONLY} It has to fit this JSON Schema:\n{text}"

@@ -188,7 +188,7 @@ def encode_response(
         lost.refused("status", not_in(f"an answer that is {status}", "Chat Completions"))
     reason = details.reason if given(details) else None
     if status == "incomplete" and reason not in REASONS and first.finish_reason == "length":
-        lost.changed("incomplete_details.reason", f"{reason!r}, told as length")
+        lost.changed("incomplete_details.reason", f"{reason!r}, sent as length")
     body = patch(body, {name: value for name, value in left.items() if name not in (CHOICE, OTHERS)})
     body.choices = [*body.choices, *as_list(left.get(OTHERS))]
     return body, lost
@@ -374,7 +374,7 @@ class MergedAnswer:
         index = int(piece.index) if given(piece.index) else None
         found = self._by_index.get(index) if index is not None else self.calls[-1] if self.calls else None
         new_id = piece.id if piece.id not in ("", "null") else None
-        # Without an index a second complete call is told by its id or its name alone.
+        # Without an index a second complete call is recognized by its id or its name alone.
         named = index is None and not new_id and given(piece.function) and piece.function.name
         if found is None or (new_id and found.id and new_id != found.id) or (named and found.is_complete):
             found = MergedCall()
@@ -384,7 +384,7 @@ class MergedAnswer:
         return found, found.add(piece)
 
     def add_details(self, details: Iterable[Json]) -> None:
-        """Take pieces of structured reasoning, which are told apart by index and type."""
+        """Take pieces of structured reasoning, which belong together by index and type."""
         for i, detail in enumerate(details):
             key = str(detail.get("index", len(self._details))), str(detail.get("type"))
             known, texts = self._details.setdefault(key, ({}, {}))
@@ -574,8 +574,8 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
     if status < 400:
         facts.retry_after = None  # some hosts send the header with every answer
         code = facts.code or ""
-        told = left.get("status_code", as_object(left.get("error")).get("status_code"))
-        for value in (told, int(code) if code.isdecimal() and len(code) == 3 else None):
+        inner = left.get("status_code", as_object(left.get("error")).get("status_code"))
+        for value in (inner, int(code) if code.isdecimal() and len(code) == 3 else None):
             if isinstance(value, int) and 400 <= value <= 599:
                 facts.status = value
                 break

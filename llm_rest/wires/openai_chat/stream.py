@@ -74,7 +74,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         self._ids: list[str] = []  # of the items that began, which tell their kinds and places
         self._final: list[ours.AnyItem] = []  # the output of the whole answer, once it is there
         self._thought = MergedAnswer()  # the reasoning of the open item alone
-        self._shown: dict[str, reasoning.Repeated] = {}  # what each field with reasoning told
+        self._shown: dict[str, reasoning.Repeated] = {}  # the text of each field with reasoning
         self._begun = self._reached = 0  # where the bare text of the open item begins, and how far such text has come
         self._calls: dict[int, _Call] = {}
         self._others: set[int] = set()  # further choices that came
@@ -160,10 +160,10 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             list[ours.Reasoning](),
         )  # `late`: state of calls, which some hosts send behind them
         if self._ids != [getattr(item, "id", None) for item in final[: len(self._ids)]]:
-            told = {getattr(item, "encrypted_content", None) for item in self._output}
-            late = [one for one in final if type(one) is ours.Reasoning and one.encrypted_content not in told]
+            sent = {getattr(item, "encrypted_content", None) for item in self._output}
+            late = [one for one in final if type(one) is ours.Reasoning and one.encrypted_content not in sent]
             late = [one for one in late if not (one.summary or one.content)]
-            final = []  # told in another order than a message has room for: what was told is
+            final = []  # streamed in an order that a message cannot express: the streamed order is kept
         self._final = final
         self._end_open()
         for call in self._calls.values():
@@ -183,8 +183,8 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         facts = decode_error(200, {}, msgspec.json.encode(chunk))
         code = facts.code or (str(facts.status) if facts.status != 200 else None)
         about: Json = {"message": facts.message, "param": facts.param, "type": facts.type}
-        told = ours.ResponseError(code=code or facts.type or "server_error", **about)
-        failed = replace(self._whole(), status="failed", error=told, incomplete_details=None)
+        error = ours.ResponseError(code=code or facts.type or "server_error", **about)
+        failed = replace(self._whole(), status="failed", error=error, incomplete_details=None)
         report_error(facts, WIRE, self.losses)
         for item, ended in zip(failed.output, self._output, strict=False):
             if ended is None and not isinstance(item, Unknown):
@@ -253,32 +253,32 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             self._merged.add_text(field, text)
         kinds: tuple[tuple[str, type[Part]], ...] = (("summary", ours.SummaryText), ("text", ours.ReasoningText))
         shown = [(str(detail[name]), kind) for detail in details for name, kind in kinds if detail.get(name)]
-        told = shown or [(text, ours.ReasoningText) for text in list(bare.values())[:1]]
-        if told and not (bare and shown):
-            # A host may tell a thought in one field and then once more in the other.
+        texts = shown or [(text, ours.ReasoningText) for text in list(bare.values())[:1]]
+        if texts and not (bare and shown):
+            # A host may send a thought in one field and then repeat it in the other.
             field = "reasoning_details" if shown else next(iter(bare))
             others = [self._shown[name] for name in self._shown if name != field]
-            told = [(text, kind) for text, kind in told if not any(other.repeats(text) for other in others)]
-            for text, _ in told:
+            texts = [(text, kind) for text, kind in texts if not any(other.repeats(text) for other in others)]
+            for text, _ in texts:
                 self._shown.setdefault(field, reasoning.Repeated()).add(text)
-            if not told and not self._is_thinking:
+            if not texts and not self._is_thinking:
                 return
         if not self._is_thinking:
             gap = (
                 len(reasoning.GAP)
-                if bare and not shown and self._reached and told[0][0].startswith(reasoning.GAP)
+                if bare and not shown and self._reached and texts[0][0].startswith(reasoning.GAP)
                 else 0
             )
-            told = [(text[gap:], kind) for text, kind in told]
+            texts = [(text[gap:], kind) for text, kind in texts]
             bare = {field: text[gap:] for field, text in bare.items()}
             self._begun = self._reached = self._reached + gap
-            if not told:
+            if not texts:
                 self._begin(ours.Reasoning)
         self._reached += len(next(iter(bare.values()), ""))
         for field, text in bare.items():
             self._thought.add_text(field, text)
         self._thought.add_details(details)
-        for text, kind in told:
+        for text, kind in texts:
             if text or not self._is_thinking:
                 self._grow(ours.Reasoning, text, kind)
         if any(reasoning.is_ours(detail) and detail.get("type") == "reasoning.encrypted" for detail in details):
@@ -502,7 +502,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
                 self._add_text(self._thoughts, text)
             if not reasoning.is_foreign(item, self._dialect):
                 return
-            if self._reached - self._begun != len(text):  # the state is not that of the text that was told
+            if self._reached - self._begun != len(text):  # the state belongs to another text than the one sent
                 item = ours.Reasoning(summary=[], encrypted_content=item.encrypted_content)
             behind = reasoning.trailing_state(item, self._details, self._begun)
             self._details += 1
@@ -581,10 +581,10 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
 
     def _fail(self, response: ours.Response) -> None:
         _, lost = encode_response(response, request=self._request, dialect=self._dialect)
-        told = response.error if given(response.error) else ours.ResponseError()
-        report_failure(response, lost, self.losses, told.code, told.type, told.param)
-        error: Json = {"message": told.message or "the answer failed", "type": told.type or "server_error"}
-        error |= {"param": told.param or None, "code": told.code or None}
+        failure = response.error if given(response.error) else ours.ResponseError()
+        report_failure(response, lost, self.losses, failure.code, failure.type, failure.param)
+        error: Json = {"message": failure.message or "the answer failed", "type": failure.type or "server_error"}
+        error |= {"param": failure.param or None, "code": failure.code or None}
         self._out.append(types.Chunk(error=error))  # alone: clients look for it in place of `choices`, not beside them
 
 

@@ -1,6 +1,6 @@
 """What must hold in every run, whatever happens to it and in whatever order: checked from the outside, after every step.
 
-A ledger sees what a shell sees (happenings, states, actions) and keeps its own books. It raises `Broken`, naming the rule.
+A ledger sees what a shell sees (inputs, states, actions) and keeps its own books. It raises `Broken`, naming the rule.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Ledger:
         self.answered = 0
         self.starts: Counter[str] = Counter()
         self.allowed: set[str] = set()
-        self.due: set[str] = set()  # what ended after the model was told that it is pending
+        self.due: set[str] = set()  # what ended after the model got it as pending
         self.unanswered: set[str] = set()  # what was delivered in a request that has no answer yet
         self.stops = 0
         self.failed_late = False
@@ -102,29 +102,29 @@ class Ledger:
         self.running.clear()
         self.asking = False
 
-    def saw(self, before: RunState, happening: Any, after: RunState, actions: list[Any]) -> None:
+    def saw(self, before: RunState, input: Any, after: RunState, actions: list[Any]) -> None:
         """One step was made."""
         self.steps += 1
         self.failed_late = False
-        self._happened(before, happening)
+        self._happened(before, input)
         self._moved(before, after)
         for action in actions:
             self._do(action, after)
-        self._stands(after, happening)
+        self._stands(after, input)
         more = any(not call.over and call.waiting_for is None for call in before.calls)
         if self.failed_late and more:
             rule(after.outcome != "failed", "a failed answer to a late result does not end a run that waits for others")
 
-    def _happened(self, before: RunState, happening: Any) -> None:
-        match happening:
+    def _happened(self, before: RunState, input: Any) -> None:
+        match input:
             case s.Answered() | s.AnswerFailed():
-                self.failed_late = isinstance(happening, s.AnswerFailed) and self.asking and bool(self.unanswered)
+                self.failed_late = isinstance(input, s.AnswerFailed) and self.asking and bool(self.unanswered)
                 self.asking = False
-                self.answered += isinstance(happening, s.Answered) and before.running
+                self.answered += isinstance(input, s.Answered) and before.running
             case s.Finished() | s.Failed():
-                self.running.discard(happening.execution_id)
+                self.running.discard(input.execution_id)
             case s.Approved():
-                self.allowed.add(happening.execution_id)
+                self.allowed.add(input.execution_id)
             case _:
                 pass
 
@@ -132,7 +132,7 @@ class Ledger:
         rule(len(after.calls) >= len(before.calls), "no call is forgotten")
         for old, new in zip(before.calls, after.calls, strict=False):
             rule(new.state in LEGAL.get(old.state, {old.state}), f"{old.state} -> {new.state} is legal")
-            if old.told == "pending" and new.over and not old.over:
+            if old.reported == "pending" and new.over and not old.over:
                 self.due.add(new.execution_id)
         rule(len(after.items) >= len(before.items), "nothing is taken out of the conversation")
 
@@ -224,9 +224,9 @@ class Ledger:
         rule(outcome != "completed" or not self.due, "a run does not end before its results are delivered")
         self.unanswered.clear()
         self.due.clear()  # what no answer can follow any more is added to the conversation without being sent
-        self._told(after)
+        self._reported(after)
 
-    def _told(self, after: RunState) -> None:
+    def _reported(self, after: RunState) -> None:
         """Every call has one output, and one delivery if that said it is pending."""
         calls, outputs = call_ids(after.items)
         rule(sorted(calls) == sorted(outputs), "every call has one output")
@@ -252,37 +252,39 @@ class Ledger:
             if call.state == "completed" and call.runs:
                 token = f"result of {call.execution_id}."
                 told = [str(i) for i in after.items if token in str(i)]
-                rule(len(told) == 1, "what a call gave is told exactly once")
+                rule(len(told) == 1, "what a call gave is in the conversation exactly once")
         self._all_events(after)
 
     def _all_events(self, after: RunState) -> None:
         counted = self.events
         for call in after.calls:
             name = call.execution_id
-            rule(counted["tool:executing", name] == self.starts[name], "every start is told")
+            rule(counted["tool:executing", name] == self.starts[name], "every start has its event")
             ends = counted["tool:completed", name] + counted["tool:failed", name]
-            rule(ends == 1, "the end of a call is told once")
-            late = call.told == "delivered"
-            rule(counted["result:arrived", name] == late, "a late result is told once")
+            rule(ends == 1, "the end of a call has one event")
+            late = call.reported == "delivered"
+            rule(counted["result:arrived", name] == late, "a late result has one event")
         total = Counter(kind for (kind, _), n in counted.items() for _ in range(n))
-        rule(total["iteration:start"] == after.iteration, "every iteration is told")
-        rule(total["llm:response"] == self.answered, "every answer is told")
+        rule(total["iteration:start"] == after.iteration, "every iteration has its event")
+        rule(total["llm:response"] == self.answered, "every answer has its event")
 
-    def _stands(self, after: RunState, happening: Any) -> None:
+    def _stands(self, after: RunState, input: Any) -> None:
         rule(
             {c.execution_id for c in after.calls if c.state == "executing"} == self.running, "what runs is known to run"
         )
         for call in after.calls:
             limit = call.deadline
-            late = limit is not None and (limit < after.at or (isinstance(happening, s.Ticked) and limit <= after.at))
+            late = limit is not None and (limit < after.at or (isinstance(input, s.Ticked) and limit <= after.at))
             rule(not late or not after.running, "no call runs longer than it may")
         if not after.running:
             return
         total = after.limits.timeout
-        if total is not None and isinstance(happening, s.Ticked):
+        if total is not None and isinstance(input, s.Ticked):
             rule(after.at < after.began + total, "no run takes longer than it may")
         if self.asking:
             return
         blocked = any(call.blocking and not call.over for call in after.calls)
-        rule(blocked or not self.due, "what arrived is told at once when nothing keeps the model from being asked")
+        rule(
+            blocked or not self.due, "a late result is delivered at once when nothing keeps the model from being called"
+        )
         rule(bool(self.running), "a run that goes on has something to wait for")

@@ -62,10 +62,10 @@ class Play:
         ledger = self.ledger
 
         class Watched(Turn):
-            def take(self, happening: Any) -> Any:
+            def take(self, input: Any) -> Any:
                 before = snapshot(self.state)
-                actions = super().take(happening)
-                ledger.saw(before, happening, snapshot(self.state), actions)
+                actions = super().take(input)
+                ledger.saw(before, input, snapshot(self.state), actions)
                 return actions
 
         return Watched(state, tools, **how)

@@ -35,7 +35,7 @@ REACHED = """
     iteration:start llm:response tool:executing tool:completed tool:failed result:arrived nonblocking:result
     nonblocking:error nonblocking:llm_response run:end
     call:pending call:completed call:failed call:timeout call:cancelled
-    told:nothing told:pending told:answer told:delivered
+    reported:nothing reported:pending reported:answer reported:delivered
     FunctionCall CustomToolCall ShellCall McpApprovalRequest
     restarted taken-over repaired unsuitable denied
 """
@@ -59,7 +59,7 @@ def test_the_schedules_reach_everything_that_can_happen() -> None:
                 "unsuitable": bool(call.problems),
                 "denied": call.approved is False,
             }
-            seen.update([f"call:{call.state}", f"told:{call.told}", type(call.item).__name__])
+            seen.update([f"call:{call.state}", f"reported:{call.reported}", type(call.item).__name__])
             seen.update(name for name, holds in facts.items() if holds)
     assert {name for name in REACHED.split() if seen[name] < 10} == set()
     assert set(seen) == set(REACHED.split())
@@ -76,8 +76,8 @@ def test_every_wire_takes_the_conversation_of_a_run_as_it_is(wire: str) -> None:
         plain = world.step
         asked: list[Request] = []
 
-        def watched(state, happening, tools, plain=plain, asked=asked):
-            result = plain(state, happening, tools)
+        def watched(state, input, tools, plain=plain, asked=asked):
+            result = plain(state, input, tools)
             asked += [action.request for action in result[1] if isinstance(action, Ask)]
             return result
 
@@ -109,10 +109,10 @@ class Kept:
     def __init__(self) -> None:
         self.state: RunState | None = None
 
-    def __call__(self, state: RunState, happening: Any, tools: Any) -> tuple[RunState, list[Any]]:
+    def __call__(self, state: RunState, input: Any, tools: Any) -> tuple[RunState, list[Any]]:
         if state is not self.state:
             self.turn = Turn(state, tools)
-        actions = self.turn.take(happening)
+        actions = self.turn.take(input)
         self.state = snapshot(self.turn.state)
         return self.state, actions
 
@@ -122,9 +122,9 @@ def test_the_step_leaves_the_state_it_was_given() -> None:
         world = World(seed)
         plain = world.step
 
-        def watched(state, happening, tools, plain=plain):
+        def watched(state, input, tools, plain=plain):
             before = msgspec.json.encode(state)
-            result = plain(state, happening, tools)
+            result = plain(state, input, tools)
             assert msgspec.json.encode(state) == before
             return result
 

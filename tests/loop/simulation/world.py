@@ -154,10 +154,10 @@ class World:
         rule(not self.ledger.running and not self.ledger.asking, "a cancelled run leaves nothing running")
         return self
 
-    def tell(self, happening: Any) -> None:
+    def tell(self, input: Any) -> None:
         before = self.state
-        self.state, actions = self.step(before, happening, BOX)
-        self.ledger.saw(before, happening, self.state, actions)
+        self.state, actions = self.step(before, input, BOX)
+        self.ledger.saw(before, input, self.state, actions)
 
     def pass_time(self) -> None:
         """Some time goes by, but no deadline unnoticed."""

@@ -1,6 +1,6 @@
-"""The public names, loaded on first use: importing a converter imports no network, importing this nothing at all.
+"""The public API, loaded on first use: importing a converter loads no network code, importing this loads nothing.
 
-What is listed here is promised, and so are the structs of `llm_rest.responses` and the functions of every wire
+The names listed here are stable, and so are the structs of `llm_rest.responses` and the functions of every wire
 (`llm_rest.wires.load`); other paths may move. A new name goes into the imports that type checkers read, `_HOME` and `__all__`.
 """
 

@@ -1,7 +1,7 @@
-"""The exception classes, and how a vendor's error answer becomes one of them.
+"""The exception classes, and the classification of a vendor's error responses.
 
-Everything raised on purpose derives from `LLMError`. `code` is one of five words for programs that only branch; the class
-(and `kind`, its stable name) says it finely; `retryable` and `retry_after` say whether to retry. Before changing this
+Every exception of the library derives from `LLMError`. `code` is one of five values for programs that only branch; the class
+(and `kind`, its stable name) is specific; `retryable` and `retry_after` tell whether to retry. Before changing this
 file, know that errors are pickled, logged and shown: a message is one printable line without secrets, and no request,
 response or client object is ever kept on one.
 """
@@ -25,7 +25,7 @@ StoreReason = Literal[
 
 _LIMIT = 500
 _AHEAD = 4096
-"""How much of a text is looked at behind what is shown of it: what is replaced makes it shorter."""
+"""Characters read beyond the limit of a text, since redaction makes it shorter."""
 
 # Patterns are compiled when an error is made, not when this module is imported, which every converter does.
 _UNPRINTABLE = r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x1f\x7f-\x9f\u2028\u2029]+"
@@ -55,7 +55,7 @@ class Attempt(Struct, frozen=True, omit_defaults=True):
     took: float
     """Seconds until the answer ended or the request failed."""
     outcome: str
-    """The HTTP status (`"200"`), the `kind` of an error (`"rate_limit"`), `"cancelled"`, or `"under way"` while it runs."""
+    """The HTTP status (`"200"`), the `kind` of an error (`"rate_limit"`), `"cancelled"`, or `"under way"` (in flight)."""
     vendor: str = ""
     """The name of the vendor that it was sent to."""
     model: str = ""
@@ -63,12 +63,12 @@ class Attempt(Struct, frozen=True, omit_defaults=True):
 
 
 class ErrorFacts(Struct, kw_only=True):
-    """What a vendor's error body and headers say, in one shape for every wire."""
+    """A vendor's error response (status, body and headers), in one form for every wire."""
 
     status: int
     """The HTTP status of the answer; 200 where the error came inside an answer or a stream."""
     message: str
-    """The vendor's message, as it came."""
+    """The vendor's message, unchanged."""
     type: str | None = None
     """The vendor's type of error, such as `invalid_request_error`; `None` where the body has none."""
     code: str | None = None
@@ -78,19 +78,19 @@ class ErrorFacts(Struct, kw_only=True):
     request_id: str | None = None
     """The vendor's id of the request, from a header or the body; `None` where there is none."""
     retry_after: float | None = None
-    """Seconds to wait before a retry (`Retry-After` and similar headers); `None` where the vendor does not say."""
+    """Seconds to wait before a retry (`Retry-After` and similar headers); `None` where it is not sent."""
     should_retry: bool | None = None
-    """Whether the vendor says that a retry may help (`x-should-retry`); `None` where it does not say."""
+    """Whether the vendor allows a retry (`x-should-retry`); `None` where it is not sent."""
     body: Any = None
     """The decoded JSON body, or its text; `None` where there was none."""
     leftovers: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Fields of the error that this struct has no place for, by name."""
+    """Other fields of the error, by name."""
 
 
 class ErrorRules(Struct, frozen=True, kw_only=True):
-    """How one vendor's errors differ from what their code, type or HTTP status usually means.
+    """Classification of a vendor's errors where it deviates from the usual meaning of code, type or HTTP status.
 
-    Each entry is a vendor's code or type, or an HTTP status; a code counts more than a type, a type more than a status.
+    Each entry is a vendor's code or type, or an HTTP status; a code takes precedence over a type, a type over a status.
     """
 
     retryable: tuple[str | int, ...] = ()
@@ -100,7 +100,7 @@ class ErrorRules(Struct, frozen=True, kw_only=True):
     quota_words: tuple[str, ...] = ()
     """Words in the body of a rate limit error that make it a `QuotaError`, which is not retried."""
     means: dict[str, str] = {}
-    """The vendor's own codes and types, each with the well-known code that it stands for."""
+    """The vendor's own codes and types, each with the standard code that it means."""
     verdict: str = ""
     """A field that every answer of the vendor has: the request failed where its `status_code` is not 0. Empty for no field."""
 
@@ -109,7 +109,7 @@ class LLMError(Exception):
     """The base class of all errors of this library. Every attribute is set on every error, to `None` where it is unknown."""
 
     code: Code = "unknown"
-    """One of five words for programs that only branch: `auth_error rate_limit network_error invalid_request unknown`."""
+    """One of five values for programs that only branch: `auth_error rate_limit network_error invalid_request unknown`."""
     kind: str = "llm"
     """The stable name of the class, in snake case without `_error`: `rate_limit`, `context_length`."""
     retryable: bool = False
@@ -171,7 +171,7 @@ class LLMError(Exception):
 
     @property
     def hint(self) -> str | None:
-        """What to do about it, in a few words; the text of the error ends with it."""
+        """What to do, in a few words; the text of the error ends with it."""
         if self._hint is None and row_of(self._kinds()) in HINTED:
             return self._suggested()[0]
         return self._hint
@@ -182,7 +182,7 @@ class LLMError(Exception):
 
     @property
     def suggestions(self) -> tuple[str, ...]:
-        """What to do about it, in the order in which to try it: the hint first, where there is one. Never empty."""
+        """What to do, in the order to try: the hint first, where there is one. Never empty."""
         return tuple(dict.fromkeys([*([self._hint] if self._hint else []), *self._suggested()]))
 
     def _kinds(self) -> list[str]:
@@ -199,7 +199,7 @@ class LLMError(Exception):
         return _revive, (type(self), self.message, self.__dict__)
 
     def to_dict(self) -> dict[str, Any]:
-        """The error as plain data, for logs and for other processes. Bodies and partial answers stay out."""
+        """The error as plain data, for logs and for other processes. Without bodies and partial answers."""
         names = "code kind message retryable status vendor vendor_code vendor_type model request_id retry_after hint"
         return {name: getattr(self, name) for name in names.split()} | {"attempts": to_builtins(self.attempts)}
 
@@ -222,9 +222,9 @@ class Failure(Struct, frozen=True):
     """
 
     description: str
-    """What happened: the message of the error."""
+    """The message of the error."""
     suggestions: tuple[str, ...]
-    """What to do about it, in the order in which to try it; never empty."""
+    """What to do, in the order to try; never empty."""
     error: LLMError
     """The error itself: its class, `code`, `status`, `retryable` and so on."""
 
@@ -247,7 +247,7 @@ class DecodeError(LLMError, ValueError):
 
 
 class ConfigError(LLMError, ValueError):
-    """The call is wrong and nothing was sent: a key is missing, or a header, a URL, an option or its value is invalid."""
+    """Invalid call; nothing was sent: a key is missing, or a header, a URL, an option or its value is invalid."""
 
     code = "invalid_request"
 
@@ -266,7 +266,7 @@ class ClientClosedError(ConfigError):
 
 
 class LossError(ConfigError):
-    """The request cannot be converted for this vendor as it is; `losses` lists what would be lost. Nothing was sent.
+    """The request cannot be converted for this vendor without loss; `losses` lists what would be lost. Nothing was sent.
 
     With `on_loss="raise"` also an answer that could not be converted whole; `partial` is the reply then.
     """
@@ -278,7 +278,7 @@ class LossError(ConfigError):
 
 
 class StoreError(LLMError):
-    """A store of conversations or a journal of rows cannot be read or written; it is as it was before."""
+    """A store of conversations or a journal of rows cannot be read or written; it was not changed."""
 
     def __init__(self, message: str, *, reason: StoreReason = "failed", **facts: Any) -> None:
         facts.setdefault("retryable", reason == "locked")
@@ -293,11 +293,11 @@ class BudgetError(LLMError):
 
     code = "invalid_request"
     limit_name: str = ""
-    """Which limit it is: `usd`, `tokens` or `seconds`; empty where the cost of a call is not known."""
+    """The name of the limit: `usd`, `tokens` or `seconds`; empty where the cost of a call is not known."""
     spent: float = 0.0
-    """What was spent of it, in nano-dollars (of `usd`), tokens or seconds."""
+    """The amount spent, in nano-dollars (of `usd`), tokens or seconds."""
     reserved: float = 0.0
-    """What is reserved for requests in flight, in the same unit."""
+    """The amount reserved for requests in flight, in the same unit."""
     limit: float | None = None
     """The limit, in the same unit; `None` where the cost of a call is not known."""
 
@@ -313,7 +313,7 @@ class APIError(LLMError):
 
 
 class APIConnectionError(APIError):
-    """The connection failed: no complete HTTP answer came back."""
+    """The connection failed: no complete HTTP response arrived."""
 
     code = "network_error"
     retryable = True
@@ -335,11 +335,11 @@ class TLSError(ConnectError):
 
 
 class ProxyError(ConnectError):
-    """The proxy refused the connection, or failed."""
+    """The proxy rejected the connection, or failed."""
 
 
 class APITimeoutError(APIConnectionError, TimeoutError):
-    """A limit of `Timeouts` passed; `phase` says which. Also a run, or a poll, that took longer than its `timeout`."""
+    """A limit of `Timeouts` passed; `phase` is its name. Also a run, or a poll, that took longer than its `timeout`."""
 
     def __init__(self, message: str, *, phase: str = "total", **facts: Any) -> None:
         super().__init__(message, **facts)
@@ -350,11 +350,11 @@ class APITimeoutError(APIConnectionError, TimeoutError):
 
 
 class ProtocolError(APIConnectionError):
-    """The bytes that came back are not a valid HTTP answer, or a redirect, which is not followed."""
+    """The response is not valid HTTP, or a redirect, which is not followed."""
 
 
 class StreamInterruptedError(APIConnectionError):
-    """The stream ended before its last event; `partial` is the response as far as it came. Not retried."""
+    """The stream ended before its last event; `partial` is the partial response. Not retried."""
 
     retryable = False
 
@@ -367,7 +367,7 @@ class MalformedResponseError(APIError):
 
 
 class ResponseTooLargeError(MalformedResponseError):
-    """The answer is larger than this library reads. Not retried."""
+    """The answer exceeds the size limit of this library. Not retried."""
 
     retryable = False
 
@@ -380,18 +380,18 @@ class APIStatusError(APIError):
 
 
 class BadRequestError(APIStatusError):
-    """The vendor rejected the request as it is (400)."""
+    """The vendor rejected the request as invalid (400)."""
 
     code = "invalid_request"
 
 
 class ContextLengthError(BadRequestError):
-    """Input and output do not fit the model's context; `limit` and `requested` in tokens where the vendor says."""
+    """Input and output do not fit the model's context; `limit` and `requested` in tokens where the vendor sends them."""
 
     limit: int | None = None
-    """Tokens that fit the model's context; `None` where the vendor does not say."""
+    """The model's context window in tokens; `None` where the vendor does not send it."""
     requested: int | None = None
-    """Tokens that the request needs; `None` where the vendor does not say."""
+    """Tokens that the request needs; `None` where the vendor does not send it."""
 
 
 class ReasoningStateError(BadRequestError):
@@ -417,7 +417,7 @@ class NotFoundError(APIStatusError):
 
 
 class ConflictError(APIStatusError):
-    """The resource is being changed elsewhere (409); retryable when the vendor says so."""
+    """The resource is being changed elsewhere (409); retryable where the vendor allows it."""
 
     code = "invalid_request"
 
@@ -476,7 +476,7 @@ class ContentFilterError(APIStatusError):
 
 
 class OutputError(LLMError):
-    """The answer is no value of the requested output type; `raw` is its text, `partial` the reply."""
+    """The answer does not match the requested output type; `raw` is its text, `partial` the reply."""
 
     def __init__(self, message: str, *, raw: str = "", **facts: Any) -> None:
         super().__init__(message, **facts)
@@ -547,10 +547,10 @@ BY_STATUS: dict[int, type[APIStatusError]] = {
     504: ServerTimeoutError,
     529: OverloadedError,
 }
-"""The class for a status where neither the vendor's code nor its type says more."""
+"""The class for a status where neither the vendor's code nor its type is more specific."""
 
 PASSING = frozenset({500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
-"""The failures of a server that may be over a moment later; the others say that it cannot, or is set up wrongly."""
+"""Transient failures of a server; the others are permanent."""
 
 _WORDS: dict[type[APIStatusError], str] = {
     AuthenticationError: "authentication_error invalid_api_key unauthenticated api_key_invalid",
@@ -582,7 +582,7 @@ _WORDS: dict[type[APIStatusError], str] = {
 }
 
 BY_WORD: dict[str, type[APIStatusError]] = {word: kind for kind, words in _WORDS.items() for word in words.split()}
-"""The class for a vendor's error code or type; codes are looked at before types."""
+"""The class for a vendor's error code or type; codes before types."""
 
 # What only the text tells, because the vendor has no code for it or another host's code got lost on the way.
 _TOO_LONG = (
@@ -641,7 +641,7 @@ def error_class(facts: ErrorFacts, rules: ErrorRules = _NO_RULES) -> type[APISta
 
 
 def _status(facts: ErrorFacts) -> int:
-    """The status of the error: of the answer, or for an error inside a good answer the one its code spells."""
+    """The HTTP status, or for an error inside a successful answer the status in its code."""
     code = facts.code or ""
     inside = facts.status < 400 and len(code) == 3 and code.isdecimal() and code[0] in "45"
     return int(code) if inside else facts.status
@@ -650,9 +650,9 @@ def _status(facts: ErrorFacts) -> int:
 def api_error(
     facts: ErrorFacts, *, vendor: str | None = None, model: str | None = None, rules: ErrorRules = _NO_RULES
 ) -> APIStatusError:
-    """The typed error for what a vendor answered.
+    """The exception for a vendor's error response.
 
-    Whether it is retryable is what `x-should-retry` says, else what the vendor's `rules` say, else what its class says.
+    `retryable` follows `x-should-retry`, else the vendor's `rules`, else the class.
     """
     kind = error_class(facts, rules)
     error = kind(
@@ -702,7 +702,7 @@ def _number(pattern: str, text: str) -> int | None:
 
 
 def _categories(body: Any) -> tuple[str, ...]:
-    """The categories a content filter names: those it acted on, or the list a router passes on."""
+    """The categories in a content filter's error: those it acted on, or the list of a router."""
     error = _object(_object(body).get("error"))
     inner = _object(error.get("innererror"))
     results = _object(inner.get("content_filter_result") or error.get("content_filter_result"))

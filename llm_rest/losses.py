@@ -15,39 +15,39 @@ Kind = Literal["dropped", "changed", "emulated", "withheld", "refused"]
 
 
 class Loss(Struct, frozen=True):
-    """One thing that a conversion could not keep as it was.
+    """One part of a document that a conversion could not carry unchanged.
 
-    `path` is written as the caller would index the document (`input[2].content[0]`), `what` says what happened in words, and
-    `kind` is one of: `dropped` (not sent), `changed` (something close was sent), `emulated` (done in another way), `withheld`
+    `path` is written as the caller would index the document (`input[2].content[0]`), `what` is a description, and `kind` is
+    one of: `dropped` (not sent), `changed` (a similar value was sent), `emulated` (implemented in another way), `withheld`
     (opaque state of another vendor, which stays in the history and is not sent), `refused` (cannot be sent).
     """
 
     path: str
     """The place in the document, as the caller would index it: `input[2].content[0]`."""
     what: str
-    """What happened, in words."""
+    """A description, as text."""
     kind: Kind
-    """What became of it. A client always raises `LossError` for `refused`; the others are what `on_loss` is about."""
+    """How it was handled. A client always raises `LossError` for `refused`; `on_loss` applies to the others."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.what} ({self.kind})"
 
 
 class Losses(list[Loss]):
-    """A list of losses with one method per kind, which converters append to as they go."""
+    """A list of losses with one method per kind, which converters append to."""
 
     __slots__ = ()
 
     def dropped(self, path: str, what: str) -> None:
-        """Add a loss for what is not sent."""
+        """Add a loss for a part that is not sent."""
         self.append(Loss(path, what, "dropped"))
 
     def changed(self, path: str, what: str) -> None:
-        """Add a loss for what is sent as something close."""
+        """Add a loss for a part that is replaced by a similar value."""
         self.append(Loss(path, what, "changed"))
 
     def emulated(self, path: str, what: str) -> None:
-        """Add a loss for what is done in another way."""
+        """Add a loss for a part that is implemented in another way."""
         self.append(Loss(path, what, "emulated"))
 
     def withheld(self, path: str, what: str) -> None:
@@ -55,7 +55,7 @@ class Losses(list[Loss]):
         self.append(Loss(path, what, "withheld"))
 
     def refused(self, path: str, what: str) -> None:
-        """Add a loss for what cannot be sent, which makes the client raise `LossError`."""
+        """Add a loss for a part that cannot be sent, which makes the client raise `LossError`."""
         self.append(Loss(path, what, "refused"))
 
 

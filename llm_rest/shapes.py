@@ -1,4 +1,4 @@
-"""Remembered shapes: a document with unknown fields that came before is decoded in one go, as a known document is.
+"""A cache of shapes: a document with unknown fields of a known shape is decoded on the fast path, like a known document.
 
 A shape is a struct with the names of the unknown fields it came with; with none, where it only contains such structs. `Shapes`
 counts those of the documents that were taken apart. `widened` makes a type form in which these structs require these fields. A
@@ -39,14 +39,14 @@ MOST_FORMS = 4
 """Forms of one decoder; a new one takes the place of the oldest."""
 
 MOST_COUNTED = 256
-"""Sets of shapes that are counted; after that, counting starts anew."""
+"""Sets of shapes that are counted; beyond that, counting starts again."""
 
 MOST_DOUBLINGS = 10
 """After so many forms, the next needs no more documents than the last: 2,048."""
 
 
 class Shapes:
-    """The shapes that one decoder has met."""
+    """The shapes of the documents of one decoder."""
 
     __slots__ = ("_counted", "_forms", "_made", "decoders")
 

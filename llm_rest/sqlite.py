@@ -1,7 +1,7 @@
-"""A SQLite file of ours: the schema's version, transactions, and `StoreError` with a reason for what SQLite raises.
+"""SQLite files: schema version, transactions, and `StoreError` with a reason for SQLite's exceptions.
 
 Before changing this file, know that `user_version` names the schema of a file: a change of its tables gets a new number and a
-migration, and a file of another program or of a newer version is refused.
+migration, and a file of another program or of a newer version is rejected.
 """
 
 from __future__ import annotations

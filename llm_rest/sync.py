@@ -1,5 +1,5 @@
-"""Between threads and event loops: `drive` runs what is written once as coroutines for callers without a loop, and
-`from_any_thread` calls something in a loop from elsewhere.
+"""The bridge between threads and event loops: `drive` runs a coroutine for callers without a loop, and
+`from_any_thread` calls a function in a loop from another thread.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def drive(work: Coroutine[Any, Any, T]) -> T:
 
 
 def from_any_thread(loop: Any) -> Callable[[Callable[[], object]], Any]:
-    """What calls a function in an event loop, be that anyio's token of it or the loop itself. It raises `RuntimeError` once
+    """A caller of functions in an event loop, by anyio's token or the loop itself. It raises `RuntimeError` once
     the loop has ended.
     """
     loop = getattr(loop, "native_token", loop)  # what it is since anyio 4.11

@@ -74,7 +74,7 @@ OPERATIONS = {"generate": "chat", "retrieve": "fetch_response"}
 
 @cache
 def server_of(base_url: str) -> tuple[str | None, int | None]:
-    """Host and port of a base URL; nothing for what is no address."""
+    """Host and port of a base URL; nothing for a URL without a host."""
     url = urlsplit(base_url)
     return url.hostname, (url.port or (443 if url.scheme == "https" else 80)) if url.hostname else None
 
@@ -90,13 +90,13 @@ CREATION: Table = {
     "server.address": lambda call: server_of(call.target.endpoint.base_url)[0],
     "server.port": lambda call: server_of(call.target.endpoint.base_url)[1],
 }
-"""What samplers see of a model call, and what its metrics have."""
+"""Attributes of a model call for samplers and metrics."""
 
 MEASURED: Table = {
     "gen_ai.response.model": "reply.model",
     "error.type": lambda call: "cancelled" if call.outcome == "cancelled" else call.error_kind,
 }
-"""What its metrics have as well, at its end."""
+"""Further attributes of its metrics, at its end."""
 
 USAGE: Table = {
     "gen_ai.usage.input_tokens": "reply.usage.input_tokens",
@@ -185,7 +185,7 @@ TOOL: Table = {
     "gen_ai.tool.name": "name",
     "gen_ai.tool.type": lambda call: "function",
 }
-"""What the spans and the metrics of a tool have."""
+"""Attributes of the spans and metrics of a tool."""
 
 FINISH_REASONS = {"max_output_tokens": "length", "max_messages": "length", "content_filter": "content_filter"}
 """`gen_ai.response.finish_reasons` of answers that are incomplete for these reasons."""
@@ -262,7 +262,7 @@ class Telemetry:
     """Records calls, tools and runs of clients: `Client(..., telemetry=Telemetry(...))`; `telemetry=True` is one without options.
 
     The providers are those of OpenTelemetry's API unless given. `capture_content` says where prompts, answers, arguments and
-    results are recorded (by default what `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says, which is nowhere),
+    results are recorded (default: `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`, else nowhere),
     `agent_name` names the spans of runs, and `chunk_times` also measures the time between the chunks of streams. Raises
     `ConfigError` for other values.
     """
@@ -295,7 +295,7 @@ class Telemetry:
         self._instruments: dict[str, Callable[[float, Mapping[str, Any]], object]] = {}
 
     def is_active(self) -> bool:
-        """Whether anything is there to record with: the API alone does nothing, and costs more than asking here."""
+        """Whether there is a provider to record with: the API alone records nothing, and costs more than this check."""
         tracing, metering = vars(trace).get("_TRACER_PROVIDER", self), vars(_internal).get("_METER_PROVIDER", self)
         return self._always or tracing is not None or metering is not None
 
@@ -359,7 +359,7 @@ class Telemetry:
                 self.record(kind, count, plain if self._latest else {**plain, "gen_ai.token.type": kind})
 
     def trace_run(self, caller: Caller, state: RunState, tools: Toolbox) -> RunTrace:
-        """What records a run of the tool loop."""
+        """The recorder of a run of the tool loop."""
         return RunTrace(self, caller, state, tools)
 
     def record(self, what: str, value: float, attributes: Mapping[str, Any]) -> None:
@@ -376,7 +376,7 @@ class Telemetry:
 
 
 class RunTrace:
-    """The spans of a run and of its tools. Its events start and end them; its jobs are done inside of them."""
+    """The spans of a run and of its tools. Its events start and end them; its jobs run inside of them."""
 
     def __init__(self, telemetry: Telemetry, caller: Caller, state: RunState, tools: Toolbox) -> None:
         self.telemetry, self.conversation = telemetry, caller.conversation_id
@@ -416,7 +416,7 @@ class RunTrace:
                 pass
 
     def scope(self, name: str, job: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], Coroutine[Any, Any, None]]:
-        """The job inside of its span: of the tool, or of the run."""
+        """The job inside its span: of the tool, or of the run."""
 
         async def work() -> None:
             within = trace.set_span_in_context(self._tools[name][0] if name in self._tools else self._span)
@@ -521,7 +521,7 @@ def _output_type(request: Request | None) -> str | None:
 
 
 def _finish_reason(call: WatchedCall) -> str | None:
-    """In the words of the conventions; `None` for an answer that was left or cancelled."""
+    """The finish reason of the conventions; `None` for an answer that was closed early or cancelled."""
     status, output = _of(call.reply, "status"), getattr(call.reply, "output", ())
     if status == "completed":
         if any(isinstance(item, FunctionCall | CustomToolCall) for item in output):
@@ -540,7 +540,7 @@ def _input(call: WatchedCall) -> list[AnyItem]:
 
 
 def _messages(items: Iterable[AnyItem]) -> list[dict[str, Any]]:
-    """Items as messages with parts. What the assistant says, calls and thinks in a row is one message."""
+    """Items as messages with parts. Consecutive text, calls and reasoning of the assistant are one message."""
     found: list[dict[str, Any]] = []
     for item in items:
         plain = f"llm_rest.{getattr(item, 'kind', item.type)}"

@@ -1,10 +1,10 @@
-"""Documents that may hold kinds and fields we have never heard of, decoded without losing them.
+"""Lossless decoding of documents with unknown kinds and fields.
 
 Vendors add kinds and fields without notice. A known document takes msgspec's fast path, untouched. Only when that fails is
 the document taken apart level by level: an object of an unknown kind in an `Open` union becomes an `Unknown` (a dict of
 exactly what arrived), an unknown field is kept on a subclass of its struct, and every other mismatch is a `DecodeError`
-that names its place. Before changing this file, know that the descent works on `msgspec.Raw` slices, never on plain
-values, so that `Raw` fields (tool arguments) keep the vendor's own spelling.
+that names its path. Before changing this file, know that the descent works on `msgspec.Raw` slices, never on plain
+values, so that `Raw` fields (tool arguments) keep the vendor's bytes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _MAX_EXTRAS = 256
 _MAX_SHAPES = 1000
 
 MOST_UNKNOWN = 6_000
-"""The most objects of unknown kinds, or with unknown fields, in a request: each costs many times what others do."""
+"""The most objects of unknown kinds, or with unknown fields, in a request: each costs many times more than others."""
 
 MOST_IN_ANSWER = 20_000
 """The most objects of unknown kinds, or with unknown fields, in an answer or an event of a stream; and the most calls, parts
@@ -72,7 +72,7 @@ else:
 
 
 class Unknown(dict[str, Any]):
-    """An object of a kind this version does not know: a dict of exactly what arrived, encoded back as it came."""
+    """An object of an unknown kind: a dict of exactly what arrived, encoded back unchanged."""
 
     __slots__ = ()
 
@@ -176,7 +176,7 @@ def base(model: S) -> S:
 def with_extras(model: S, fields: dict[str, Any]) -> S:
     """`model` with `fields` added that its struct does not declare; they are encoded as if they were declared.
 
-    Raises `DecodeError` for a field name that JSON encoding cannot spell plainly (quotes, backslashes, control characters).
+    Raises `DecodeError` for a field name that needs escapes in JSON (quotes, backslashes, control characters).
     """
     if not fields:
         return model
@@ -228,7 +228,7 @@ def _repr(model: Model) -> str:
 # --- types, one thread at a time ------------------------------------------------------------------------------------
 
 first_use = RLock()
-"""Hold it while msgspec sees a type for the first time: where two threads show it the same structs, the process crashes."""
+"""A lock for the first use of a type by msgspec: where two threads do that with the same structs, the process crashes."""
 
 
 @lru_cache(maxsize=4096)
@@ -255,10 +255,10 @@ _MISFITS = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 
 class Decoder(Generic[T]):
-    """Turns JSON bytes into a `T`; what `T` does not know is kept.
+    """Decodes JSON bytes to a `T`; unknown fields and kinds are kept.
 
-    `repair`, where given, rewrites the plain value of a document that did not fit as it came (older spellings, missing
-    tags), before the second attempt; what fits but for unknown fields must come out of it untouched, unless these are among
+    `repair`, where given, rewrites the plain value of a document that did not match (older notations, missing
+    tags), before the second attempt; a document that matches but for unknown fields must not be changed, unless these are among
     `repaired`, the undeclared fields that it reads. `most_unknown` bounds the objects of unknown kinds or with unknown fields.
     `decode` raises `DecodeError` for bytes that are not a `T`, and nothing else.
     """
@@ -284,7 +284,7 @@ class Decoder(Generic[T]):
         self._first: msgspec.json.Decoder[T] | None = None  # of a remembered shape, where the last document had one
 
     def decode(self, data: bytes | bytearray | str) -> T:
-        """The document in `data`. Raises `DecodeError` naming the place, what was expected and what came."""
+        """The document in `data`. Raises `DecodeError` with the path, the expected and the actual value."""
         # The decoder that fitted last comes first: a failed attempt costs more than a small document.
         if (first := self._first) is not None:
             try:
@@ -310,7 +310,7 @@ class Decoder(Generic[T]):
         return self._decode_open(data)
 
     def _is_bounded(self, data: bytes | bytearray | str) -> bool:
-        """Whether the slow way would find no limit exceeded and no byte that is not UTF-8."""
+        """Whether the slow path would find no exceeded limit and no invalid UTF-8."""
         raw = data.encode() if isinstance(data, str) else bytes(data)
         raw.decode()
         if raw.count(b"{") > self._most_unknown:
@@ -344,7 +344,7 @@ class Decoder(Generic[T]):
         return found
 
     def _remember(self, met: set[tuple[type[Struct], tuple[str, ...]]], raw: bytes) -> None:
-        """Decode documents like the one in `raw` in one go from now on, once enough of them came."""
+        """Decode documents like the one in `raw` on the fast path from now on, once enough of them arrived."""
         # What is read under this name elsewhere, by a repair or in another spelling of it, has to go the slow way.
         if any(name in self._repaired or name in model.__struct_fields__ for model, names in met for name in names):
             return
@@ -384,7 +384,7 @@ def check_depth(raw: bytes, limit: int = _MAX_DEPTH) -> None:
 
 
 class _Form:
-    """A type form taken apart: which structs, list items or dict values it takes, and whether unknown kinds are welcome."""
+    """A type form taken apart: which structs, list items or dict values it accepts, and whether unknown kinds are allowed."""
 
     __slots__ = ("counts", "is_open", "items", "kinds", "lone", "most", "tag_field", "values")
 
@@ -483,7 +483,7 @@ def _needed(model: type[Struct]) -> frozenset[str]:
 
 
 class _Descent:
-    """The way down into one document that did not fit as a whole."""
+    """The level-by-level decoding of one document that did not match as a whole."""
 
     __slots__ = ("_unknown_left", "containers", "shapes")
 
@@ -495,7 +495,7 @@ class _Descent:
         self._unknown_left = most_unknown
 
     def value(self, raw: bytes | Raw, form: Any, path: str) -> Any:
-        """The value in `raw` as a `form`: whole if it fits, else piece by piece."""
+        """The value in `raw` as a `form`: whole if it matches, else level by level."""
         decoder, taken, _ = _taken_apart(form)
         try:
             return decoder.decode(raw)

@@ -120,7 +120,7 @@ SIZES = {
     "wires.openai_responses": Size(1_700, 9),
     "wires.openai_chat": Size(4_220, 9),
     "wires.anthropic_messages": Size(4_970, 10),
-    "wires.ollama_chat": Size(2_055, 9),
+    "wires.ollama_chat": Size(2_050, 9),
     "wires.gemini_generate_content": Size(4_590, 9),
     "vendors": Size(2_890, 6),
     "transport": Size(3_185, 12, goal=2_300),
@@ -134,7 +134,7 @@ SIZES = {
     "telemetry": Size(605, 1),  # 300 of code, the rest are tables
     "testing": Size(1_315, 6),
     "cli": Size(2_065, 17, goal=1_600),
-    "bulk": Size(3_525, 13, goal=1_800),
+    "bulk": Size(3_520, 13, goal=1_800),
 }
 """The sizes of folders. A number goes down with the code and never up: what is added takes the place of something."""
 

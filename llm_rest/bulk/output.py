@@ -150,14 +150,8 @@ class Lines:
 
     def _openai_line(self, row: Row, status: int | None, request: str | None, body: Any, error: Any) -> bytes:
         answer = None if status is None else {"status_code": status, "request_id": request, "body": body}
-        return _encode(
-            {
-                "id": f"batch_req_{row.n}",
-                "custom_id": row.id,
-                "response": answer,
-                "error": error if answer is None else None,
-            }
-        )
+        failure = error if answer is None else None
+        return _encode({"id": f"batch_req_{row.n}", "custom_id": row.id, "response": answer, "error": failure})
 
     def copied(self, line: bytes, row: Row) -> tuple[Finished, BulkRow]:
         """How a row ended that has the output of an equal one; it cost nothing."""

@@ -1,4 +1,4 @@
-"""The client: one call step by step, streaming, typed output, replies, and the methods beside calls.
+"""The client: calls, streaming, typed output, tool runs, replies, and further endpoints.
 
-`Client` and `AsyncClient` are in `client.py`; this package imports nothing by itself, so that a converter stays light.
+`Client` and `AsyncClient` are in `client.py`; this package imports nothing by itself, so that importing a converter stays cheap.
 """

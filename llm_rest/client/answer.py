@@ -1,8 +1,8 @@
-"""Reading an answer: the document in its body, the events of a stream as its bytes arrive, or the error it is.
+"""Decoding an answer: the document in its body, the events of a stream, or an error.
 
-An answer may be an error whatever its status is, and a body may be no stream although one was requested (a whole answer or an
+An answer may be an error with any status, and a body may not be the requested stream (a whole answer or an
 error as one document, a page of HTML, nothing): its first bytes decide, because the content type is often wrong. Before changing
-this file, know that a server's text is shown on errors only cut, made printable and without the secrets that were sent.
+this file, know that a server's text is part of an error only truncated, printable and without the secrets that were sent.
 """
 
 from __future__ import annotations
@@ -57,25 +57,25 @@ D = TypeVar("D")
 
 
 class ReceivedAnswer(NamedTuple):
-    """An answer that is no error, and how it came."""
+    """A successful answer, and how it was received."""
 
     answer: HTTPAnswer
     secrets: Mapping[str, str | Secret]
-    """What was sent that an answer must not show: the headers, and the tokens in the body."""
+    """The secrets of the request that must be redacted: the headers, and the tokens in the body."""
     attempts: tuple[Attempt, ...]
     losses: Sequence[Loss] = ()
-    """What was left out because the vendor refused it in an earlier attempt."""
+    """Options omitted because the vendor rejected them in an earlier attempt."""
 
 
 class FirstPart(NamedTuple):
-    """A document that is one part of a long answer, and how it came."""
+    """A document that is one part of a long answer, and how it was received."""
 
     document: Any
     sent: ReceivedAnswer
 
 
 class _Verdict(Struct):
-    """What a vendor says in each of its answers about how the request went."""
+    """The status of the request in each answer of a vendor."""
 
     status_code: int | str = 0
 
@@ -93,7 +93,7 @@ _NO_ERROR = (b"null", b"false", b'""', b"{}", b"[]", b"0")
 
 
 def error_of_answer(target: Target, answer: HTTPAnswer, sent: Mapping[str, str | Secret]) -> LLMError:
-    """The error that an answer with an error in it is."""
+    """The exception for an answer with an error in it."""
     facts = target.wire.decode_error(answer.status, answer.headers, answer.body)
     facts = without_secrets(facts, sent)
     if answer.status < 400 and facts.code is not None and _STATUS.fullmatch(facts.code):
@@ -103,7 +103,7 @@ def error_of_answer(target: Target, answer: HTTPAnswer, sent: Mapping[str, str |
 
 
 def redirect_error(answer: HTTPAnswer) -> LLMError:
-    """The error for an answer that points elsewhere; keys go to one host and are not taken to another."""
+    """The error for a redirect, which is not followed: keys are sent to one host only."""
     try:
         host = urlsplit(answer.headers.get("location", "")).hostname
     except ValueError:
@@ -158,7 +158,7 @@ def _is_error(raw: bytes, verdict: str) -> bool:
 
 
 def malformed_error(target: Target, sent: ReceivedAnswer, problem: str) -> MalformedResponseError:
-    """The error for an answer that is not what it should be, with the start of what it is."""
+    """The error for a malformed answer, with the beginning of its body."""
     answer = sent.answer
     kind = answer.headers.get("content-type", "no content type")
     facts = target.wire.decode_error(answer.status, answer.headers, answer.body)
@@ -169,14 +169,14 @@ def malformed_error(target: Target, sent: ReceivedAnswer, problem: str) -> Malfo
 
 
 def redact(error: LLMError, sent: Mapping[str, str | Secret]) -> LLMError:
-    """The error without the secrets that were sent, which a server may have repeated in whatever it is about."""
+    """The error without the secrets that were sent, which a server may have repeated in any field."""
     error.message = text_without_secrets(error.message, sent)
     error.args = (error.message,)
     return error
 
 
 def with_context(error: LLMError, target: Target, attempts: tuple[Attempt, ...]) -> LLMError:
-    """The error with what the call knows about it."""
+    """The error with the context of the call."""
     error.vendor = error.vendor or target.vendor
     error.model = error.model or target.model
     error.attempts = attempts
@@ -185,7 +185,7 @@ def with_context(error: LLMError, target: Target, attempts: tuple[Attempt, ...])
 
 
 def generation_error(target: Target, response: Response, sent: Mapping[str, str | Secret]) -> LLMError:
-    """The error that a failed generation is; HTTP says 200 for these."""
+    """The exception for a failed generation, which has HTTP status 200."""
     error = response.error if given(response.error) else ResponseError()
     facts = ErrorFacts(
         status=200,
@@ -203,7 +203,7 @@ def generation_error(target: Target, response: Response, sent: Mapping[str, str 
 
 
 def partial_reply(found: Reply, error: LLMError, sent: Mapping[str, str | Secret]) -> Reply:
-    """What an error leaves of a reply. What the vendor said about a failure is shown as the error shows it."""
+    """The partial reply of an error. The vendor's message is redacted as in the error."""
     if given(found.error):
         found.error = replace(found.error, message=error.message)
     if found.status != "failed":
@@ -223,12 +223,12 @@ LINGER = 2.0
 
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 _DOCUMENTS = {"sse": (b"{", b"[", b"<"), "ndjson": (b"[", b"<")}
-"""How a body begins that is no stream of the framing, but one document."""
+"""The first bytes of a body that is one document, not a stream."""
 _EXCERPT = 4096
 
 
 class IncomingEvents:
-    """The events in the body of a good answer: of a stream, or of a whole document that came in spite of what was asked for."""
+    """The events in the body of a successful answer: of a stream, or of a whole document that came instead of one."""
 
     # With slots, an error reporter that unfolds objects shows nothing of what a server wrote.
     __slots__ = (
@@ -257,7 +257,7 @@ class IncomingEvents:
         trial: RunningAttempt,
         frames: StreamReader | None = None,
     ) -> None:
-        """`frames` has read what came before of a long answer."""
+        """`frames` has read the earlier hops of a long answer."""
         self.incoming = incoming
         self.trial = trial
         self.ended = False
@@ -281,13 +281,13 @@ class IncomingEvents:
 
     @property
     def frames(self) -> StreamReader:
-        """What reads the body, and the bodies of a long answer's later hops."""
+        """The reader of the body, and of the bodies of a long answer's later hops."""
         return self._frames
 
     async def begin(self, *, whole: bool = False) -> LLMError | None:
-        """Wait for the first event that brings something of the answer, or for the last one of a `whole` answer.
+        """Wait for the first event with content, or for the last one of a `whole` answer; the error where none arrived.
 
-        The error where none came. `more` tells both later.
+        `more` yields both later.
         """
         begun: list[AnyEvent] = []
         self._begun = begun
@@ -317,7 +317,7 @@ class IncomingEvents:
         return generation_error(self._target, seen.response, self.trial.secrets)
 
     async def more(self) -> list[AnyEvent]:
-        """The events in the next bytes, perhaps none; `ended` says whether there are more bytes. Raises what ends it instead."""
+        """The events in the next bytes, perhaps none; `ended` is true after the last. Raises the error that ends the stream."""
         if self._begun is not None:
             events, self._begun = self._begun, None
             return events
@@ -369,14 +369,14 @@ class IncomingEvents:
             return None
 
     def cut(self) -> LLMError:
-        """The error for a body that ended before its last event came."""
+        """The error for a body that ended before its last event."""
         if self._any:
             what = f"the stream from {self.incoming.deadline.peer} ended before its last event; make the call again"
             return StreamInterruptedError(what, retryable=self._begun is not None)
         return malformed_error(self._target, self._sent(self._start), "it holds no event")
 
     def name(self, error: LLMError) -> None:
-        """Say on the error which answer it is about, and nothing that was sent in secret."""
+        """Add the context of the answer to the error, and redact secrets."""
         redact(error, self.trial.secrets)
         incoming = self.incoming
         error.status = error.status or incoming.status

@@ -81,7 +81,7 @@ class CallSite:
 
 
 def report_losses(losses: list[Loss], policy: OnLoss, site: CallSite, *, who: str, reply: Any = None) -> None:
-    """Do about these losses what the policy says. With a `reply` it is the answer that lost them, not the request."""
+    """Handle losses by the `on_loss` policy. With a `reply` they are of the answer, not of the request."""
     refused = [loss for loss in losses if loss.kind == "refused"]
     if refused:
         raise LossError(f"{who} cannot take this request: {_listed(refused)}", losses=tuple(losses), vendor=who)
@@ -105,7 +105,7 @@ T = TypeVar("T")
 
 
 class Settings(NamedTuple):
-    """How one call is made."""
+    """The settings of one call."""
 
     timeouts: Timeouts
     stream_timeouts: Timeouts
@@ -118,18 +118,18 @@ class Settings(NamedTuple):
     strategy: Strategy | None
     max_repairs: int
     indexed: Callable[[str], str] = str
-    """Turns a path in the request into one that the caller would write."""
+    """Converts a path in the request to one in the caller's input."""
     prefix: EncodedPrefix | None = None
-    """What was encoded of the conversation before."""
+    """The encoded prefix of the conversation."""
     gates: Gates | None = None
-    """What holds back or counts its requests."""
+    """The gates of its requests: rate limits and budgets."""
     cache: AnswerCache | None = None
-    """Where answers are kept and looked up."""
+    """The answer cache."""
     prices: Prices | None = None
-    """What answers cost, where the vendor does not report it."""
+    """The price table, where the vendor does not report costs."""
 
     def pricing(self, target: Target, request: Request | None) -> Pricing | None:
-        """What answers of a target to a request cost; `None` where that is not known."""
+        """The prices of a target for a request; `None` where they are unknown."""
         if self.prices is None and not target.endpoint.vendor.reports_cost:
             return None
         from ..policy.prices import Pricing  # which most calls do not need
@@ -137,12 +137,12 @@ class Settings(NamedTuple):
         return Pricing(self.prices, target, request)
 
     def located(self, losses: list[Loss]) -> list[Loss]:
-        """Losses of the request as the caller would index what was given."""
+        """Losses of the request with paths in the caller's input."""
         return losses and [replace(loss, path=self.indexed(loss.path)) for loss in losses]
 
 
 def timeouts_of(value: object) -> Timeouts:
-    """What `timeout=` means: seconds for the whole call, or all limits by name."""
+    """The value of `timeout=` as `Timeouts`: seconds are for the whole call."""
     if value is None:
         return Timeouts()
     if isinstance(value, Timeouts):
@@ -154,7 +154,7 @@ def timeouts_of(value: object) -> Timeouts:
 
 
 def stream_timeouts_of(value: object) -> Timeouts:
-    """The same for a stream, which seconds do not limit as a whole: they are for each wait."""
+    """The same for a stream: seconds are for each wait, not for the whole."""
     timeouts = timeouts_of(value)
     if not isinstance(value, int | float):
         return timeouts
@@ -179,7 +179,7 @@ def _secret(value: Any) -> Any:
 
 
 def settings_of(options: Mapping[str, Any]) -> Settings:
-    """How the call is made, of all its options."""
+    """The settings among the options of a call."""
     return Settings(
         timeouts=timeouts_of(options.get("timeout")),
         stream_timeouts=stream_timeouts_of(options.get("timeout")),
@@ -207,16 +207,16 @@ def gates_of(options: Mapping[str, Any]) -> Gates | None:
 
 
 def cache_of(value: object) -> AnswerCache | None:
-    """What `cache=` means."""
+    """The value of `cache=`."""
     from ..policy.cache import cache_of  # which most calls do not need
 
     return cache_of(value)
 
 
 Recovered = Callable[[], tuple[str, ...]]
-"""Gives the paths of what is lost and recovered by the caller."""
+"""Returns the paths of losses that the caller recovers."""
 Shape = Callable[["Target", Settings, Request], tuple[Request, "list[Loss]", Recovered]]
-"""Makes another request of a plain one: with what is lost by it, and the paths where the caller gets losses back."""
+"""Changes a request: returns it with its losses, and the paths of losses that the caller recovers."""
 
 
 class PreparedCall(NamedTuple):
@@ -230,7 +230,7 @@ class PreparedCall(NamedTuple):
     """The losses there are recorded only: the caller gets it back."""
 
     def encode(self, site: CallSite, *, stream: bool = False) -> tuple[OutgoingRequest, list[Loss]]:
-        """The HTTP request, and all that is lost, which is reported as the settings say."""
+        """The HTTP request, and all losses, which are reported by `on_loss`."""
         target, settings = self.target, self.settings
         route = partial(target.wire.route, stream=True) if stream else target.wire.route
         outgoing, more = build_request(target.wire.encode_request, route, self.request, target.dialect, settings.prefix)
@@ -241,25 +241,25 @@ class PreparedCall(NamedTuple):
 
 
 def without_recovered(lost: list[Loss], recovered: Recovered) -> list[Loss]:
-    """The losses without those at the paths that the caller recovers. What cannot be sent never is."""
+    """The losses without those at the paths that the caller recovers. `refused` is never recovered."""
     paths = recovered()
     return [loss for loss in lost if loss.kind == "refused" or not loss.path.startswith(paths)]
 
 
 def with_time_left(settings: Settings, started: float) -> Settings:
-    """The settings with what is left of the time for a whole answer that was asked for at `started`."""
+    """The settings with the remaining time for a whole answer that was requested at `started`."""
     timeouts = settings.timeouts
     return settings._replace(timeouts=remaining(timeouts, limit(timeouts.total, WHOLE), started))
 
 
 class Stoppable(Protocol):
-    """What `Caller.cancel` ends."""
+    """An operation that `Caller.cancel` ends."""
 
     def stop(self) -> None: ...
 
 
 class Caller:
-    """What both kinds of client share. `waits` says whether a token provider may be asynchronous."""
+    """The shared part of both clients. `waits`: whether a token provider may be async."""
 
     def __init__(
         self,
@@ -297,7 +297,7 @@ class Caller:
         self._take(defaults)
 
     def with_options(self, options: dict[str, Any]) -> Caller:
-        """The same caller, with these options for every call that does not say otherwise."""
+        """The same caller, with these options as defaults of every call."""
         wrap_secrets(options)
         check_names(options)
         other = copy(self if self.fallback is None or not options.get("model") else self.single(options))
@@ -312,7 +312,7 @@ class Caller:
         return other
 
     def single(self, options: Mapping[str, Any], input: object = None) -> Caller:
-        """The caller for one model alone where there is a fallback: for the one that is named, or else for the first."""
+        """The caller for one model alone where there is a fallback: the named one, or else the first."""
         if self.fallback is None:
             return self
         named = options.get("model") or (input.model if isinstance(input, Request) else None)
@@ -349,7 +349,7 @@ class Caller:
         return made(given, self._kept)
 
     def resolve(self, options: dict[str, Any]) -> tuple[Target, Settings]:
-        """Whom a call with these options goes to, and how it is made."""
+        """The target and the settings of a call with these options."""
         wrap_secrets(options)
         check_names(options)
         caller = self.single(options)
@@ -403,7 +403,7 @@ class Caller:
         return target, settings, request, lost + settings.located(dropped)
 
     def destination(self, options: Mapping[str, Any]) -> tuple[str, Any]:
-        """The wire and the dialect of who gets a call with these options."""
+        """The wire and the dialect of the target of a call with these options."""
         target = self.single(options).targets.find(options.get("model"))
         return target.endpoint.wire, target.dialect
 
@@ -415,17 +415,17 @@ class Caller:
         return call
 
     def scoped(self) -> Caller:
-        """The same caller, whose `cancel` ends its own calls only, while that of this one ends them too."""
+        """The same caller with a cancellation scope of its own, nested in that of this one."""
         other = copy(self)
         other._above, other._in_flight = self, WeakValueDictionary()
         return other
 
     def ends_with_cancel(self, work: Stoppable) -> None:
-        """Let `cancel` end this as well."""
+        """Register an operation that `cancel` ends."""
         self._in_flight[id(work)] = work
 
     def cancel(self) -> None:
-        """End every call that is under way."""
+        """Cancel every call in flight."""
         for known in self._in_flight.valuerefs():
             call = known()
             if call is not None:
@@ -439,7 +439,7 @@ class Caller:
         read: Callable[[ReceivedAnswer], T],
         operation: Operation | WatchedCall | None,
     ) -> T:
-        """What `read` makes of the answer, if it is a good one. Raises an `LLMError` otherwise, as `read` does.
+        """The result of `read` for a successful answer. Raises an `LLMError` otherwise.
 
         `operation` names a call of its own, or is the watched call that this request belongs to.
         """
@@ -466,7 +466,7 @@ class Caller:
         begin: Callable[[Incoming, RunningAttempt], Awaitable[tuple[T, LLMError | None]]],
         exchange: Exchange[Any] | None = None,
     ) -> T:
-        """What `begin` makes of the beginning of a good answer. Raises an `LLMError` for any other."""
+        """The result of `begin` for the beginning of a successful answer. Raises an `LLMError` otherwise."""
         timeouts = settings.stream_timeouts
         if timeouts.first_byte is None:
             timeouts = replace(timeouts, first_byte=target.endpoint.vendor.first_byte)
@@ -498,9 +498,9 @@ class Caller:
     async def headers(
         self, target: Target, settings: Settings, route: Route, refused: Signed | None, until: float | None
     ) -> Mapping[str, str | Secret]:
-        """The headers of a request: those of every one, those that say who is calling, the route's and the caller's.
+        """The headers of a request: fixed headers, credentials, the route's and the caller's.
 
-        A token provider is asked instead of what was `refused`, and has time `until` then.
+        A token provider is called for a replacement of a `refused` token, at most `until` then.
         """
         found = await self._headers(target, settings, refused, until)
         if route.headers or settings.headers:
@@ -510,7 +510,7 @@ class Caller:
     async def _headers(
         self, target: Target, settings: Settings, refused: Signed | None, until: float | None
     ) -> dict[str, str | Secret]:
-        """The headers of every request, and those that say who is calling."""
+        """The fixed headers and the credentials of a request."""
         send_with_retries, (account, token) = target.credentials, (settings.account, settings.user_token)
         if account is None and token is None and not send_with_retries.renewable:
             if target.headers is None:
@@ -538,7 +538,7 @@ class Caller:
         lost: list[Loss],
         document: Any = None,
     ) -> tuple[Reply, list[Loss]]:
-        """The reply in an answer, and what of it could not be carried; a failed generation is one too."""
+        """The reply in an answer, and its losses; also of a failed generation."""
         if document is None:
             document = decode_document(target, sent, target.wire.RESPONSE)
         response, more = target.wire.decode_response(document, request=request, now=int(time.time()), **target.decoding)
@@ -556,7 +556,7 @@ class Caller:
         *,
         stream: bool = False,
     ) -> PreparedCall:
-        """What `prepare` gives, as `shape` changes it."""
+        """The prepared call, changed by `shape`."""
         target, settings, request, lost = self.prepare(input, options, stream=stream, history=history)
         if shape is None:
             return PreparedCall(target, settings, request, lost)
@@ -571,7 +571,7 @@ class Caller:
         shape: Shape | None = None,
         history: History | None = None,
     ) -> Reply:
-        """The reply of the model. Raises an `LLMError` for anything else."""
+        """The reply of the model. Raises an `LLMError` where the call fails."""
         if "output" in options and (form := options.pop("output")) is not None:
             from .typed import generate  # which most calls do not need
 
@@ -632,7 +632,7 @@ class Caller:
     async def cached(
         self, target: Target, settings: Settings, request: Request, outgoing: OutgoingRequest
     ) -> tuple[bytes | None, list[bytes] | None]:
-        """The key of a request in the cache, and the pieces of its answer there; `None` where it has none."""
+        """The key of a request in the cache, and its cached answer; `None` where it has none."""
         cache = settings.cache
         key = None if cache is None else cache.key(target, settings, request, outgoing)
         if cache is None or key is None:
@@ -640,7 +640,7 @@ class Caller:
         return key, await self.transport.waiter.in_thread(partial(cache.get, key))
 
     async def _from_stream(self, prepared: PreparedCall, site: CallSite, watch: WatchedCall | None) -> Reply:
-        """The reply to a request that the vendor answers with a stream only."""
+        """The reply to a request for which the vendor requires streaming."""
         from .stream import AsyncStream  # which most calls do not need
 
         timeouts = with_time_left(prepared.settings, time.monotonic()).timeouts
@@ -686,7 +686,7 @@ class Caller:
         return self.raise_if_failed(target, found(), came.sent.secrets), parts.losses
 
     def raise_if_failed(self, target: Target, found: Reply, secrets: Mapping[str, str | Secret] = {}) -> Reply:
-        """The reply, unless the generation failed. Raises what the vendor says about that."""
+        """The reply. Raises the vendor's error where the generation failed."""
         if found.status == "completed" and found.error:
             found.status = "failed"  # some hosts say completed all the same
         if found.status != "failed":
@@ -696,7 +696,7 @@ class Caller:
         raise with_context(error, target, found.info.attempts)
 
     async def generate_text(self, input: Input | None, options: dict[str, Any], site: CallSite) -> str:
-        """The text of the reply. Raises where the answer was cut or refused: a text alone could not say so."""
+        """The text of the reply. Raises where the answer was truncated or refused."""
         if options.get("background"):
             raise ConfigError("generate_text waits for the answer", hint="use generate(..., background=True) and poll")
         return complete_text(await self.generate(input, options, site))
@@ -705,14 +705,14 @@ class Caller:
 def interrupted_reply(
     target: Target, request: Request | None, lost: list[Loss], attempts: tuple[Attempt, ...]
 ) -> Reply:
-    """The reply of a call that was cancelled before anything of it came."""
+    """The reply of a call that was cancelled before an answer arrived."""
     now = int(time.time())
     nothing = Response(id="", created_at=now, model=target.model, status=CANCELLED, output=[], **echo(request))
     return reply(nothing, CallRecord(lost, attempts, b"", target.vendor, target.model, interrupted=True))
 
 
 def complete_text(found: Reply, text: str | None = None) -> str:
-    """The text of a reply, or what stands for it. Raises where the answer was cut, refused or cancelled."""
+    """The text of a reply, or of its tool call. Raises where the answer was truncated, refused or cancelled."""
     text = found.output_text if text is None else text
     if found.refusal is None and found.status != "incomplete" and not found.interrupted:
         return text

@@ -1,7 +1,7 @@
 """`Client` and `AsyncClient`: calls to any vendor, with the answer as a `Reply`.
 
-Both are thin: what happens is in `call.py` and `endpoints.py`, written once as coroutines. The sync client drives them over
-a transport that never suspends, so no thread and no event loop is involved and it works inside a running loop as well.
+Both are thin: the work is in `call.py` and `endpoints.py`, written once as coroutines. The sync client drives them over
+a transport that never suspends, so it uses no thread and no event loop and works inside a running loop as well.
 Before changing this file, know that every public method takes the caller's place in the program first (`CallSite`), because a
 warning about a loss points there.
 """
@@ -75,7 +75,7 @@ class Cancelled:
 
 
 class _Shared:
-    """What `Client` and `AsyncClient` share, without any I/O."""
+    """The shared part of `Client` and `AsyncClient`, without I/O."""
 
     _caller: Caller
 
@@ -95,7 +95,7 @@ class _Shared:
         return self._caller.resolve({})[0].endpoint.base_url
 
     def capabilities(self, model: str | None = None) -> Capabilities:
-        """What the default model supports, or `model` as `"vendor/model"`, by a table, without a request. `None` is not known.
+        """The capabilities of the default model, or of `model` (`"vendor/model"`), from a table. `None`: unknown.
 
         Raises `ConfigError` for an unknown vendor, and without any model.
         """
@@ -108,7 +108,7 @@ class _Shared:
         return other
 
     def cancel(self) -> Cancelled:
-        """Cancel every call that is under way, from any thread; the client stays usable. May be awaited.
+        """Cancel every call in flight, from any thread; the client stays usable. May be awaited.
 
         A call that returns a `Reply` returns one with `interrupted` set and the output so far; the iteration over a stream
         ends, and its `response` is such a reply. Other calls raise `CallCancelledError`.
@@ -140,7 +140,7 @@ class _Shared:
 
 
 def _plain(options: CallOptions | CallSettings | StreamCallOptions | ChatOptions) -> dict[str, Any]:
-    """The very dict of a method's keywords, so that the token in it is wrapped there too."""
+    """The dict of a method's keywords itself, so that the token in it is wrapped there too."""
     return cast("dict[str, Any]", options)
 
 
@@ -178,14 +178,14 @@ def _caller(
 
 
 def _refuse(kind: str, unknown: dict[str, Never]) -> Never:
-    """Raise `ConfigError` for keywords that no client has."""
+    """Raise `ConfigError` for unknown keywords of a client."""
     from .keywords import refuse_constructor  # only for this message
 
     refuse_constructor(kind, unknown, FIELDS | SETTINGS)
 
 
 def keeping(client: AsyncClient) -> AsyncClient:
-    """The client, whose answers keep in `leftovers` what describes their documents, for a gateway that writes them again."""
+    """The client, whose answers keep the description of their documents in `leftovers`, for a gateway that encodes them again."""
     caller = client._caller  # pyright: ignore[reportPrivateUsage]  (of this module)
     for targets in [caller.targets, *(entry.targets for entry in (caller.fallback.entries if caller.fallback else ()))]:
         targets.keep_documents()
@@ -278,13 +278,13 @@ class Client(_Shared):
         """Send a request; the model's reply. `input` is a text, items, or a whole `Request`; its fields are keywords too.
 
         With `output`, a type or a JSON Schema, the reply's `parsed` is a value of it; `OutputError` is raised where the answer
-        is none. Raises `ConfigError`, `CapabilityError` or `LossError`
+        does not match. Raises `ConfigError`, `CapabilityError` or `LossError`
         before anything is sent, and an `APIError` where the call fails.
         """
         return drive(self._caller.generate(input, _plain(options), CallSite()))
 
     def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> str:
-        """The text of the model's reply. Takes and raises what `generate` does.
+        """The text of the model's reply. Arguments and errors as of `generate`.
 
         Raises `RefusalError` where the model refuses, and `TruncatedError` where the answer is incomplete.
         """
@@ -297,7 +297,7 @@ class Client(_Shared):
     def generate_json(self, input: Input | None, type: object, **options: Unpack[CallOptions]) -> Any:
         """The answer as a value of `type`: a class, any type of JSON data, or a JSON Schema.
 
-        The model is re-prompted with what does not fit, `max_repairs` times. Raises `SchemaMismatchError`, `RefusalError` or
+        The model is re-prompted with the validation errors, `max_repairs` times. Raises `SchemaMismatchError`, `RefusalError` or
         `TruncatedError`.
         """
         from .typed import generate_json
@@ -326,7 +326,7 @@ class Client(_Shared):
         return map_in_threads(self._caller, prompts, _plain(options), concurrency, progress, CallSite())
 
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> Stream:
-        """Streaming: iterate over the events of the reply, or over its `.text`, in a `with`. Takes what `generate` takes.
+        """Streaming: iterate over the events of the reply, or over its `.text`, in a `with`. Arguments as of `generate`.
 
         Raises `ConfigError`, `CapabilityError` or `LossError` at once, and the errors of the call in the `with`.
         """
@@ -352,7 +352,7 @@ class Client(_Shared):
         return JSONStream(self._caller, input, _plain(options), CallSite(), type)
 
     def run(self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]) -> Run[Reply]:
-        """A run of the tool loop: `result()`, or `events()` or `stream()` to watch it. Takes what `generate` takes.
+        """A run of the tool loop: `result()`, or `events()` or `stream()` to watch it. Arguments as of `generate`.
 
         `tools` are functions, `@tool`s, executors and definitions, several or one. `on_event` is called for every event of the
         run, `approve` for every call that needs approval. `max_iterations`, `tool_timeout` (seconds), `timeout` (seconds) and
@@ -366,7 +366,7 @@ class Client(_Shared):
     def generate_with_tools(
         self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]
     ) -> Reply:
-        """The model's last reply, after all tool calls: `run(...).result()`. Raises what that raises."""
+        """The model's last reply, after all tool calls: `run(...).result()`, with its errors."""
         from .run import run_of
 
         return run_of(self._caller, input, tools, _plain(options), CallSite()).result()
@@ -384,7 +384,7 @@ class Client(_Shared):
     ) -> Chat:
         """A conversation with the model, turn by turn: `chat.ask(...)`, `chat.stream(...)`, `chat.run(...)`.
 
-        `system` is the system prompt, `tools` are run as `run` does, `conversation` is one to go on with, or its id in `store`,
+        `system` is the system prompt, `tools` are run as `run` does, `conversation` is one to continue, or its id in `store`,
         where every turn is written. `context` is sent before the history, `keep_partial` keeps turns that fail or are cancelled.
         `options` are those of `run`, among them `limits`, for every turn. Raises `ConfigError`, and `StoreError`.
         """
@@ -424,7 +424,7 @@ class Client(_Shared):
 
     def estimate_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
         """About how many tokens this input has, with its tools and instructions: a quarter of its characters, and 256 for
-        each image or file. Nothing is sent; `count_tokens` asks the vendor.
+        each image or file. Nothing is sent; `count_tokens` is the vendor's count.
         """
         return endpoints.estimated_tokens(self._caller, input, _plain(options))
 
@@ -513,13 +513,13 @@ class AsyncClient(_Shared):
         """Send a request; the model's reply. `input` is a text, items, or a whole `Request`; its fields are keywords too.
 
         With `output`, a type or a JSON Schema, the reply's `parsed` is a value of it; `OutputError` is raised where the answer
-        is none. Raises `ConfigError`, `CapabilityError` or `LossError`
+        does not match. Raises `ConfigError`, `CapabilityError` or `LossError`
         before anything is sent, and an `APIError` where the call fails.
         """
         return self._caller.generate(input, _plain(options), CallSite())
 
     def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, str]:
-        """The text of the model's reply. Takes and raises what `generate` does.
+        """The text of the model's reply. Arguments and errors as of `generate`.
 
         Raises `RefusalError` where the model refuses, and `TruncatedError` where the answer is incomplete.
         """
@@ -538,7 +538,7 @@ class AsyncClient(_Shared):
     ) -> Coroutine[Any, Any, Any]:
         """The answer as a value of `type`: a class, any type of JSON data, or a JSON Schema.
 
-        The model is re-prompted with what does not fit, `max_repairs` times. Raises `SchemaMismatchError`, `RefusalError` or
+        The model is re-prompted with the validation errors, `max_repairs` times. Raises `SchemaMismatchError`, `RefusalError` or
         `TruncatedError`.
         """
         from .typed import generate_json
@@ -569,7 +569,7 @@ class AsyncClient(_Shared):
         return map_in_tasks(self._caller, prompts, _plain(options), concurrency, progress, CallSite())
 
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> AsyncStream:
-        """Streaming: iterate over the events of the reply, or over its `.text`, in an `async with`. Takes what `generate` takes.
+        """Streaming: iterate over the events of the reply, or over its `.text`, in an `async with`. Arguments as of `generate`.
 
         Raises `ConfigError`, `CapabilityError` or `LossError` at once, and the errors of the call in the `async with`.
         """
@@ -603,7 +603,7 @@ class AsyncClient(_Shared):
     def generate_with_tools(
         self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]
     ) -> Coroutine[Any, Any, Reply]:
-        """The model's last reply, after all tool calls: `run(...).result()`. Raises what that raises."""
+        """The model's last reply, after all tool calls: `run(...).result()`, with its errors."""
         from .run import async_run_of
 
         return async_run_of(self._caller, input, tools, _plain(options), CallSite()).result()
@@ -656,7 +656,7 @@ class AsyncClient(_Shared):
 
     def estimate_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
         """About how many tokens this input has, with its tools and instructions: a quarter of its characters, and 256 for
-        each image or file. Nothing is sent; `count_tokens` asks the vendor.
+        each image or file. Nothing is sent; `count_tokens` is the vendor's count.
         """
         return endpoints.estimated_tokens(self._caller, input, _plain(options))
 

@@ -1,7 +1,7 @@
 """Input of text, images and files, `user("What is this?", image("photo.png"), file("paper.pdf"))`, and remote MCP servers.
 
-The type of a file is found in its first bytes, then in its name. Nothing is fetched except by `fetch_image`, which reaches
-public addresses only. `MCP` becomes the `mcp` tool of the Responses format (OpenAI reference, read 2026-11-20). Before changing
+The media type is detected from the first bytes, else from the file name. Only `fetch_image` downloads, from
+public addresses. `MCP` becomes the `mcp` tool of the Responses format (OpenAI reference, read 2026-11-20). Before changing
 this file, know that the headers of an MCP server are secrets inside the body of the request.
 """
 
@@ -50,7 +50,7 @@ SIGNATURES: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
         (rb"%PDF-", "application/pdf"),
     )
 )
-"""How files of a type begin."""
+"""Magic bytes of file types."""
 
 IMAGES = {
     ".png": "image/png",
@@ -65,7 +65,7 @@ IMAGES = {
     ".tif": "image/tiff",
     ".tiff": "image/tiff",
 }
-"""Images by the ending of their name, where their first bytes say nothing."""
+"""Images by file extension, where the first bytes are ambiguous."""
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 FILES = {
@@ -89,7 +89,7 @@ FILES = {
     ".yaml": "application/yaml",
     ".yml": "application/yaml",
 }
-"""Files by the ending of their name; anything else that is text is `text/plain`."""
+"""Files by file extension; any other text is `text/plain`."""
 
 
 def user(*parts: str | ContentPart, role: Literal["user", "system", "developer", "assistant"] = "user") -> Message:
@@ -101,10 +101,10 @@ def user(*parts: str | ContentPart, role: Literal["user", "system", "developer",
 
 
 def image(source: Source, *, detail: Detail | None = None) -> InputImage:
-    """An image part from a path, bytes or a URL. A URL is sent as it is, and the vendor fetches it.
+    """An image part from a path, bytes or a URL. A URL is passed on, and the vendor fetches it.
 
     `detail` is the resolution for the model: `low`, `high`, `auto` or `original`; `None` leaves it to the vendor. Raises
-    `ConfigError` where the file cannot be read or is no known image format.
+    `ConfigError` where the file cannot be read or has an unknown image format.
     """
     if isinstance(source, str) and _is_url(source):
         url = source
@@ -117,8 +117,8 @@ def image(source: Source, *, detail: Detail | None = None) -> InputImage:
 def file(source: Source, *, filename: str | None = None) -> InputFile:
     """A file part from a path, bytes or a URL; `filename` is the name that the model sees, by default the file's own.
 
-    A URL is sent as it is, and the vendor fetches it. Raises `ConfigError` where the file cannot be read, is empty, or its
-    type is not known.
+    A URL is passed on, and the vendor fetches it. Raises `ConfigError` where the file cannot be read, is empty, or has an
+    unknown type.
     """
     if isinstance(source, str) and _is_url(source):
         if source.startswith("data:"):
@@ -132,7 +132,7 @@ def file(source: Source, *, filename: str | None = None) -> InputFile:
 
 
 def attachment(path: PathLike[str], *, data: bool = False) -> InputImage | InputFile | bytes:
-    """The part that holds the file at a path: an image where it is one, else a file. With `data`, its bytes alone."""
+    """The part for the file at a path: an image or a file. With `data`, its bytes alone."""
     found, name = _read(path, "file")
     if data:
         return found
@@ -205,7 +205,7 @@ def fetch_image(url: str, *, detail: Detail | None = None, timeout: float = 20.0
     """Download the image at a URL to an image part with its bytes, for vendors that do not fetch URLs.
 
     Only public addresses are reached, redirects included. `timeout` is seconds for the whole download, and the image may
-    have at most `MAX_IMAGE` (20 MiB) bytes. Raises `ConfigError` for other addresses and for what is no image,
+    have at most `MAX_IMAGE` (20 MiB) bytes. Raises `ConfigError` for other addresses and other media types,
     `ResponseTooLargeError`, `ProtocolError` for another status than 200, and other `APIConnectionError`s.
     """
     from ..transport.blocking import SyncTransport
@@ -312,7 +312,7 @@ class _Hidden(dict[str, Any]):
 
 
 def hidden(tool: object) -> object:
-    """The tool, so that tracebacks may show it: they are recorded with the local variables of every frame."""
+    """The tool without secrets in its repr, since tracebacks may be recorded with local variables."""
     match tool:
         case {"type": "mcp"}:
             return _Hidden(cast("dict[str, Any]", tool))

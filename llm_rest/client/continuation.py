@@ -1,7 +1,7 @@
 """Long answers that a vendor gives in several hops: the request of the next hop, and its time limit.
 
-A hop ends, or a stream breaks off, at a token; the same request with that token continues there. Where the token is, is a fact
-of the wire (`LongWire`). Before changing this file, know that a hop is billed like any request, that one deadline covers all
+A hop ends, or a stream breaks off, at a token; the same request with that token continues there. The wire defines the place
+of the token (`LongWire`). Before changing this file, know that a hop is billed like any request, that one deadline covers all
 hops, and that a connection that breaks again and again without a new token ends the call.
 """
 
@@ -32,7 +32,7 @@ RECONNECTS = 3
 
 
 class Parts:
-    """A long answer whose parts come as whole documents: `add` each of them; `response` is what came together."""
+    """A long answer in parts that are whole documents: `add` each of them; `response` is all of them joined."""
 
     def __init__(self, target: Target, request: Request) -> None:
         self._reader = StreamReader(target.wire, request=request, now=int(time.time()), **target.decoding)
@@ -41,11 +41,11 @@ class Parts:
 
     @property
     def losses(self) -> list[Loss]:
-        """What could not be carried."""
+        """The conversion losses."""
         return self._reader.losses
 
     def add(self, document: Any) -> str | None:
-        """Take the next part, and give the token that the one after it begins at."""
+        """Add the next part, and return the token of the part after it."""
         if self._any:
             self._reader.resume()
         self._any = True
@@ -53,7 +53,7 @@ class Parts:
         return self._reader.checkpoint()
 
     def response(self) -> Response:
-        """The whole answer, or as much of it as came."""
+        """The whole answer, or the parts received so far."""
         self._take(self._reader.close())
         return self._seen.response
 
@@ -63,7 +63,7 @@ class Parts:
 
 
 class Hop(NamedTuple):
-    """The request for the next part of an answer, and how long it may take."""
+    """The request for the next part of an answer, and its timeout."""
 
     outgoing: OutgoingRequest
     timeouts: Timeouts
@@ -84,7 +84,7 @@ class Hops:
         self._reconnects = 0
 
     def next(self, token: str | None) -> Hop | None:
-        """The hop that begins at a token; `None` where there is none, or was too often the same."""
+        """The hop that begins at a token; `None` without a token, or after too many hops at the same one."""
         if self._wire is None or token is None:
             return None
         self._reconnects = self._reconnects + 1 if token == self._token else 0
@@ -99,7 +99,7 @@ class Hops:
 
 
 def is_resumable(problem: LLMError) -> bool:
-    """Whether an answer that broke off so can be resumed: its connection broke, or went silent, and there is time left."""
+    """Whether an answer that ended with this error can be resumed: a broken or silent connection, with time left."""
     return isinstance(problem, APIConnectionError) and not (
         isinstance(problem, APITimeoutError) and problem.phase == "total"
     )

@@ -1,6 +1,6 @@
-"""What a vendor offers beside answering: counting, compaction, responses it kept, and whether a key is good.
+"""Further endpoints of a vendor: token counting, compaction, stored responses, model lists, and the check of a key.
 
-Each wire that has them describes them itself or in its `endpoints` module (routes, bodies, decoders); here they are called.
+Each wire that has them defines routes, bodies and decoders; here they are called.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .target import Target
 
 UNFINISHED = ("queued", "in_progress")
-"""The statuses of a response that is still being made."""
+"""The statuses of an unfinished response."""
 
 Order = Literal["asc", "desc"]
 """Oldest first (`asc`), or newest first."""
@@ -51,7 +51,7 @@ def _functions_of_wire(target: Target, *names: str) -> tuple[Any, ...]:
 
 
 async def count_tokens(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> int:
-    """How many tokens the vendor counts in this input."""
+    """The number of tokens in this input by the vendor's count."""
     target, settings, request, _ = caller.prepare(input, options)
     encode, route, decoder = _functions_of_wire(target, "encode_count", "count_route", "COUNT")
     outgoing, lost = build_request(encode, route, request, target.dialect)
@@ -73,7 +73,7 @@ def estimated_tokens(caller: Caller, input: Input | None, options: dict[str, Any
 
 
 async def compact(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> CompactedResponse:
-    """The items that stand for this conversation, to be sent first and unchanged instead of it."""
+    """The items that replace this conversation, to be sent first and unchanged."""
     target, settings, request, lost = caller.prepare(input, options)
     encode, route, decoder, decode = _functions_of_wire(
         target, "encode_compact", "compact_route", "COMPACTION", "decode_compacted"
@@ -98,7 +98,7 @@ async def compact(caller: Caller, input: Input | None, options: dict[str, Any], 
 async def retrieve(
     caller: Caller, response_id: str, options: dict[str, Any], site: CallSite, include: Sequence[str] = ()
 ) -> Reply:
-    """A response that the vendor kept, whatever its status."""
+    """A stored response, whatever its status."""
     target, settings = caller.resolve(options)
     (route,) = _functions_of_wire(target, "retrieve_route")
     asked: Route = route(response_id, include=tuple(include), dialect=target.dialect)
@@ -106,7 +106,7 @@ async def retrieve(
 
 
 async def cancel_response(caller: Caller, response_id: str, options: dict[str, Any], site: CallSite) -> Reply:
-    """Stop a response that is being made in the background."""
+    """Cancel a background response."""
     target, settings = caller.resolve(options)
     (route,) = _functions_of_wire(target, "cancel_route")
     return await _stored(caller, target, settings, route(response_id, dialect=target.dialect), site, "cancel")
@@ -142,7 +142,7 @@ async def _stored(
 async def input_items(
     caller: Caller, response_id: str, options: dict[str, Any], order: Order = "asc", include: Sequence[str] = ()
 ) -> list[AnyItem]:
-    """All items that a kept response was given."""
+    """All input items of a stored response."""
     target, settings = caller.resolve(options)
     route, decoder, decode = _functions_of_wire(target, "input_items_route", "ITEMS", "decode_input_items")
     items: list[AnyItem] = []
@@ -168,7 +168,7 @@ async def input_items(
 async def poll(
     caller: Caller, response: Reply | str, options: dict[str, Any], site: CallSite, interval: float, limit: float | None
 ) -> Reply:
-    """The response once it is finished. Raises what the vendor says where it failed."""
+    """The response once it is finished. Raises the vendor's error where it failed."""
     for name, seconds in (("interval", interval), ("timeout", limit)):
         if seconds is not None and not is_duration(seconds):
             raise ConfigError(f"{name} is a positive number of seconds, not {seconds!r}")
@@ -196,16 +196,16 @@ _ANSWERS_AT = {
     "anthropic_messages": "/messages",
     "gemini_generate_content": "/models/{model}",
 }
-"""How the path of a wire ends; the list of models stands beside it."""
+"""The last part of a wire's path, which is replaced for the list of models."""
 
 
 class Access(Struct, frozen=True):
     """Whether the vendor accepted the key. True where it did, so that `if llm.validate_access():` works."""
 
     valid: bool
-    """Whether it was accepted. Also false where that could not be found out: the network is down, or calls are limited."""
+    """Whether it was accepted. Also false where the check failed: a network failure, or a rate limit."""
     error: LLMError | None = None
-    """What stood in the way, with its `code` and `suggestions`; `None` where valid."""
+    """The error of the check, with its `code` and `suggestions`; `None` where valid."""
 
     def __bool__(self) -> bool:
         return self.valid
@@ -234,12 +234,12 @@ async def validate_access(caller: Caller, options: dict[str, Any], site: CallSit
 
 
 class ModelInfo(Struct, frozen=True, kw_only=True):
-    """A model in the vendor's list of models. `None` where the list does not say."""
+    """A model in the vendor's list of models. Values that the list does not have are `None`."""
 
     id: str
-    """Its name, which follows the vendor's in `"vendor/model"`."""
+    """Its id: the part after the slash in `"vendor/model"`."""
     display_name: str | None = None
-    """Its name for people."""
+    """Its display name."""
     max_input_tokens: int | None = None
     """The most tokens of its input."""
     max_output_tokens: int | None = None
@@ -271,7 +271,7 @@ class _Model(Model):
 
 
 class _ModelList(Model):
-    """The list of OpenAI and of hosts compatible with it."""
+    """The list of OpenAI and compatible hosts."""
 
     data: list[_Model]
 
@@ -320,7 +320,7 @@ def _model_info(target: Target, entry: Any) -> ModelInfo:
 
 
 def _models_route(target: Target) -> Route:
-    """Where the vendor lists its models: what the wire says, else beside where it answers."""
+    """The route of the vendor's model list: that of the wire, else beside its generating endpoint."""
     try:
         (listed,) = _functions_of_wire(target, "models_route")
     except ConfigError:

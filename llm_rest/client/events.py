@@ -1,7 +1,7 @@
-"""A wire's stream as bytes, from and to Responses events: frames, documents and machines put together.
+"""Streams of a wire as bytes, from and to Responses events: framing, decoding and stream machines combined.
 
-Sans-IO: `feed` bytes or events, `close` at the end. Before changing this file, know that it stacks what exists (`framing`, a
-wire's `EVENT` decoder, its stream machines) and knows no wire; what a vendor's stream means is in `wires/<name>/stream.py`.
+Sans-IO: `feed` bytes or events, `close` at the end. Before changing this file, know that it combines existing parts (`framing`, a
+wire's `EVENT` decoder, its stream machines) for any wire; the conversion of a vendor's stream is in `wires/<name>/stream.py`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _SHALLOW = 16_384
 
 
 class StreamReader:
-    """Turns the bytes of a vendor's stream into Responses events, as they come.
+    """Decodes the bytes of a vendor's stream to Responses events, incrementally.
 
     `feed` raises `DecodeError` for a frame that is not a document of the wire, and `ResponseTooLargeError` for one beyond `limit`
-    bytes or of too many entries; where events came before it in the same bytes, they are given first and the next call raises.
-    A stream that ends before its last event gives no terminal event. `decoding` are further options of the wire's decoder.
+    bytes or of too many entries; earlier events in the same bytes are returned first and the next call raises.
+    A stream that ends before its last event has no terminal event. `decoding` are further options of the wire's decoder.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class StreamReader:
 
     @property
     def losses(self) -> list[Loss]:
-        """What could not be carried so far."""
+        """The conversion losses so far."""
         return self._machine.losses
 
     @property
@@ -80,7 +80,7 @@ class StreamReader:
         self._frames, self._halves, self._problem = self._framing(), SplitSurrogates(), None
 
     def document(self, document: Any) -> list[AnyEvent]:
-        """The events of a document that came whole instead of in frames."""
+        """The events of a whole document that came instead of a stream."""
         return self._machine.feed(document)
 
     def feed(self, chunk: bytes) -> list[AnyEvent]:
@@ -119,14 +119,14 @@ class StreamReader:
         return events
 
     def _end(self, *, marked: bool = False) -> list[AnyEvent]:
-        """What the machine held back until the end. On a wire that marks its end, an answer with the mark was not cut."""
+        """The events held back until the end. On a wire with an end mark, an answer with the mark is complete."""
         if self._ended:
             return []
         self._ended = True
         return (getattr(self._machine, "end", None) or self._machine.close)() if marked else self._machine.close()
 
     def _repaired(self, data: bytes) -> Any:
-        """The document with what is cut in two joined; `None` where that is not what is wrong with it."""
+        """The document with split characters joined; `None` where that is not its fault."""
         whole = self._halves.joined(data)
         if whole == data:
             return None
@@ -138,17 +138,17 @@ class StreamReader:
 
 
 class SplitSurrogates:
-    """Mends documents that hold half a character: hosts that cut a text anywhere cut escaped emoji in two.
+    """Repairs documents with half a character: some hosts split a text inside an escaped emoji (surrogate pair).
 
     `joined` puts the first half, which ended a text of one document, before the second one, which begins a text of a later
-    one. A half that stands anywhere else is replaced.
+    one. A half anywhere else is replaced.
     """
 
     def __init__(self) -> None:
         self._first = b""
 
     def joined(self, data: bytes) -> bytes:
-        """The document as JSON that can be decoded; itself where halves are not what is wrong with it."""
+        """The document as JSON that can be decoded; unchanged where it has no split characters."""
         first, self._first = self._first, b""
 
         def mend(found: re.Match[bytes]) -> bytes:
@@ -168,7 +168,7 @@ _ESCAPE = rb"%s%s|(?P<first>%s)|(?P<second>%s)|\\." % (_HIGH, _LOW, _HIGH, _LOW)
 
 
 class StreamWriter:
-    """Turns Responses events into the bytes of a wire's stream, as they come."""
+    """Encodes Responses events to the bytes of a wire's stream, incrementally."""
 
     def __init__(self, wire: Wire[Any, Any, Any], *, dialect: Any = None, request: Request | None = None) -> None:
         self._frame = NDJSON.encode if wire.FRAMING == "ndjson" else SSE.encode
@@ -179,15 +179,15 @@ class StreamWriter:
 
     @property
     def losses(self) -> list[Loss]:
-        """What could not be carried so far."""
+        """The conversion losses so far."""
         return self._machine.losses
 
     def feed(self, event: AnyEvent) -> bytes:
-        """What goes out for `event`; empty where nothing does yet."""
+        """The bytes for `event`; empty where there are none yet."""
         return self._bytes(self._machine.feed(event))
 
     def close(self) -> bytes:
-        """What ends the stream, its end mark included."""
+        """The bytes that end the stream, its end mark included."""
         rest = self._bytes(self._machine.close())
         return rest if self._end is None else rest + self._frame(self._end)
 
@@ -198,7 +198,7 @@ class StreamWriter:
 
 
 def kind_of(document: Any) -> str:
-    """The `type` of a wire's event: its struct's tag, or what an unknown one says."""
+    """The `type` of a wire's event: its struct's tag, or that of an unknown event."""
     if isinstance(document, dict):
         return str(document.get("type", ""))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
     return str(document.__struct_config__.tag or "")

@@ -1,8 +1,8 @@
 """`ContentGenerator`: a prompt with context, sent turn after turn, each answer a value of a type; and `PromptContext`.
 
-Context is made of fixed entries and of providers that are called before every turn. Before changing this file, know that what
-was sent once is sent again unchanged, with everything new after it, because vendors' prompt caches depend on that; and that a
-turn that failed leaves no trace.
+Context is made of fixed entries and of providers that are called before every turn. Before changing this file, know that
+every request begins with the one before it, unchanged, because vendors' prompt caches depend on that; and that a
+turn that failed is not added to the history.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PromptContext:
         self.items += [_item(entry) for entry in entries]
 
     def add_provider(self, provider: Provider) -> None:
-        """Add a function that is called before every turn. Raises `ConfigError` for what cannot be called."""
+        """Add a function that is called before every turn. Raises `ConfigError` for an object that is not callable."""
         if not callable(provider):
             raise ConfigError(f"a context provider is a function without arguments, not a {type(provider).__name__}")
         self.providers.append(provider)
@@ -113,7 +113,7 @@ Asked = str | Sequence[AnyItem]
 
 
 class _GeneratorBase(Generic[C, T]):
-    """What `ContentGenerator` and `AsyncContentGenerator` share."""
+    """The shared part of `ContentGenerator` and `AsyncContentGenerator`."""
 
     def __init__(
         self,
@@ -190,8 +190,8 @@ class ContentGenerator(_GeneratorBase["Client", T]):
     def generate(self, input: Asked | None = None) -> tuple[T, dict[str, str]]:
         """One turn: the answer as a value of the output type, and the metadata of its call (`CallInfo.metadata`).
 
-        `input` is sent instead of the prompt. Raises the errors of `generate`, and `OutputError` where the answer is no such
-        value; a turn that fails is not added to the history.
+        `input` is sent instead of the prompt. Raises the errors of `generate`, and `OutputError` where the answer does
+        not match; a turn that fails is not added to the history.
         """
         question = self._question(input)
         asked = [*self.history, *self.context.provided(), *question]
@@ -209,8 +209,8 @@ class AsyncContentGenerator(_GeneratorBase["AsyncClient", T]):
     async def generate(self, input: Asked | None = None) -> tuple[T, dict[str, str]]:
         """One turn: the answer as a value of the output type, and the metadata of its call (`CallInfo.metadata`).
 
-        `input` is sent instead of the prompt. Raises the errors of `generate`, and `OutputError` where the answer is no such
-        value; a turn that fails is not added to the history.
+        `input` is sent instead of the prompt. Raises the errors of `generate`, and `OutputError` where the answer does
+        not match; a turn that fails is not added to the history.
         """
         question = self._question(input)
         asked = [*self.history, *await self.context.aprovided(), *question]

@@ -1,7 +1,7 @@
-"""`History`: what was checked and encoded of a conversation, so that its next request takes only what is new.
+"""`History`: the validated and encoded items of a conversation, so that its next request only processes new items.
 
 A chat or a run owns its items: each is checked and copied once, and encoded once for a target. Before changing this file, know
-that items are compared by identity first, so one that is changed in place afterwards is sent as it was checked; and that only one
+that items are compared by identity first, so an item that is mutated afterwards is sent as it was validated; and that only one
 call at a time may use a history.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class History:
-    """The items of the last request of a conversation: as they were given, checked, and encoded."""
+    """The items of the last request of a conversation: original, validated, and encoded."""
 
     __slots__ = ("_allowed", "_capabilities", "_given", "checked", "encoded")
 
@@ -31,7 +31,7 @@ class History:
         self._allowed = 0
 
     def known(self, items: list[Any]) -> int:
-        """How many of these items, from the first on, were checked before; at least one is not."""
+        """How many of these items, from the first on, were validated before; at least one is not."""
         count = len(self._given)
         if self._given != items[:count]:
             pairs = zip(self._given, items, strict=False)
@@ -39,14 +39,14 @@ class History:
         return min(count, max(0, len(items) - 1))
 
     def keep(self, given: list[Any], checked: list[AnyItem], known: int) -> None:
-        """These were given now and checked; the first ones were `known`."""
+        """Store the items of this request with their validated form; the first ones were `known`."""
         self._given, self.checked = given, checked
         self._allowed = min(self._allowed, known)
 
     def allowed(self, capabilities: Any) -> int:
-        """How many items a model with these capabilities is known to take."""
+        """How many items were checked against these capabilities."""
         return self._allowed if capabilities is self._capabilities else 0
 
     def allow(self, capabilities: Any) -> None:
-        """A model with these capabilities takes all items."""
+        """Record that all items match these capabilities."""
         self._capabilities, self._allowed = capabilities, len(self.checked)

@@ -1,7 +1,7 @@
-"""Event hooks: callbacks that a client calls for every call and request, with typed events that hold no prompt, answer or key.
+"""Event hooks: callbacks for every call and request of a client, with typed events that hold no prompt, answer or key.
 
-A call is what a method of a client does for its caller: all its requests, retries included. `WatchedCall` is a call that is
-watched: callbacks of the program, the log (`logs.py`) and telemetry get what happens to it in one way. Before
+A call is one method call of a client: all its requests, retries included. `WatchedCall` notifies the watchers of a
+call: callbacks of the program, the log (`logs.py`) and telemetry get its events in one way. Before
 changing this file, know that a call without watchers has no `WatchedCall`, and that a watched one ends exactly once: with its
 result, with an error, or as `closed` when its stream is closed or garbage-collected before its last event.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Operation = Literal["generate", "retrieve", "cancel", "delete", "input_items", "compact", "count_tokens", "list_models"]
-"""What a call is for: `generate` is a reply of the model, whole or streamed; the others are what their methods are named."""
+"""What a call is for: `generate` is a reply of the model, whole or streamed; the others are names of methods."""
 
 Outcome = str
 """How a call ended: the status of its response, such as `completed` or `incomplete`, or else `failed`, `cancelled`, `closed`."""
@@ -41,7 +41,7 @@ class ClientCallEvent(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
     """The fields that every event of a client has."""
 
     call: str
-    """The id of the call that the event is about, the same in all its events and no other's."""
+    """The id of the call, the same in all its events and unique."""
     vendor: str
     """The name of the vendor."""
     model: str
@@ -73,7 +73,7 @@ class ClientCallEnd(ClientCallEvent, frozen=True, kw_only=True):
     operation: Operation
     """What the call was for, as in its `ClientCallStart`."""
     outcome: Outcome
-    """The status of the response (`completed`, `incomplete`, ...), `failed`, `cancelled`, or `closed`: a stream was left."""
+    """The status of the response (`completed`, `incomplete`, ...), `failed`, `cancelled`, or `closed` (early, of a stream)."""
     seconds: float
     """Seconds from the start of the call to its end, with retries and the waits between them."""
     attempts: int
@@ -81,27 +81,27 @@ class ClientCallEnd(ClientCallEvent, frozen=True, kw_only=True):
     error: str | None = None
     """The `kind` of the error, such as `rate_limit`; `None` where the call did not fail."""
     status: int | None = None
-    """The HTTP status of the last answer; `None` where no answer came."""
+    """The HTTP status of the last answer; `None` where no answer arrived."""
     request_id: str | None = None
     """The vendor's id of the last request, for its support; `None` where the vendor gave none."""
     response_id: str | None = None
     """The id of the response; `None` where there is none."""
     first_event: float | None = None
-    """Seconds from the start of the call to the first event of a stream; `None` for other answers and where no event came."""
+    """Seconds from the start of the call to the first event of a stream; `None` for other answers and where no event arrived."""
     input_tokens: int | None = None
-    """The input tokens that the vendor counted, cached ones included; `None` where it did not say."""
+    """The input tokens that the vendor counted, cached ones included; `None` where it sent none."""
     output_tokens: int | None = None
-    """The output tokens that the vendor counted, those of reasoning included; `None` where it did not say."""
+    """The output tokens that the vendor counted, those of reasoning included; `None` where it sent none."""
     cached_input_tokens: int | None = None
-    """How many of the input tokens were read from the vendor's cache; `None` where it did not say."""
+    """How many of the input tokens were read from the vendor's cache; `None` where it sent none."""
     reasoning_tokens: int | None = None
-    """How many of the output tokens were reasoning; `None` where the vendor did not say."""
+    """How many of the output tokens were reasoning; `None` where the vendor sent none."""
     losses: int = 0
     """How many losses there were, of the request and of the answer."""
     loss_kinds: tuple[str, ...] = ()
     """The kinds of the losses, each once, such as `dropped`."""
     cost: int | None = None
-    """What the call cost in nano-dollars (10 ** -9 US dollars); `None` where that is not known."""
+    """What the call cost in nano-dollars (10 ** -9 US dollars); `None` where that is unknown."""
 
 
 class RequestStart(ClientCallEvent, frozen=True, kw_only=True):
@@ -125,7 +125,7 @@ class RequestEnd(ClientCallEvent, frozen=True, kw_only=True):
     seconds: float
     """Seconds from sending the request to its end."""
     status: int | None = None
-    """The HTTP status of the answer; `None` where no answer came."""
+    """The HTTP status of the answer; `None` where no answer arrived."""
     error: str | None = None
     """The `kind` of the error, such as `rate_limit`; `None` where the request succeeded."""
     request_id: str | None = None
@@ -163,7 +163,7 @@ class RateLimitWait(ClientCallEvent, frozen=True, kw_only=True):
     wait: float
     """Seconds until it is sent, as far as is known; 0 where that depends on the end of another request."""
     reason: str
-    """What it waits for, such as `500 requests per minute`."""
+    """The limit that it waits for, such as `500 requests per minute`."""
 
 
 ClientEvent = (
@@ -172,14 +172,14 @@ ClientEvent = (
 """The events that an event hook of a client gets; `type`, or the class, says which one it is."""
 
 EventHook = Callable[[Any], object]
-"""A callback that takes a `ClientEvent`; what it returns is ignored. Later versions may pass other events."""
+"""A callback that takes a `ClientEvent`; its return value is ignored. Later versions may pass other events."""
 
 Watcher = Callable[["WatchedCall", type[ClientCallEvent], Mapping[str, Any]], object]
-"""Gets what happens to a call: the call, the class of the event, and the fields that this class adds to `ClientCallEvent`."""
+"""Gets the events of a call: the call, the class of the event, and the fields that this class adds to `ClientCallEvent`."""
 
 
 class WatchedCall:
-    """A call that is watched, from its start to its end."""
+    """A call with watchers, from its start to its end."""
 
     def __init__(
         self,
@@ -241,7 +241,7 @@ class WatchedCall:
         return self.error.kind if isinstance(self.error, LLMError) else type(self.error).__qualname__
 
     def notify(self, event: type[ClientCallEvent], **fields: Any) -> None:
-        """Call every watcher; one that raises is logged and breaks nothing."""
+        """Call every watcher; an exception in one is logged and does not affect the call."""
         for watcher in self._watchers:
             try:
                 watcher(self, event, fields)
@@ -298,7 +298,7 @@ class WatchedCall:
         self._in_flight = perf_counter(), None
 
     def events_came(self) -> None:
-        """More events of a streamed answer are there."""
+        """More events of a streamed answer arrived."""
         if self.on_chunk is not None:
             self.on_chunk()
         if self._in_flight is not None and self._in_flight[1] is not None:
@@ -352,7 +352,7 @@ class WatchedCall:
 def watched(
     caller: Caller, target: Target, operation: Operation, request: Request | None = None, *, stream: bool = False
 ) -> WatchedCall | None:
-    """A call that starts now, if anything watches the calls of this caller."""
+    """A watched call that starts now; `None` without watchers."""
     watchers, telemetry = caller.watchers, caller.telemetry
     if telemetry is not None and telemetry.is_active():
         watchers = (*watchers, telemetry)
@@ -370,7 +370,7 @@ def watched(
 
 
 async def ended_by(watch: WatchedCall | None, work: Awaitable[T]) -> T:
-    """The result of the work of a call, which is its end."""
+    """The result of a call, which ends it."""
     if watch is None:
         return await work
     try:
@@ -389,7 +389,7 @@ def active(watch: WatchedCall | None) -> AbstractContextManager[object]:
 
 
 def hooks_of(on_event: EventHook | Iterable[EventHook] | None) -> tuple[EventHook, ...]:
-    """The event hooks as a tuple. Raises `ConfigError` for what cannot be called, or would have to be awaited."""
+    """The event hooks as a tuple. Raises `ConfigError` for an object that is not callable, or an async function."""
     if on_event is None:
         return ()
     from inspect import iscoroutinefunction  # not loaded by those who have no event hooks
@@ -405,12 +405,12 @@ def hooks_of(on_event: EventHook | Iterable[EventHook] | None) -> tuple[EventHoo
 
 
 def watcher_of(hook: EventHook) -> Watcher:
-    """A watcher that calls an event hook."""
+    """A watcher for an event hook."""
     return lambda call, event, fields: hook(call.event(event, fields))
 
 
 def telemetry_of(wanted: Any) -> Telemetry | None:
-    """What `telemetry=` means. For `None`, `LLM_REST_TELEMETRY` decides, or else whether the program has set up tracing.
+    """The telemetry of `telemetry=`. For `None`, `LLM_REST_TELEMETRY` decides, or else whether the program has set up tracing.
 
     Raises `ConfigError` for other values, and where OpenTelemetry is wanted and not installed.
     """

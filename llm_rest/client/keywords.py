@@ -1,7 +1,7 @@
-"""Keywords of other libraries, and the word here for each: what an error says where one of them is given to a client or a call.
+"""Keywords of other libraries, and the equivalent here, for the error where one of them is passed to a client or a call.
 
-The tables are data: a row is the words that mean the same elsewhere, what to write here, and an example that works as it
-stands. Before changing this file, know that `tests/test_keywords.py` runs every example.
+The tables are data: a row is the keywords with the same meaning elsewhere, what to write here, and an example that
+runs. Before changing this file, know that `tests/test_keywords.py` runs every example.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """Words of other libraries, and what is written here instead."""
+    """Keywords of other libraries, and the equivalent here."""
 
     words: tuple[str, ...]
     instead: str
@@ -232,11 +232,11 @@ VALUES: dict[tuple[str, type], Row] = {
     ("reasoning", bool): Row(("reasoning",), "it has an effort", 'llm.generate("Hi", reasoning={"effort": "low"})'),
     ("text", str): Row(("text",), "it is the form of the answer; a text is the first argument", 'llm.generate("Hi")'),
 }
-"""Keywords of a call that mean something else elsewhere, by the type of what is given then."""
+"""Keywords of a call with another meaning elsewhere, by the type of the value."""
 
 
 def row_for(name: str, table: tuple[Row, ...]) -> Row | None:
-    """The row of a keyword, however it spells its words: `max_tokens`, `maxTokens`."""
+    """The row of a keyword in any notation: `max_tokens`, `maxTokens`."""
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     return next((row for row in table if plain in row.words), None)
 
@@ -257,7 +257,7 @@ def refusal(name: str, known: Collection[str]) -> ConfigError:
 
 
 def refuse_constructor(kind: str, words: dict[str, Any], options: Collection[str]) -> Never:
-    """Raise `ConfigError` for keywords that no client has; `options` are those of a call. What was given is forgotten."""
+    """Raise `ConfigError` for keywords that no client has; `options` are those of a call. The values are discarded."""
     names = sorted(words)
     words.clear()  # it may have been a key, and tracebacks are recorded with local variables
     name = names[0]
@@ -277,7 +277,7 @@ def refuse_constructor(kind: str, words: dict[str, Any], options: Collection[str
 
 
 def misplaced(options: Mapping[str, object]) -> ConfigError | None:
-    """The error for the first keyword whose value means something else here; `None` where there is none."""
+    """The error for the first keyword whose value has another meaning here; `None` where there is none."""
     for name, value in options.items():
         if (row := VALUES.get((name, type(value)))) is not None:
             return ConfigError(f"{name}: {row.instead}", hint=f"such as {row.example}")

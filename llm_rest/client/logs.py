@@ -59,7 +59,7 @@ def _word(value: Any) -> str:
 
 
 def log_by_environment() -> None:
-    """Do what `LLM_REST_LOG` says: write the log from that level on to the standard error, unless the program has a handler.
+    """Configure the log by `LLM_REST_LOG`: write it from that level on to the standard error, unless the program has a handler.
 
     Raises `ConfigError` for any other value.
     """

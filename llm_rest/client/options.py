@@ -72,7 +72,7 @@ Input = InputItem | Sequence[InputItem] | Request
 """The first argument of every call: an `InputItem`, a list or another sequence of them, or a whole `Request`."""
 
 Receiver = Callable[[], tuple[str, Any]]
-"""Gives the wire and the dialect of who gets a request; called where its input has messages of other formats."""
+"""Returns the wire and the dialect of a request's target; called where its input has messages of other formats."""
 
 OnLoss = Literal["warn", "raise", "ignore"]
 """What to do about conversion losses: warn with a `LossWarning`, raise a `LossError`, or nothing."""
@@ -92,11 +92,11 @@ class TurnFields(TypedDict, total=False):
     max_tool_calls: int | None
     """The most calls of the vendor's hosted tools in one response; functions do not count."""
     temperature: float | None
-    """Randomness, 0 to 2 (0 to 1 at some vendors); many models that reason refuse it."""
+    """Randomness, 0 to 2 (0 to 1 at some vendors); many reasoning models reject it."""
     top_p: float | None
-    """Nucleus sampling: the probability mass to choose tokens from, 0 to 1. Many models that reason refuse it."""
+    """Nucleus sampling: the probability mass to choose tokens from, 0 to 1. Many reasoning models reject it."""
     top_k: int | None
-    """How many of the likeliest tokens to choose from. No option of OpenAI."""
+    """How many of the likeliest tokens to choose from. Not supported by OpenAI."""
     top_logprobs: int | None
     """How many likely tokens to return at each position, with log probabilities: 0 to 20."""
     presence_penalty: float | None
@@ -104,7 +104,7 @@ class TurnFields(TypedDict, total=False):
     frequency_penalty: float | None
     """Penalty for tokens by how often they occurred before, -2 to 2."""
     stop: str | Sequence[str] | None
-    """Texts that end the answer where they occur. OpenAI takes up to four, on Chat Completions only."""
+    """Texts that end the answer where they occur. OpenAI supports up to four, on Chat Completions only."""
     seed: int | None
     """Seed of the sampling, for answers that repeat as far as the vendor can."""
     tool_choice: ToolChoice | Plain | None
@@ -124,7 +124,7 @@ class TurnFields(TypedDict, total=False):
     previous_response_id: str | None
     """The id of a stored response that this request continues. Not together with `conversation`."""
     background: bool | None
-    """Whether the vendor answers in the background: the reply comes at once, and `responses.poll` waits for it."""
+    """Whether the vendor answers in the background: the reply is returned at once, and `responses.poll` waits for the answer."""
     background_options: BackgroundOptions | Plain | None
     """How soon a background response is needed; a longer window costs less."""
     service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | str | None
@@ -152,14 +152,14 @@ class TurnFields(TypedDict, total=False):
     extra: Mapping[str, Plain] | None
     """Vendor-specific fields by wire, such as `{"anthropic_messages": {...}}`: merged into that wire's body last."""
     leftovers: Mapping[str, Plain] | None
-    """Fields of a request of another wire that the Responses format has no place for, as its `decode_request` returned them."""
+    """Fields of a request of another wire without a field in the Responses format, as its `decode_request` returned them."""
 
 
 class Fields(TurnFields, total=False):
     """The fields of a request as keywords. `None` is the same as leaving one out, and removes a default of the client."""
 
     store: bool | None
-    """Whether the vendor stores the response. `None`: as the client or the vendor has it by default."""
+    """Whether the vendor stores the response. `None`: the default of the client or the vendor."""
     conversation: str | ConversationRef | Plain | None
     """The id of a conversation stored with the vendor, whose items come first. Not with `previous_response_id`."""
 
@@ -169,11 +169,11 @@ class Options(Fields, total=False):
 
     # Of any entries: to mypy a list of functions with different signatures holds the type `function` or `object`.
     tools: Offer | Iterable[Any] | None
-    """What the model may call: functions with type hints, `@tool`s, definitions, executors; several or one."""
+    """The tools that the model may call: functions with type hints, `@tool`s, definitions, executors; several or one."""
 
 
 class _Reasoning(TypedDict, total=False):
-    """Spelled out so that editors complete it."""
+    """Listed so that editors complete it."""
 
     effort: Effort | str | None
     summary: Literal["auto", "concise", "detailed"] | str | None
@@ -197,9 +197,9 @@ class RequestSettings(TypedDict, total=False):
     strategy: Strategy | None
     """How typed output is requested: `"native"`, `"tool"` or `"instructions"`. `None`: the best one that the model supports."""
     cache: AnswerCache | Literal[False] | None
-    """Where answers are kept and looked up; `False` for neither in this call."""
+    """The cache of answers; `False` bypasses it for this call."""
     max_repairs: int | None
-    """How often the model is re-prompted where the answer does not match its type. Each time is a model call; default 1."""
+    """How often the model is re-prompted where the answer does not match its type. Each re-prompt is a model call; default 1."""
     budget: Budget | None
     """How much calls may spend together; raises `BudgetError` before a request that would exceed it."""
     prices: Prices | str | PathLike[str] | None
@@ -223,7 +223,7 @@ class OutputOptions(CallOptions, total=False):
     """The same, and the type of the answer."""
 
     output: Any
-    """A type, or a JSON Schema: the reply's `parsed` is a value of it. Raises `OutputError` where the answer is none."""
+    """A type, or a JSON Schema: the reply's `parsed` is a value of it. Raises `OutputError` where the answer does not match."""
 
 
 class StreamCallOptions(CallOptions, total=False):
@@ -237,21 +237,21 @@ SETTINGS = frozenset(CallSettings.__annotations__)
 """The keywords that are not fields of a request."""
 
 FIELDS = frozenset(Request.__struct_fields__) - {"input", "stream", "stream_options"}
-"""The fields of a request that are keywords; whether to stream is said by the method that is called."""
+"""The fields of a request that are keywords; whether to stream is decided by the method."""
 
 GATES = frozenset({"rate_limit", "budget"})
-"""The settings that hold back or count requests."""
+"""The settings that delay or count requests."""
 
 CHOICES = {
     "on_loss": ("warn", "raise", "ignore"),
     "invalid_options": ("raise", "drop", "send"),
     "strategy": ("native", "tool", "instructions"),
 }
-"""The words that a setting may be."""
+"""The allowed values of a setting."""
 
 
 def check_names(options: dict[str, Any], *, stream: bool = False) -> None:
-    """Return if every keyword is known, else raise `ConfigError` with the word here. What the others held is forgotten."""
+    """Return if every keyword is known, else raise `ConfigError` with the equivalent here. The other values are discarded."""
     if not options:
         return
     unknown = options.keys() - FIELDS - SETTINGS - ({"stream_options"} if stream else set())
@@ -281,9 +281,9 @@ def to_request(input: Input | None, options: Mapping[str, Any]) -> Request:
 def read_request(
     input: Input | None, options: Mapping[str, Any], receiver: Receiver = lambda: ("", None)
 ) -> tuple[Request, list[Loss], Origins | None]:
-    """The same request, what was changed in messages of other formats, and which entry of the input each item was made of.
+    """The same request, the losses of messages in other formats, and the input entry of each item.
 
-    Where that is `None`, each entry is an item.
+    Where the latter is `None`, each entry is an item.
     """
     fields = {name: value for name, value in options.items() if value is not None and name not in SETTINGS}
     document: Any = fields
@@ -315,7 +315,7 @@ def as_list(tools: Any) -> Iterable[Any]:
 
 
 def _definitions(offered: Any, i: int) -> Sequence[Any]:
-    """What a request says of a tool: of a function what its signature and docstring say, of an executor all it has."""
+    """The definitions of a tool: of a function by its signature and docstring, of an executor all it has."""
     if not callable(offered) and not hasattr(offered, "definition") and not isinstance(offered, MCP):
         return (offered,)
     from ..tools import Toolbox  # needed for what is not plain
@@ -332,7 +332,7 @@ def _is_item(entry: Any) -> bool:
 
 
 def _is_plain(entry: Any) -> bool:
-    """Whether plain values are an item as they stand: a call, an output, or a message with a text or parts of Responses."""
+    """Whether plain values are an item of Responses: a call, an output, or a message with a text or parts."""
     if type(entry) is not dict:
         return False
     item = cast("Plain", entry)
@@ -425,7 +425,7 @@ def _attached(path: PathLike[str], place: str, *, data: bool = False) -> Any:
 
 
 def _checked(document: Any) -> Request | str:
-    """The document as a request that shares no struct, list or dict with the caller's, or what is wrong with it."""
+    """The document as a request that shares no struct, list or dict with the caller's, or its error."""
     # Nothing is raised here: the plain values may hold an MCP server's token, which no frame of an error shows.
     try:
         plain = msgspec.to_builtins(document, str_keys=True)
@@ -447,7 +447,7 @@ def _converted(plain: Any) -> Request:
 
 
 def _has_odd_number(plain: Any) -> bool:
-    """Whether plain values hold a number that is none; JSON would make it null without a word."""
+    """Whether plain values hold NaN or an infinity, which JSON would silently make null."""
     waiting: list[Any] = [plain]
     while waiting:
         value = waiting.pop()
@@ -460,7 +460,7 @@ def _has_odd_number(plain: Any) -> bool:
 
 
 def surrogates_in(request: Request) -> ConfigError:
-    """The error that names where a request holds what UTF-8 cannot spell."""
+    """The error with the path of text in a request that UTF-8 cannot encode."""
     return ConfigError(_fault(request, "") or "the request holds half of a surrogate pair, which is no character")
 
 
@@ -477,7 +477,7 @@ def _refuse_empty(request: Request) -> None:
 
 
 def _fault(value: Any, path: str, depth: int = 0) -> str | None:
-    """The first place in plain values and structs that JSON cannot carry, in words; `None` where all is well."""
+    """A description of the first value that JSON cannot encode; `None` without one."""
     where = path or "the request"
     if value is None or isinstance(value, int):
         return None

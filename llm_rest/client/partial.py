@@ -3,7 +3,7 @@
 Pieces of text go in; a snapshot of the value comes out whenever it changed. Snapshots share what is complete, so that all of
 them together take time in proportion to the text. Before changing this file, know that streaming is lenient about commas and
 colons, because the whole text is checked at its end; that text around one object is left out and reported, while a key that
-occurs twice is an error; and that an object inside a broken one must never be taken for the answer.
+occurs twice is an error; and that an object inside a broken one is never used as the answer.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _SMALL = 4096
 a sixteenth of that.
 """
 _ENTRY = 8
-"""What copying an entry of a container counts for."""
+"""The cost of copying an entry of a container."""
 
 
 class PartialJSON:
-    """Reads the first object or array in a text that comes in pieces."""
+    """Parses the first object or array in a streamed text."""
 
     def __init__(self) -> None:
         self.root: Any = UNSET
@@ -65,7 +65,7 @@ class PartialJSON:
         return self._snapshot() if due else []
 
     def close(self) -> list[Any]:
-        """Nothing more comes: the last snapshot, if one was not due."""
+        """The last snapshot at the end of the text, if it was not returned yet."""
         self._over = True
         return self._snapshot()
 
@@ -198,18 +198,18 @@ def _characters(written: str) -> str:
 
 
 _TRIES = 100
-"""How many brackets that begin no JSON are looked behind; saying where one breaks takes time in proportion to the text."""
+"""How many brackets that begin no JSON are tried; locating an error takes time in proportion to the text."""
 
 _GOES_ON = re.compile(r"\s*[,\]}:]")
-"""What follows a value that is a part of another."""
+"""Characters that follow a value inside another."""
 
 
 class NotJSON(ValueError):
-    """A text without one JSON value in it; says why in words for the model."""
+    """A text without one JSON value in it; the message is for the model."""
 
 
 class Found(NamedTuple):
-    """A value, and whether there was more in the text than the value."""
+    """A value, and whether the text has more than the value."""
 
     value: Any
     amid_text: bool

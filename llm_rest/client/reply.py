@@ -1,7 +1,7 @@
 """`Reply`: the response of a call with shortcuts to its text, calls and usage, and how it was obtained.
 
-A `Reply` is a `Response` and goes wherever one goes. Its `info` is no field of the document: it is never encoded and
-takes no part in comparing, yet copies and pickles keep it. (`msgspec.structs.replace` gives a reply without it.)
+A `Reply` is a `Response` and can be used as one. Its `info` is not a field of the document: it is never encoded or
+compared, but copies and pickles keep it. (`msgspec.structs.replace` gives a reply without it.)
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..responses.response import Usage
 
 CANCELLED_TEXT = "[Request cancelled]"
-"""What a person is shown of a call that was cancelled, after the text that had come."""
+"""The text for a person after the partial text of a cancelled call."""
 
 COUNTS = ("input_tokens", "output_tokens", "total_tokens", "cached_input_tokens", "reasoning_tokens")
 """The keys of `metadata` that count tokens."""
@@ -36,30 +36,30 @@ class CallInfo(Struct, kw_only=True):
     """How a reply was obtained: attempts, losses, duration, the raw body, and metadata for logs."""
 
     losses: list[Loss] = field(default_factory=list[Loss])
-    """What the vendor did not get of the request, and what could not be converted of its answer."""
+    """The conversion losses of the request and of the answer."""
     attempts: tuple[Attempt, ...] = ()
     """The requests that were made, in order."""
     raw: bytes = b""
-    """The body of the last answer in bytes, as it came; empty where the vendor streamed it."""
+    """The body of the last answer in bytes, unchanged; empty where it was streamed."""
     duration: float = 0.0
-    """Seconds that all attempts took together, without the delays between them."""
+    """Seconds of all attempts together, without the delays between them."""
     metadata: dict[str, str] = field(default_factory=dict[str, str])
     """The keys `provider model latency_ms input_tokens output_tokens total_tokens cached_input_tokens reasoning_tokens
-    api_calls tool_rounds response_id response_status`, always all. A count that the vendor did not give is `"0"`; where a
+    api_calls tool_rounds response_id response_status`, always all. A count that the vendor did not send is `"0"`; where a
     reply took several calls, counts are sums."""
     cost: int | None = None
-    """What the call cost in nano-dollars (10 ** -9 US dollars), as the vendor reports or by the file in `prices=`; `None` where
-    neither tells. Where a reply took several calls, it is the sum."""
+    """What the call cost in nano-dollars (10 ** -9 US dollars), as the vendor reports or by the file in `prices=`; `None` without
+    either. Where a reply took several calls, it is the sum."""
     parsed: Any = None
     """The value of typed output (`output=`); `None` without it."""
     interrupted: bool = False
     """Whether `client.cancel()` ended the call."""
     cached: bool = False
-    """Whether the answer came from the `AnswerCache`: no request was made, and the usage is that of the first time."""
+    """Whether the answer came from the `AnswerCache`: no request was made, and the usage is that of the first call."""
 
 
 class CallRecord(NamedTuple):
-    """What a call knows of itself, to be put into words when somebody asks."""
+    """The record of a call, converted to `CallInfo` on first use."""
 
     losses: list[Loss]
     attempts: tuple[Attempt, ...]
@@ -72,7 +72,7 @@ class CallRecord(NamedTuple):
     pricing: Callable[[Response], int | None] | None = None
 
     def info(self, response: Response) -> CallInfo:
-        """The same as the reply shows it."""
+        """The record as `CallInfo`."""
         seconds = sum(attempt.took for attempt in self.attempts)
         named = metadata(response, vendor=self.vendor, model=self.model, seconds=seconds, api_calls=self.calls)
         return CallInfo(
@@ -102,18 +102,18 @@ class Reply(Response):
 
     @property
     def losses(self) -> list[Loss]:
-        """What the vendor did not get of the request, and what could not be converted of its answer."""
+        """The conversion losses of the request and of the answer."""
         found: CallInfo | CallRecord | None = vars(self).get("info")
         return [] if found is None else found.losses
 
     @property
     def cost(self) -> int | None:
-        """What the reply cost in nano-dollars (10 ** -9 US dollars); `None` where neither the vendor nor `prices=` tells."""
+        """What the reply cost in nano-dollars (10 ** -9 US dollars); `None` where neither the vendor nor `prices=` has it."""
         return self.info.cost
 
     @property
     def interrupted(self) -> bool:
-        """Whether `client.cancel()` ended the call: the status is `cancelled`, and the output is what had come until then."""
+        """Whether `client.cancel()` ended the call: the status is `cancelled`, and the output is partial."""
         found: CallInfo | CallRecord | None = vars(self).get("info")
         return found is not None and found.interrupted
 
@@ -141,7 +141,7 @@ class Reply(Response):
         return Response.to_dict(plain)
 
     def __repr__(self) -> str:
-        """One line: who answered, how it ended, the beginning of the text, calls, tokens, and where to read more."""
+        """One line: model, status, the beginning of the text, calls, tokens, and attributes to read."""
         known = self.info
         named = known.metadata.get("model") or (self.model if given(self.model) else "")
         model = "/".join(filter(None, (known.metadata.get("provider", ""), named)))
@@ -173,7 +173,7 @@ class Reply(Response):
         return f"<{head}: {', '.join(facts)}; see {' '.join(readers or ['.output', '.info'])}>"
 
     def _repr_markdown_(self) -> str:
-        """What a notebook shows: the text as Markdown, then a refusal, the calls, and how it ended where that matters."""
+        """For notebooks: the text as Markdown, then a refusal, the calls, and the status where it is not completed."""
         pieces = [self.output_text] if self.output_text else []
         if self.refusal is not None:
             pieces.append("\n".join(f"> {line}" for line in f"**RefusalError:** {self.refusal}".splitlines()))
@@ -207,7 +207,7 @@ class Reply(Response):
 _fields = attrgetter(*Response.__struct_fields__)
 
 _NEUTRAL = ResponsesDialect(issuer="")
-"""Of no host, so that no envelope is opened."""
+"""A target without a host, so that no envelope is opened."""
 
 
 def _status_text(reply: Reply) -> str:
@@ -220,7 +220,7 @@ def _status_text(reply: Reply) -> str:
 
 
 def reply(response: Response, info: CallInfo | CallRecord) -> Reply:
-    """The response as a reply that was obtained so. The response itself may become it, so it belongs to the reply then."""
+    """The response as a reply with this record. The response object may be reused, so do not use it afterwards."""
     if type(response) is Response:
         # Copying its fifty fields would cost more than decoding them did.
         response.__class__ = Reply
@@ -236,9 +236,8 @@ def with_earlier(found: Reply, attempts: tuple[Attempt, ...]) -> None:
     if attempts:
         known, seconds = found.info, sum(attempt.took for attempt in attempts)
         named = {**known.metadata, "latency_ms": str(round((known.duration + seconds) * 1000))}
-        summed = replace(
-            known, attempts=(*attempts, *known.attempts), duration=known.duration + seconds, metadata=named
-        )
+        made = (*attempts, *known.attempts)
+        summed = replace(known, attempts=made, duration=known.duration + seconds, metadata=named)
         vars(found)["info"] = summed
 
 
@@ -257,7 +256,7 @@ def metadata(response: Response, *, vendor: str, model: str, seconds: float, api
 
 
 def sum_calls(calls: Sequence[CallInfo]) -> CallInfo:
-    """How a reply was obtained that took several calls: all their attempts, the sums of what they cost, the last one's rest."""
+    """The record of a reply that took several calls: all attempts, sums of tokens and costs, the rest of the last call."""
     last = calls[-1]
     named = dict(last.metadata)
     for key in (*COUNTS, "latency_ms", "api_calls"):

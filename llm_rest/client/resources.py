@@ -1,6 +1,6 @@
 """`client.responses` and `client.models`: stored responses and the vendor's list of models.
 
-The methods have the names of OpenAI's package. Before changing this file, know that every public method makes its `CallSite`
+The methods have the names of the `openai` package. Before changing this file, know that every public method makes its `CallSite`
 itself, because a warning about a loss points to the line that called it.
 """
 
@@ -38,7 +38,7 @@ class _Resource:
 
 
 class _Elsewhere(_Resource):
-    """Methods of OpenAI's package that are methods of the client here."""
+    """Methods of the `openai` package that are methods of the client here."""
 
     def create(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raises `ConfigError`: use `client.generate`, and `client.stream` instead of `stream=True`."""
@@ -162,7 +162,7 @@ class Models(_Resource):
     def list(self, **options: Unpack[CallSettings]) -> list[ModelInfo]:
         """The models that the vendor lists, in its order; one request for each page of the list.
 
-        Raises the vendor's error. What is known of a model without a request is in `client.capabilities()`.
+        Raises the vendor's error. `client.capabilities()` describes a model without a request.
         """
         return drive(endpoints.list_models(self._caller, _plain(options)))
 
@@ -173,6 +173,6 @@ class AsyncModels(_Resource):
     def list(self, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, list[ModelInfo]]:
         """The models that the vendor lists, in its order; one request for each page of the list.
 
-        Raises the vendor's error. What is known of a model without a request is in `client.capabilities()`.
+        Raises the vendor's error. `client.capabilities()` describes a model without a request.
         """
         return endpoints.list_models(self._caller, _plain(options))

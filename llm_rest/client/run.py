@@ -1,7 +1,7 @@
 """Runs of the tool loop for clients: a request and its tools in, a `Run` out whose model calls go through the client.
 
-Before changing this file, know that a run's state is kept in files: keys, headers and tools, which may hold secrets, are
-given anew to every process and stay out of it.
+Before changing this file, know that a run's state is stored in files: keys, headers and tools, which may hold secrets, are
+passed again in every process and are not part of it.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def run_of(
     past: Past = ((), ()),
     history: History | None = None,
 ) -> Run[Reply]:
-    """A run that has not begun, with the model behind this client. Raises `ConfigError` for what is wrong already.
+    """A run that has not started, with the model of this client. Raises `ConfigError` for invalid arguments.
 
     `history` is of the conversation that it continues.
     """
@@ -167,7 +167,7 @@ _ITEM = re.compile(r"input\[(\d+)\]")
 def _indexed(
     context: int, given: range, origins: Origins | None, run: Engine, request: Request
 ) -> Callable[[str], str]:
-    """Turns a path in a request of the run into one that its caller would write.
+    """Converts a path in a request of the run to one in the caller's input.
 
     `input[i]` is in the input that was given, `items[i]` in the items of the run or of a chat's conversation, and `context[i]` in
     the context of a chat.
@@ -222,7 +222,7 @@ class _ModelCalls:
         tools: Offers,
         options: dict[str, Any],
     ) -> Callable[[Any], Engine]:
-        """What drives the run, as soon as the run is there."""
+        """The engine of the run, once the run exists."""
         wrap_secrets(options)
         how = {name: options.pop(name) for name in _LOOP & options.keys()}
         if isinstance(how.get("timeout"), Timeouts):
@@ -304,7 +304,7 @@ class _ModelCalls:
         return replace(state, request=replace(state.request, model=model))
 
     def _check_chaining(self, request: Request) -> None:
-        """Raises `ConfigError` for a wire that knows no earlier response, before tools have run."""
+        """Raises `ConfigError` for a wire without `previous_response_id`, before tools have run."""
         target, _ = self._caller.resolve({**self._settings, "model": request.model or None})
         probe = replace(request, previous_response_id="resp", input="?")
         _, lost = target.wire.encode_request(probe, dialect=target.dialect)
@@ -316,7 +316,7 @@ class _ModelCalls:
                 )
 
     async def answer(self, request: Request) -> Reply:
-        """The model's reply; one that is made in the background is waited for."""
+        """The model's reply; a background response is polled."""
         if self._window is None:
             return await self._answer(request)
         return self._window.received(await self._window.ask(request, self, self._answer))
@@ -335,22 +335,22 @@ class _ModelCalls:
         return await self._caller.generate(request, {**self._settings}, self._site, _shape, self._history)
 
     async def count(self, request: Request) -> int:
-        """How many tokens the vendor counts in a request."""
+        """The vendor's token count of a request."""
         return await endpoints.count_tokens(self._caller, request, {**self._settings}, self._site)
 
     async def compact(self, request: Request) -> list[AnyItem]:
-        """What the vendor makes of the conversation in a request, to be sent instead of it."""
+        """The vendor's compaction of the conversation in a request, to be sent instead of it."""
         return (await endpoints.compact(self._caller, request, {**self._settings}, self._site)).output
 
     def stream(self, kind: type[Stream] | type[AsyncStream], request: Request) -> Any:
-        """The model's reply as it comes."""
+        """The model's reply as a stream."""
         made = partial(
             kind, self._caller, options={**self._settings}, site=self._site, shape=_shape, history=self._history
         )
         return made(request) if self._window is None else _LimitedStream(self._window, self, made, request)
 
     def final_reply(self, state: RunState, answers: list[Response]) -> Reply:
-        """The last answer as a reply that tells of the whole run, as far as this process saw it."""
+        """The last answer as a reply with the record of the whole run in this process."""
         response = state.response
         if response is None:
             raise ConfigError("the model has not answered yet", hint="result() waits for it")
@@ -374,7 +374,7 @@ class _ModelCalls:
 
 
 class _LimitedStream:
-    """A stream whose request is shortened when it is opened, which may take calls of its own."""
+    """A stream whose request is shortened by history limits when it is opened, which may take further calls."""
 
     def __init__(
         self, window: Window, asked: _ModelCalls, made: Callable[..., Stream | AsyncStream], request: Request
@@ -409,7 +409,7 @@ def _shape(target: Target, settings: Settings, request: Request) -> tuple[Reques
 
 
 def _failed_call_paths(settings: Settings, request: Request) -> tuple[str, ...]:
-    """The places of calls that failed. Their outputs say so in words, so a wire that has no mark for it loses nothing."""
+    """The paths of calls that failed. Their outputs have the error as text, so a wire without an error flag loses nothing."""
     items = request.input if isinstance(request.input, list) else []
     failed = {item.call_id for item in items if isinstance(item, _MARKED) and item.is_error is True}
     return tuple(

@@ -2,7 +2,7 @@
 
 `retry.py` decides whether and when to retry. Before changing this file, know that one deadline covers all attempts of a call and
 the waits between them, that the body is sent again byte for byte (but for one option that vendors reject for some models,
-`without_rejected`), and that cancellation passes through at any point.
+`without_rejected`), and that cancellation is possible at any point.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from .target import OutgoingRequest, Target
 
 CANCELLED = "cancelled"
-"""The outcome of a request that was given up."""
+"""The outcome of a cancelled request."""
 
 
 class RunningAttempt:
-    """One request from the moment it is sent, which the watchers of its call are notified of, and which becomes an `Attempt`.
+    """A request in flight: it notifies the watchers of its call, and becomes an `Attempt`.
 
-    `secrets` is what was sent that an answer must not show; `attempts` are those before it, and itself as far as it has come;
-    `losses` is what it leaves out because the vendor refused it in an earlier one.
+    `secrets` are the secrets of the request to redact; `attempts` are the earlier ones and itself;
+    `losses` are options that it omits because the vendor rejected them in an earlier one.
     """
 
     __slots__ = (
@@ -89,14 +89,14 @@ class RunningAttempt:
         return (*self._earlier, self._ended or self._attempt("under way"))
 
     def began(self) -> None:
-        """More events of a stream are there."""
+        """More events of a stream arrived."""
         if self._watch is not None:
             self._watch.events_came()
 
     def end(self, status: int | None, error: LLMError | None = None) -> tuple[Attempt, ...]:
         """The request has ended with an answer, or with an error; the attempts with it.
 
-        It ends once; an answer that turns out to be none later changes only how the attempt is remembered.
+        It ends once; a later error in the answer only changes the record of the attempt.
         """
         kind = error.kind if error else None
         if self.passed is not None and (error or self.seen):
@@ -132,11 +132,11 @@ T = TypeVar("T")
 
 Exchange = Callable[[HTTPRequest, Timeouts], Awaitable[A]]
 Accept = Callable[[Any, RunningAttempt], Awaitable[tuple[T, LLMError | None]]]
-"""Makes of an answer what the caller gets, or raises what is wrong with it. What is returned with an error tells of it itself,
-and is handed out where the request is not made again."""
+"""Converts an answer to the caller's result, or raises its error. A result that is returned with an error reports it itself,
+and is used where the request is not retried."""
 
 MOST_LIMITED = 20
-"""How often a request that waits for rate limits may be answered with 429 before that counts as a failed attempt."""
+"""How many 429 responses a request with a rate limit may get before that counts as a failed attempt."""
 NO_BUDGET = "retry budget exhausted"
 NO_TIME = "the time of the call does not allow another attempt"
 
@@ -151,7 +151,7 @@ async def send_with_retries(
     accept: Accept[T],
     total: float | None,
 ) -> T:
-    """What `accept` makes of a good answer, which may take `total` seconds. Raises the error of the last attempt."""
+    """The result of `accept` for a successful answer, within `total` seconds. Raises the error of the last attempt."""
     started = time.monotonic()
     url: str = outgoing.url(target)
     timeouts, gates, request = settings.timeouts, settings.gates, outgoing.request

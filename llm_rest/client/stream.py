@@ -47,7 +47,7 @@ _LEFT = "the stream was left before its last event"
 
 
 class _Streaming:
-    """What `Stream` and `AsyncStream` share."""
+    """The shared part of `Stream` and `AsyncStream`."""
 
     _whole = False  # the answer is retried until its end came, instead of until it began
     _watch: WatchedCall | None = None
@@ -89,7 +89,7 @@ class _Streaming:
         return made
 
     def _aim_at_next(self, trials: Trials) -> None:
-        """Prepare the request for the next model that can take it. Raises the error that says most where none can."""
+        """Prepare the request for the next model that supports it. Raises the most relevant error where none does."""
         error: LLMError | None = None
         while error is None:
             caller, options = trials.next()
@@ -130,7 +130,7 @@ class _Streaming:
         self._amend: Callable[[Reply], Reply] | None = None
 
     def __repr__(self) -> str:
-        """One line: from whom, how far the answer came, and how to read it."""
+        """One line: model, progress, and how to read it."""
         if "_target" not in vars(self):
             return f"<{type(self).__name__} of a request that was refused>"
         seen = self._seen.response
@@ -156,7 +156,7 @@ class _Streaming:
 
     @property
     def losses(self) -> list[Loss]:
-        """What the vendor does not get of the request; at the end also what could not be converted of the answer."""
+        """The conversion losses of the request; at the end also those of the answer."""
         return [*self._lost, *(self._came.losses if self._came else ()), *self._emulated]
 
     @property
@@ -195,7 +195,7 @@ class _Streaming:
         return (*self._attempts, *came.trial.attempts, *self._refused)
 
     async def _open(self) -> IncomingEvents | None:
-        """Send the request and see a good answer begin, or none where the call was cancelled. Raises an `LLMError` otherwise."""
+        """Send the request and wait for a successful answer to begin, or for cancellation. Raises an `LLMError` otherwise."""
         while self._came is None and not self._cancelled:
             if self._over:
                 raise self._fault or StreamInterruptedError(_LEFT)
@@ -234,14 +234,14 @@ class _Streaming:
         return IncomingEvents(self._target, self._request, answer, answer)
 
     async def _keep(self, came: IncomingEvents) -> None:
-        """Keep an answer that came whole, in one request."""
+        """Store a complete answer of one request in the cache."""
         cache, key, pieces = self._settings.cache, self._key, getattr(came.incoming, "pieces", None)
         whole = self._complete and self._seen.response.status == "completed" and self._hops.count == 1
         if cache is not None and key is not None and pieces and whole and self._continuation is None:
             await self._caller.transport.waiter.in_thread(partial(cache.put, key, pieces, came.trial.secrets))
 
     def _other_model(self, problem: LLMError) -> LLMError | None:
-        """Turn to the next model, of which nothing was seen yet; the error to raise where there is none."""
+        """Switch to the next model of the fallback; the error to raise where there is none."""
         error: LLMError | None = problem
         if self._trials is not None and (error := self._trials.failed(problem)) is None:
             try:
@@ -266,9 +266,9 @@ class _Streaming:
         return came, error
 
     async def _resume(self, came: IncomingEvents, problem: LLMError | None) -> bool:
-        """Ask for what follows the checkpoint of an answer whose body ended, or broke off. False where it has none.
+        """Resume an answer whose body ended, or broke off, at its checkpoint. False where it has none.
 
-        Raises what the vendor says about that.
+        Raises the vendor's error.
         """
         if problem is not None and not is_resumable(problem):
             return False
@@ -289,7 +289,7 @@ class _Streaming:
         return True
 
     async def _more(self) -> bool:
-        """Get the next events; whether there are any. Raises what ended the stream instead of its last event."""
+        """Read the next events; whether there are any. Raises the error that ended the stream before its last event."""
         came = None if self._over else await self._open()
         while came is not None and not self._over:
             while not (self._ended or self._call.stopped):
@@ -306,7 +306,7 @@ class _Streaming:
         return False
 
     async def _received(self, came: IncomingEvents) -> list[AnyEvent]:
-        """The events in the next bytes, without those that tell of a failure."""
+        """The events in the next bytes, without those of a failure."""
         events: list[AnyEvent] | None = None
         try:
             with self._call:
@@ -337,7 +337,7 @@ class _Streaming:
         return events
 
     async def _continues_in_hop(self, came: IncomingEvents, problem: LLMError | None) -> bool:
-        """Whether another hop brings more. What stops it from being asked for is what ends the stream."""
+        """Whether another hop continues the answer. An error of its request ends the stream."""
         try:
             return await self._resume(came, problem)
         except LLMError as fault:
@@ -347,7 +347,7 @@ class _Streaming:
         return False
 
     async def _end(self, came: IncomingEvents) -> None:
-        """All that came was handed out: settle what is left to say."""
+        """Finish after the last event: report losses, or raise the error."""
         failed, self._failed = self._failed, []
         for event in failed:
             self._seen.feed(event)
@@ -370,7 +370,7 @@ class _Streaming:
             report_losses(lost, self._settings.on_loss, self._site, who=self._target.vendor, reply=self.response)
 
     async def _continues_elsewhere(self, came: IncomingEvents, trail: Trail) -> bool:
-        """Whether another model continues the text that broke off. Where none does, the fault tells of all of them."""
+        """Whether another model continues the text that broke off. Where none does, the error has the attempts of all."""
         trials, fault, shaped = self._trials, self._fault, self._shaped
         if trials is None or fault is None or not trail.continuable(self._request):
             return False
@@ -399,14 +399,14 @@ class _Streaming:
         return False
 
     async def _stop(self, came: IncomingEvents) -> None:
-        """The call was cancelled: what was handed out is all there is."""
+        """Finish a cancelled call with the events yielded so far."""
         self._batch, self._cancelled = iter(()), True
         came.trial.cancel()
         await self._leave(came)
         self._end_watch()
 
     def _end_watch(self, error: BaseException | None = None, outcome: str | None = None) -> None:
-        """The call has ended, for who watches it."""
+        """Notify the watchers of the end of the call."""
         if self._watch is not None:
             self._watch.end(self.response if error is None else None, error, outcome)
 
@@ -430,7 +430,7 @@ class Stream(_Streaming):
     """A streamed reply. Use it in a `with`: leaving it closes its connection.
 
     Iterate over it for events (`llm_rest.responses.events`), or over `text` for the text alone. `response` is the reply from
-    what was read. Raises the vendor's error where the answer fails, and `StreamInterruptedError` where its end is missing; the
+    the events read. Raises the vendor's error where the answer fails, and `StreamInterruptedError` where its end is missing; the
     error's `partial` is the reply so far.
     """
 
@@ -457,11 +457,11 @@ class Stream(_Streaming):
 
     @property
     def text(self) -> Iterator[str]:
-        """Iterates over the deltas of the answer's text alone, as `str`. Raises what iterating over the stream raises."""
+        """Iterates over the deltas of the answer's text alone, as `str`. Raises the errors of iterating over the stream."""
         return (event.delta for event in self if isinstance(event, ev.OutputTextDelta) and event.delta)
 
     def close(self) -> None:
-        """Close the stream. Its connection is closed too, unless the answer has come to its end."""
+        """Close the stream. Its connection is closed too, unless the answer was read to its end."""
         drive(self._close())
 
 
@@ -500,11 +500,11 @@ class AsyncStream(_Streaming):
 
     @property
     def text(self) -> AsyncIterator[str]:
-        """Iterates over the deltas of the answer's text alone, as `str`. Raises what iterating over the stream raises."""
+        """Iterates over the deltas of the answer's text alone, as `str`. Raises the errors of iterating over the stream."""
         return TextDeltas(self)
 
     async def aclose(self) -> None:
-        """Close the stream. Its connection is closed too, unless the answer has come to its end."""
+        """Close the stream. Its connection is closed too, unless the answer was read to its end."""
         await self._close()
 
 

@@ -1,9 +1,9 @@
-"""Typed output: the ways to ask a model for JSON of a type, and the value in its answer; elements of a streamed list.
+"""Typed output: the strategies to request JSON of a type, and the value in the answer; elements of a streamed list.
 
-A model is asked in the way that binds it most (`WAYS`); whichever it is, the reply looks the same afterwards: a message whose
-text is the JSON. Before changing this file, know that every value is validated against the caller's own schema, because what was
-sent is what the vendor accepts, and a vendor may promise and not keep it; and that an element of a streamed list which does not
-fit is not handed out, nor what follows it: the check of the whole answer decides, once.
+The strictest strategy that is supported is used; the reply has the same form with each: a message whose
+text is the JSON. Before changing this file, know that every value is validated against the caller's own schema, because the
+schema sent may be reduced, and a vendor may not enforce it; and that an element of a streamed list which does not
+match is not yielded, nor are later ones: the validation of the whole answer decides, once.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ STRATEGIES: tuple[Strategy, ...] = ("native", "tool", "instructions")
 """In the order of preference."""
 
 _WRAP = "value"
-"""The property that holds what is no object itself."""
+"""The property that wraps a value which is not an object."""
 
 
 class Way(NamedTuple):
-    """One way to ask: the request, the name of the tool whose call is the answer, and the losses."""
+    """One request of a strategy: the request, the name of the tool whose call is the answer, and the losses."""
 
     strategy: Strategy
     request: Request
@@ -66,7 +66,7 @@ class Way(NamedTuple):
 
 
 class Output(Generic[T]):
-    """What an answer shall be: a type, or a JSON Schema. Raises `ConfigError` for what is neither."""
+    """The type or JSON Schema of an answer. Raises `ConfigError` for anything else."""
 
     def __init__(self, form: Any) -> None:
         self._form = form
@@ -86,7 +86,7 @@ class Output(Generic[T]):
     # --- asking -----------------------------------------------------------------------------------------------------
 
     def ways(self, request: Request, strategy: Strategy | None = None, *, strict: bool = False) -> Iterator[Way]:
-        """The ways to ask, best first; with `strict`, schemas are written as hosts want them that enforce all of one."""
+        """The possible requests, best first; with `strict`, schemas are in the form of hosts that enforce them whole."""
         for one in STRATEGIES if strategy is None else (strategy,):
             for way in self._ways(one, request, strict):
                 what = f"the answer is not checked against: {', '.join(self._unchecked)}"
@@ -148,7 +148,7 @@ class Output(Generic[T]):
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def value(self, text: str) -> tuple[T, list[Loss]]:
-        """The value in an answer, and what had to be overlooked to find it. Raises `DoesNotFit`."""
+        """The value in an answer, and the ignored text as losses. Raises `DoesNotFit`."""
         lost = Losses()
         try:
             found, amid_text = json_in(text)
@@ -170,7 +170,7 @@ class Output(Generic[T]):
         return cast("T", plain if isinstance(self._form, Mapping) else convert(plain, self._form))
 
     def partial(self, plain: Any) -> list[Any]:
-        """What there is so far of the value in an object that is still being written: none or one."""
+        """The partial value in an incomplete object: none or one."""
         if not self.wraps:
             return [plain]
         if self.schema.get("type") == "array" and isinstance(plain, list):  # without the object around it
@@ -178,7 +178,7 @@ class Output(Generic[T]):
         return [plain[_WRAP]] if isinstance(plain, dict) and _WRAP in plain else []
 
     def entries(self, plain: Any) -> list[Any]:
-        """What there is so far of a list, in an object that is still being written; no copy."""
+        """The partial list in an incomplete object, not copied."""
         return next(filter(_is_list, self.partial(plain)), list[Any]())
 
     def entry(self, plain: Any) -> Any:
@@ -204,7 +204,7 @@ _LISTS = (list, Sequence, MutableSequence, Collection)
 
 
 def _entry_form(form: Any) -> Any:
-    """The type of the entries of a list; `None` for what is no list, or one whose entries differ by their place."""
+    """The type of the entries of a list; `None` for other types, and for a tuple of different types."""
     if isinstance(form, Mapping):
         schema = cast("Mapping[str, Any]", form)
         fixed = "prefixItems" in schema or isinstance(schema.get("items"), list)
@@ -221,7 +221,7 @@ def _entry_form(form: Any) -> Any:
 
 
 def as_message(output: list[AnyItem], tool: str) -> list[AnyItem]:
-    """The items of an answer with the call that gives it as the text that another way of asking would have brought."""
+    """The items of an answer, with the answering call converted to a message with its text."""
     made: list[AnyItem] = []
     for item in output:
         if isinstance(item, FunctionCall) and item.name == tool:
@@ -235,7 +235,7 @@ def as_message(output: list[AnyItem], tool: str) -> list[AnyItem]:
 
 
 def corrected(request: Request, output: list[AnyItem], tool: str | None, wrong: list[str]) -> Request:
-    """The request that asks again: what was answered, and what is wrong with it as a numbered list."""
+    """The re-prompt: the request with the answer, and its validation errors as a numbered list."""
     listed = "\n".join(f"{i}. {what}" for i, what in enumerate(wrong, 1))
     said = f"This does not fit what was asked for:\n{listed}\nAnswer again: the whole JSON object, corrected, and nothing else."
     calls = [item for item in output if isinstance(item, FunctionCall) and item.name == tool]
@@ -245,7 +245,7 @@ def corrected(request: Request, output: list[AnyItem], tool: str | None, wrong: 
 
 
 def _plain(schema: Mapping[str, Any]) -> Schema:
-    """A copy of the caller's schema. Raises `ConfigError` for what is none."""
+    """A copy of the caller's schema. Raises `ConfigError` for an invalid one."""
     try:
         copy: Schema = msgspec.json.decode(msgspec.json.encode(dict(schema)))
     except (TypeError, ValueError, RecursionError) as problem:
@@ -260,7 +260,7 @@ def _text(request: Request, format: JsonSchemaFormat | JsonObjectFormat) -> Text
 
 
 def _wrapped(schema: Schema) -> Schema:
-    """The schema of an object that holds what `schema` describes: vendors want one at the top."""
+    """The schema of an object that wraps `schema`: vendors require an object at the top level."""
     definitions = {word: schema[word] for word in ("$defs", "definitions") if word in schema}
     inner = {word: value for word, value in schema.items() if word not in definitions}
     made: Schema = {"type": "object", "properties": {_WRAP: inner}, "required": [_WRAP], "additionalProperties": False}
@@ -269,7 +269,7 @@ def _wrapped(schema: Schema) -> Schema:
 
 
 def _moved(value: Any) -> Any:
-    """A schema whose references to its top find it where it is now."""
+    """A schema with its references to the root adapted to its new place."""
     if isinstance(value, list):
         return [_moved(one) for one in cast("Any", value)]
     if not isinstance(value, dict):
@@ -299,11 +299,11 @@ class Elements:
 
     @property
     def over(self) -> bool:
-        """Whether all elements were handed out."""
+        """Whether all elements were yielded."""
         return self._value is not None and self._count == len(self._value)
 
     def next(self) -> list[Any]:
-        """The next element, if all of it came: one or none."""
+        """The next element, if it is complete: one or none."""
         if self._value is not None:
             self._count += 1
             return [self._value[self._count - 1]]
@@ -319,9 +319,9 @@ class Elements:
         return [found]
 
     def finish(self, value: Sequence[Any], text: str) -> None:
-        """All came: what was not handed out yet is taken from the checked value in this text.
+        """At the end of the text: the elements of the validated value that were not yielded yet.
 
-        Raises `DoesNotFit` where what was handed out is not of this value: a list among the prose before it.
+        Raises `DoesNotFit` where those that were yielded are not of this value: a list in the prose before it.
         """
         shown = self._output.entries(self._partial.root)[: self._count]
         if shown and shown != self._output.entries(json_in(text).value)[: self._count]:

@@ -1,4 +1,4 @@
-"""Where a call goes (vendor, wire, dialect, credentials, capabilities of the model) and its HTTP request as data.
+"""The target of a call (vendor, wire, dialect, credentials, capabilities of the model) and its HTTP request as data.
 
 Before changing this file, know that a body is encoded once and sent again byte for byte on a retry, and that the secrets in it
 are known separately, because an answer may repeat them.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Target(Struct):
-    """Everything about the other side that stays the same from call to call."""
+    """The properties of a vendor and model that are the same for every call."""
 
     endpoint: Endpoint
     wire: Wire[Any, Any, Any]
@@ -41,9 +41,9 @@ class Target(Struct):
     credentials: Credentials
     known: models.Capabilities
     keep: bool = False
-    """Whether answers keep what describes their documents; the wire's own gateway writes them again."""
+    """Whether answers keep the description of their documents; a gateway encodes them again."""
     headers: dict[str, str | Secret] | None = None
-    """The headers of every request, once they are known not to change."""
+    """The headers of every request, once they are constant."""
 
     @property
     def vendor(self) -> str:
@@ -61,7 +61,7 @@ class Target(Struct):
         return self.endpoint.model
 
     def facts(self) -> dict[str, Any]:
-        """What the suggestions of an error name; only what is known."""
+        """The known facts for the suggestions of an error."""
         endpoint = self.endpoint
         row, url = endpoint.vendor, urlsplit(endpoint.base_url)
         origin = f"{url.scheme}://{url.netloc}" if url.netloc else None
@@ -80,7 +80,7 @@ class Target(Struct):
 
 
 class Targets:
-    """Finds the target of a model. What was given for one vendor, its key above all, is used for no other."""
+    """Finds the target of a model. Arguments for one vendor, such as its key, are used for no other."""
 
     def __init__(
         self,
@@ -104,12 +104,12 @@ class Targets:
             raise ConfigError("api_key= and base_url= belong to one vendor", hint="give model= or vendor= with them")
 
     def keep_documents(self) -> None:
-        """Let answers keep what describes their documents."""
+        """Let answers keep the description of their documents."""
         self._keep = True
         self._found.clear()
 
     def find(self, model: str | None) -> Target:
-        """The target of `model`. Raises `ConfigError` where it leads nowhere."""
+        """The target of `model`. Raises `ConfigError` for an unknown vendor."""
         found = self._found.get(model)
         if found is None:
             if len(self._found) > 100:
@@ -159,14 +159,14 @@ DEFAULT_HEADERS: dict[str, str | Secret] = {
     "Accept-Encoding": "gzip",
     "User-Agent": "llm_rest",
 }
-"""The headers of every request, unless the vendor or the caller says otherwise."""
+"""The default headers of every request."""
 
 STREAM_HEADERS = {"Accept-Encoding": "identity"}
-"""A server that compresses may hold events back until they fill a block."""
+"""No compression, since a server may delay events until they fill a block."""
 
 
 def with_headers(sent: dict[str, str | Secret], given: Mapping[str, str | Secret]) -> dict[str, str | Secret]:
-    """The headers with those of the caller, which win whatever their case."""
+    """The headers with those of the caller, which override them regardless of case."""
     if not given:
         return sent
     names = {name.lower() for name in given}
@@ -174,22 +174,22 @@ def with_headers(sent: dict[str, str | Secret], given: Mapping[str, str | Secret
 
 
 def url_of(base_url: str, route: Route) -> str:
-    """Where a route leads below a base URL."""
+    """The URL of a route below a base URL."""
     return f"{base_url}{route.path}?{urlencode(route.query, doseq=True)}" if route.query else base_url + route.path
 
 
 class OutgoingRequest(Struct, frozen=True):
-    """A document on its way: its bytes, where they go, and the secrets in them. Its repr shows no content."""
+    """An outgoing HTTP request: its bytes, route, and the secrets in them. Its repr shows no content."""
 
     route: Route
     body: bytes = b""
     secrets: dict[str, Secret] = {}
     stream: bool = False
     request: Request | None = None
-    """What it asks a model for, which rate limits and budgets count; `None` for requests that they do not."""
+    """The model request that rate limits and budgets count; `None` for requests that they do not count."""
 
     def url(self, target: Target) -> str:
-        """Where it goes."""
+        """Its URL."""
         return url_of(target.endpoint.base_url, self.route)
 
     def __repr__(self) -> str:
@@ -203,7 +203,7 @@ def build_request(
     dialect: Any,
     prefix: EncodedPrefix | None = None,
 ) -> tuple[OutgoingRequest, list[Loss]]:
-    """The request as a wire sends it, and what the wire could not carry. Raises `ConfigError` for what is no character."""
+    """The request in the wire's format, and its losses. Raises `ConfigError` for invalid characters."""
     earlier = {} if prefix is None else {"prefix": prefix}
     try:
         body, lost = encode(request, dialect=dialect, **earlier)
@@ -221,9 +221,9 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def without_rejected(outgoing: OutgoingRequest, error: LLMError) -> tuple[OutgoingRequest, Loss] | None:
-    """The request without the encrypted reasoning that the vendor refused to give for this model, and the loss that this is.
+    """The request without the encrypted reasoning that the vendor rejected for this model, and the loss.
 
-    `None` where the error is about something else. The other fields stay byte for byte.
+    `None` where the error has another cause. The other fields stay byte for byte.
     """
     if (
         error.status != 400
@@ -242,7 +242,7 @@ def without_rejected(outgoing: OutgoingRequest, error: LLMError) -> tuple[Outgoi
 
 
 def _secrets_in(request: Request) -> dict[str, Secret]:
-    """The tokens that travel in the body: those for MCP servers."""
+    """The tokens in the body: those of MCP servers."""
     found: dict[str, Secret] = {}
     for i, tool in enumerate(request.tools or ()):
         if isinstance(tool, McpTool):

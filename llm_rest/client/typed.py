@@ -1,7 +1,7 @@
-"""Typed output through a client: asking in the best way the model has, repairs, and partial values from a stream.
+"""Typed output through a client: the choice of a strategy, re-prompting, and partial values from a stream.
 
-What is asked and how an answer is read stands in `structured/`, which is pure. Before changing this file, know that which way
-fits is not looked up but tried: a way is taken if the model's capabilities allow its request and the wire can say it whole.
+Requests and validation are in `structured.py`, which is pure. Before changing this file, know that the strategy
+is tried, not looked up: one is used if the model's capabilities allow its request and the wire can encode it whole.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ async def generate(
     form: Any,
     history: History | None = None,
 ) -> Typed:
-    """The reply whose answer is a value of the form. Raises an `OutputError` where there is none after all repairs."""
+    """The reply with a valid value. Raises an `OutputError` where there is none after all re-prompts."""
     if options.get("background"):
         raise ConfigError("typed output waits for the answer", hint="poll, and read the text of the reply")
     if caller.fallback is not None:
@@ -89,20 +89,18 @@ async def generate(
         except SchemaMismatchError as problem:
             if len(calls) > settings.max_repairs:
                 raise
-            notes.append(
-                Loss("output_text", f"re-prompted, because the answer did not match: {problem.message}", "changed")
-            )
+            notes.append(Loss("output_text", f"re-prompted; the answer did not match: {problem.message}", "changed"))
             asked = corrected(asked, came, way.tool, problem.problems)
 
 
 def _repair_messages(first: Request, last: Request) -> list[AnyItem]:
-    """What was said between two requests of one answer: answers that did not fit, and what is wrong with them."""
+    """The messages between the first and the last request of one answer: invalid answers and re-prompts."""
     said = last.input if isinstance(last.input, list) and last is not first else []
     return said if given(last.conversation) else said[len(items_of(first)) :]
 
 
 def within(settings: Settings, spent: float) -> Settings:
-    """The settings with what is left of the time for the whole call, after so many seconds."""
+    """The settings with the remaining time for the whole call, after so many seconds."""
     total = settings.timeouts.total
     if not isinstance(total, int | float):
         return settings
@@ -127,7 +125,7 @@ def require_value(typed: Typed) -> Any:
 
 
 def choose_way(output: Output[Any], target: Target, request: Request, settings: Settings) -> Way:
-    """The first way that the model and the wire can take. Raises `CapabilityError` where the caller wants another."""
+    """The first strategy that the model and the wire support. Raises `CapabilityError` where the caller selects another."""
     strict = getattr(target.dialect, "strict_schemas", False)
     *ways, last = output.ways(request, settings.strategy, strict=strict)
     wire = target.endpoint.wire
@@ -148,7 +146,7 @@ def choose_way(output: Output[Any], target: Target, request: Request, settings: 
 
 
 def _is_expressible(way: Way, request: Request, target: Target) -> bool:
-    """Whether the wire can say what the way is about."""
+    """Whether the wire can encode the essential part of the request."""
     _, lost = target.wire.encode_request(request, dialect=target.dialect)
     return not any(
         loss.kind == "refused"
@@ -159,14 +157,14 @@ def _is_expressible(way: Way, request: Request, target: Target) -> bool:
 
 
 def recovered_paths(way: Way) -> tuple[str, ...]:
-    """The paths where losses are recorded without a warning, since the value itself is checked when it comes back."""
+    """The paths where losses are recorded without a warning, since the answer is validated."""
     if way.tool is None:
         return ("text.format",)
     return "text.format", "tool_choice", f"tools[{len(way.request.tools or ()) - 1}]"
 
 
 def read_value(output: Output[T], way: Way, found: Reply) -> Typed:
-    """The value in a reply, which then shows it. Raises an `OutputError` where there is none."""
+    """The value in a reply, set as its `parsed`. Raises an `OutputError` where there is none."""
     mine = [call for call in found.function_calls if call.name == way.tool]
     if mine and way.tool is not None:
         found.output = as_message(found.output, way.tool)
@@ -183,7 +181,7 @@ def read_value(output: Output[T], way: Way, found: Reply) -> Typed:
 
 
 def mismatch_error(problem: DoesNotFit, text: str, found: Reply) -> SchemaMismatchError:
-    """The error for an answer that is not the value."""
+    """The error for an invalid answer."""
     known = found.info
     if (forget := vars(found).get("forget")) is not None:
         forget()  # a cached answer that fails every time
@@ -202,7 +200,7 @@ def mismatch_error(problem: DoesNotFit, text: str, found: Reply) -> SchemaMismat
 
 
 class _JSONStreaming(Generic[T_co]):
-    """What `JSONStream` and `AsyncJSONStream` share."""
+    """The shared part of `JSONStream` and `AsyncJSONStream`."""
 
     _inner: Any
 
@@ -221,17 +219,17 @@ class _JSONStreaming(Generic[T_co]):
 
     @property
     def value(self) -> T_co:
-        """The validated value. Raises an `OutputError` where the answer is none, and `ConfigError` before the stream's end."""
+        """The validated value. Raises an `OutputError` where the answer is invalid, and `ConfigError` before the stream's end."""
         return cast("T_co", require_value(self._finished()))
 
     @property
     def response(self) -> Reply:
-        """The reply from what was read so far; at the end with the value in `parsed`."""
+        """The reply from the events so far; at the end with the value in `parsed`."""
         found: Reply = self._inner.response
         return found
 
     def _shape(self, target: Target, settings: Settings, request: Request) -> tuple[Request, list[Loss], Recovered]:
-        """What the stream asks instead of the plain request."""
+        """The request of the chosen strategy, instead of the plain one."""
         self._way = way = choose_way(self._output, target, request, settings)
         return way.request, way.lost, partial(recovered_paths, way)
 
@@ -253,7 +251,7 @@ class _JSONStreaming(Generic[T_co]):
         self._ready = [shown for snapshot in snapshots for shown in self._output.partial(snapshot)] or self._ready
 
     def _ended(self) -> bool:
-        """Whether nothing is left to show now that the stream is over. Raises where the answer is not the value."""
+        """Whether nothing is left to yield after the end of the stream. Raises where the answer is invalid."""
         self._show(self._partial.close())
         if not self._ready:
             self._finished()
@@ -268,7 +266,7 @@ class _JSONStreaming(Generic[T_co]):
         return self._typed
 
     def _finish(self, elements: Elements) -> None:
-        """Have the elements end with those of the checked value. Raises where the answer is not the value."""
+        """End the elements with those of the validated value. Raises where the answer is invalid."""
         value, reply = cast("Any", self.value), self._finished().reply
         try:
             elements.finish(value, reply.output_text)

@@ -306,9 +306,7 @@ class MessageWriter:
         own_leftovers(item, WIRE, path, lost)
         text, images = encode_content(item.output, f"{path}.output", lost)
         if item.is_error or item.status == "incomplete":
-            lost.changed(
-                f"{path}.{'is_error' if item.is_error else 'status'}", 'a failure, marked by "Error: " before the text'
-            )
+            lost.changed(f"{path}.{'is_error' if item.is_error else 'status'}", 'a failure, marked by "Error: "')
             text = f"Error: {text}"
         message = types.Message(
             role="tool", content=text, tool_name=or_unset(name), tool_call_id=or_unset(item.call_id)

@@ -308,7 +308,7 @@ def encode_output(
     if isinstance(item, ours.FunctionCallOutput):
         message.name = or_unset(sent_name(item.name) if given(item.name) else item.name)
     if item.is_error:
-        lost.changed(f"input[{i}]", 'a failure, marked by "Error: " before the text')
+        lost.changed(f"input[{i}]", 'a failure, marked by "Error: "')
         message.content = f"Error: {content}" if isinstance(content, str) else [types.Text(text="Error: "), *content]
     return patch(message, own_leftovers(item, WIRE, f"input[{i}]", lost)) if item.leftovers else message
 

@@ -114,7 +114,7 @@ class Size(NamedTuple):
 
 
 SIZES = {
-    "": Size(2_865, 10),  # the modules at the top alone
+    "": Size(2_265, 9),  # the modules at the top alone
     "responses": Size(4_825, 14),
     "wires": Size(21_040, 59, goal=15_700),
     "wires.openai_responses": Size(1_700, 9),
@@ -126,7 +126,7 @@ SIZES = {
     "transport": Size(3_185, 12, goal=2_300),
     "tools": Size(1_675, 11),
     "loop": Size(2_180, 9),
-    "client": Size(7_305, 23),
+    "client": Size(7_315, 23),
     "conversation": Size(1_650, 7, goal=900),
     "policy": Size(2_185, 9, goal=1_200),
     "server": Size(3_540, 16, goal=2_600),
@@ -174,7 +174,7 @@ LONGEST, LONGEST_IN_WIRE = 450, 600
 """Lines of a file of code; tables and `types.py` may be longer."""
 
 LONGER = {
-    "client.call": 730,
+    "client.call": 734,
     "client.client": 690,
     "client.options": 520,
     "errors": 720,

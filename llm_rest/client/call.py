@@ -220,14 +220,18 @@ Shape = Callable[["Target", Settings, Request], tuple[Request, "list[Loss]", Rec
 
 
 class PreparedCall(NamedTuple):
-    """A call that was checked: whom it goes to, how it is made, what is asked, and what is lost so far."""
+    """A validated call, before its request is encoded."""
 
     target: Target
+    """The vendor, wire and model."""
     settings: Settings
+    """How the call is made: timeouts, retries, losses."""
     request: Request
+    """The request in the Responses format."""
     lost: list[Loss]
+    """The losses of its preparation."""
     recovered: Recovered = tuple
-    """The losses there are recorded only: the caller gets it back."""
+    """The paths of losses that are recorded and not reported, because the caller gets their values back."""
 
     def encode(self, site: CallSite, *, stream: bool = False) -> tuple[OutgoingRequest, list[Loss]]:
         """The HTTP request, and all losses, which are reported by `on_loss`."""

@@ -182,9 +182,13 @@ class OutgoingRequest(Struct, frozen=True):
     """An outgoing HTTP request: its bytes, route, and the secrets in them. Its repr shows no content."""
 
     route: Route
+    """Its method, path and headers."""
     body: bytes = b""
+    """The encoded document."""
     secrets: dict[str, Secret] = {}
+    """The secrets in the body, which are redacted in errors."""
     stream: bool = False
+    """Whether a streaming response is requested."""
     request: Request | None = None
     """The model request that rate limits and budgets count; `None` for requests that they do not count."""
 

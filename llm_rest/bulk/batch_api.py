@@ -297,16 +297,16 @@ def job(group: BatchGroup, document: Plain) -> BatchJob:
     )
 
 
-def page(group: BatchGroup, document: Plain, asked: Route) -> tuple[list[BatchJob], Route | None]:
-    """The batches of a page, and where the next page is."""
+def page(group: BatchGroup, document: Plain, asked: Route) -> tuple[list[Plain], Route | None]:
+    """The batches or files of a page, and where the next page is."""
     api = group.dialect.api
-    entries: list[Plain] = document.get(api.listed) or document.get("data") or []
+    entries: list[Plain] = document.get(api.listed) or document.get("files") or document.get("data") or []
     name, field = api.cursor
     after: Any = document.get(field) if document.get("has_more", True) else None
     if not field and len(entries) == 100:  # pages are counted
         after = str(int(str(asked.query.get(name, 0))) + 1)
     following = replace(asked, query={**asked.query, name: after}) if after and entries else None
-    return [job(group, entry) for entry in entries], following
+    return entries, following
 
 
 # --- results --------------------------------------------------------------------------------------------------------

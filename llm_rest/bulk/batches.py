@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -23,18 +23,22 @@ from ..client.target import OutgoingRequest
 from ..errors import (
     APIConnectionError,
     APIStatusError,
+    BadRequestError,
     CallCancelledError,
     ConfigError,
     ConnectError,
     LLMError,
     NotFoundError,
+    PermissionDeniedError,
     ProtocolError,
 )
 from ..transport.framing import NDJSON
 from ..transport.retry import RetryPolicy
 from ..wires import Route
 from . import batch_api
-from .batch_api import BatchGroup, BatchJob, BatchResult
+from .batch_api import BatchGroup, BatchJob, BatchResult, Plain
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -104,12 +108,18 @@ class VendorBatches:
         self._sleep = sleep or caller.transport.sleep
 
     async def upload(self, batch: Batch, content: bytes) -> str:
-        """Upload the input file; its id."""
+        """Upload the input file; its id. Where it is not known whether it was uploaded, it is searched for."""
         route, body = batch_api.upload(batch.group, content, batch.name)
-        sent = await self.send(route, body)
-        if (place := sent.answer.headers.get("x-goog-upload-url")) is not None:
-            headers = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
-            sent = await self.send(Route(place, headers={**headers, "Content-Type": "application/jsonl"}), content)
+        try:
+            sent = await self.send(route, body, retry=_once)
+            if (place := sent.answer.headers.get("x-goog-upload-url")) is not None:
+                headers = {"X-Goog-Upload-Offset": "0", "X-Goog-Upload-Command": "upload, finalize"}
+                route = Route(place, headers={**headers, "Content-Type": "application/jsonl"})
+                sent = await self.send(route, content, retry=_once)
+        except LLMError as error:
+            if _may_be_created(error) and (known := await self.find_file(batch)) is not None:
+                return known
+            raise
         document = self._read(sent)
         file: Any = document.get("file", document)
         name = file.get("name") if "file" in document else file.get("id")
@@ -138,17 +148,37 @@ class VendorBatches:
     async def find(self, batch: Batch, known: frozenset[str] = frozenset()) -> BatchJob | None:
         """The batch among those of the account, where it was created."""
         api = batch.group.dialect.api
+
+        def job(entry: Plain) -> BatchJob | None:
+            found = batch_api.job(batch.group, entry)
+            return found if _is_it(found, batch, known) else None
+
+        return await self._search(batch.group, f"{api.batches}?{api.page}", job)
+
+    async def find_file(self, batch: Batch) -> str | None:
+        """The id of the input file among the files of the account, where it was uploaded and the vendor lists files."""
+
+        def file(entry: Plain) -> str | None:
+            named = batch.name in (entry.get("displayName"), str(entry.get("filename")).removesuffix(".jsonl"))
+            return str(entry["name" if "displayName" in entry else "id"]) if named else None
+
+        with suppress(BadRequestError, NotFoundError, PermissionDeniedError):  # of vendors that list none
+            return await self._search(batch.group, batch.group.dialect.api.files.removeprefix("/upload"), file)
+        return None
+
+    async def _search(self, group: BatchGroup, path: str, match: Callable[[Plain], T | None]) -> T | None:
+        """What matches in a list of the vendor, which is read several times, because lists are behind."""
         for wait in LOOKS:
             if wait:
                 await self._sleep(wait)
-            following: Route | None = batch_api.route(batch.group, f"{api.batches}?{api.page}")
+            following: Route | None = batch_api.route(group, path)
             for _ in range(_PAGES):
-                if following is None:
-                    break
-                document = self._read(await self.send(following))
-                jobs, following = batch_api.page(batch.group, document, following)
-                if found := next((job for job in jobs if _is_it(job, batch, known)), None):
-                    return found
+                if following is not None:
+                    document = self._read(await self.send(following))
+                    entries, following = batch_api.page(group, document, following)
+                    for entry in entries:
+                        if (found := match(entry)) is not None:
+                            return found
         return None
 
     async def poll(self, batch: Batch) -> BatchJob:

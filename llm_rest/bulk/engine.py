@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from ..client.call import CallSite, report_losses
+from ..client.endpoints import UNFINISHED
 from ..client.target import build_request
 from ..errors import CallCancelledError, ConfigError, LLMError
 from .journal import Journal
@@ -111,6 +112,8 @@ class Engine:
         self._free = [f"row {i}" for i in range(rules.concurrency)]
         self._running: dict[int, tuple[Row, str]] = {}
         self._marked: set[int] = set()
+        self._begun: list[Row] = []  # whose background responses are in progress, and are looked at again
+        self._resumed = True  # rows that the journal knows are still being read
         self._copies: dict[int, list[Row]] = {}
         self._window: list[tuple[Row, bytes]] = []
         self._warm: dict[bytes, bool] = {}  # groups by the digest of their prefix, and whether a row of it came back
@@ -139,25 +142,26 @@ class Engine:
         if self._running:
             for _, row, answer, error in await self._reports(workers):
                 self._settle(row, answer, error, results)
-        starting: list[Row] = []
+        starting, self._begun = [] if self._stopping else self._begun, []
         try:
             while len(starting) < len(self._free) and not self._stopping and (row := self._next(results)) is not None:
                 starting.append(row)
         except BaseException:  # what came back is safe even where the input raises
             if self._journal is not None:
                 for row in starting:
-                    self._journal.mark(row.n, NEW)
+                    if row.begun is None:
+                        self._journal.mark(row.n, NEW)
             self._commit(last=True)
             raise
         for row in starting:
             self._running[row.n] = row, self._free.pop()
-            if self._journal is not None and row.n not in self._marked:
+            if self._journal is not None and row.n not in self._marked and row.begun is None:
                 self._journal.mark(row.n, SENT)
         self._marked.clear()
         self._commit(last=not self._running)
         for row in starting:
             workers.start(self._running[row.n][1], partial(self._ask, row, workers))
-        return results if results or self._running or self._more() else None
+        return results if results or self._running or self._more() or (self._begun and not self._stopping) else None
 
     def _more(self) -> bool:
         return not (self._exhausted or self._stopping)
@@ -189,6 +193,10 @@ class Engine:
             return self._give_up(CallCancelledError("the run was cancelled"))  # the row was sent, and may be billed
         if error is not None and self._journal is not None and self._is_left_open(error):
             return self._journal.mark(row.n, NEW)
+        if answer is not None and answer.status in UNFINISHED:
+            if self._journal is not None and row.begun is None:
+                self._journal.begun(row.n, answer.id)
+            return self._begun.append(row._replace(begun=answer.id))
         self._end(row, answer, error, results)
         self._look(error)
         return None
@@ -280,13 +288,16 @@ class Engine:
         while not (self._exhausted or self._stopping) and len(results) < _MOST:
             entry = next(self._entries, None)
             if entry is None or (self._rules.limit is not None and entry.n > self._rules.limit):
-                self._exhausted = True
+                self._exhausted, self._resumed = True, False
                 break
+            self._resumed = entry.known is not None
             if entry.known is None:
                 self._read = entry.n, entry.end
             if isinstance(entry.raw, bytes) and not entry.raw.strip():
                 continue
             row, problem = self._parsed(entry)
+            if entry.known is not None and entry.known.begun is not None:
+                row = row._replace(begun=entry.known.begun)
             if self._journal is not None:
                 try:
                     is_open = self._is_open(self._journal, entry, row, problem, results)
@@ -341,7 +352,7 @@ class Engine:
             if journal.output is None and (line := journal.line(n)) is not None:
                 results.append(self._lines.restored(n, line))
             return False
-        if known.state == SENT:
+        if known.state == SENT and known.begun is None:
             if self._rules.at_most_once:
                 what = "in flight when an earlier process ended, and not sent again (at_most_once)"
                 raise _RowError(CallCancelledError(what))

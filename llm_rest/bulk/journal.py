@@ -224,7 +224,7 @@ class Journal(SQLiteFile):
     def rows(self, after: int, *, unfinished: bool) -> Iterator[JournalRow]:
         """The rows after one in order: all of them, or those without an output."""
         where = "finished IS NULL AND" if unfinished else ""
-        query = f"SELECT n, offset, digest, state, original FROM row WHERE {where} n > ? ORDER BY n LIMIT ?"
+        query = f"SELECT n, offset, digest, state, original, batch_id FROM row WHERE {where} n > ? ORDER BY n LIMIT ?"
         return (JournalRow(*found) for found in self._pages(query, after))
 
     def line(self, n: int) -> bytes | None:
@@ -237,12 +237,12 @@ class Journal(SQLiteFile):
         return (bytes(line) for _, line in self._pages("SELECT n, line FROM output WHERE n > ? ORDER BY n LIMIT ?", 0))
 
     def in_flight(self) -> int:
-        """How many rows are marked as sent and have no answer, without those in batches, which are not sent again."""
-        batches = "SELECT name FROM batch WHERE NOT closed"
-        query = (
-            f"SELECT count(*) FROM row WHERE finished IS NULL AND state=? AND ifnull(batch_id NOT IN ({batches}), 1)"
-        )
-        return int(self._one(query, (SENT,))[0])
+        """How many rows are marked as sent and have no answer, without those that the vendor works on: they are not sent again."""
+        return int(self._one("SELECT count(*) FROM row WHERE finished IS NULL AND state=? AND batch_id IS NULL", (SENT,))[0])
+
+    def begun(self, n: int, response: str) -> None:
+        """A row has a background response with this id."""
+        self._do("UPDATE row SET batch_id=? WHERE n=?", (response, n))
 
     # --- batches of vendors
 
@@ -263,14 +263,6 @@ class Journal(SQLiteFile):
         with self._store_errors():
             found = self._db.execute("SELECT document FROM batch WHERE closed=?", (closed,)).fetchall()
         return [decoder_of(Batch).decode(document) for (document,) in found]
-
-    def batch_rows(self) -> dict[int, str]:
-        """The rows that are in batches that are not closed, and have no answer; by number."""
-        query = (
-            "SELECT n, batch_id FROM row JOIN batch ON batch_id=name WHERE finished IS NULL AND state=? AND NOT closed"
-        )
-        with self._store_errors():
-            return dict(self._db.execute(query, (SENT,)).fetchall())
 
     # --- an input that cannot be read again
 
@@ -422,7 +414,7 @@ class Journal(SQLiteFile):
                 f"DELETE FROM output WHERE n IN (SELECT n FROM row WHERE state=4 OR original IN ({failed}))"
             )
             self._db.execute(f"UPDATE row SET finished=NULL WHERE state=4 OR original IN ({failed})")
-            self._db.execute("UPDATE row SET state=0 WHERE state=4")
+            self._db.execute("UPDATE row SET state=0, batch_id=NULL WHERE state=4")
             self._db.execute("UPDATE row SET place=NULL WHERE place IS NOT NULL")
             self._pending = [n for (n,) in self._db.execute("SELECT n FROM output")]
             self._written, self._written_rows, self._next = 0, 0, 1

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..client import endpoints
+from ..client.call import interrupted_reply
 from ..errors import ConfigError
 from .dialects import DIALECTS, WINDOWS
 from .engine import Engine
@@ -27,28 +28,29 @@ POLL_SECONDS = 30.0
 """The time between two looks at a background response."""
 
 
-def live(caller: Caller, form: Any, site: CallSite) -> Call:
-    """Each row is a call of its own."""
-    typed = {} if form is None else {"output": form}
-    return lambda row: caller.generate(row.input, {**row.options, **typed}, site)
-
-
-def background(caller: Caller, form: Any, site: CallSite, window: str) -> Call:
-    """Each row is a background response of OpenAI within this window."""
-    if window not in WINDOWS:
+def call_of(caller: Caller, form: Any, site: CallSite, window: str | None = None) -> Call:
+    """Each row is a call of its own: with a `window` a background response within that time, which is retrieved until it is done."""
+    if window is not None and window not in WINDOWS:
         raise ConfigError(f"completion_window is {' or '.join(WINDOWS)}, not {window!r}")
-    if form is not None:
+    if window is not None and form is not None:
         raise ConfigError("output= is not read from background responses", hint="use mode='vendor' or mode='live'")
+    more = {"output": form} if form is not None else {}
+    if window is not None:
+        more = {"background": True, "background_options": {"completion_window": window}}
 
     async def call(row: Row) -> Reply:
         of_row = {"model": row.options["model"]} if row.options.get("model") else {}
-        target, _ = caller.resolve({**of_row})
-        if target.vendor != "openai" or target.endpoint.wire != "openai_responses":
+        target, _ = caller.resolve({**of_row}) if window is not None or row.begun is not None else (None, None)
+        if window is not None and target and (target.vendor, target.endpoint.wire) != ("openai", "openai_responses"):
             raise ConfigError(f"{target.vendor} has no completion windows", hint="use mode='vendor' or mode='live'")
-        window_of_row = {"background": True, "background_options": {"completion_window": window}}
-        begun = await caller.generate(row.input, {**row.options, **window_of_row}, site)
-        found = await endpoints.poll(caller, begun, of_row, site, POLL_SECONDS, None)
-        if found.info.cost is not None:
+        if target is None or row.begun is None:
+            return await caller.generate(row.input, {**row.options, **more}, site)
+        with caller.call() as waiting:
+            await caller.transport.sleep(POLL_SECONDS)
+        if waiting.stopped:
+            return interrupted_reply(target, None, [], ())
+        found = caller.raise_if_failed(target, await endpoints.retrieve(caller, row.begun, of_row, site))
+        if window is not None and found.info.cost is not None:
             found.info.cost = round(found.info.cost * WINDOWS[window])
         return found
 
@@ -76,7 +78,7 @@ def engine_of(
         which = "cache=" if caller.fallback is None else "a fallback"
         raise ConfigError(f"{which} is for mode='live'", hint="give a client of one model without it")
     open = [] if journal is None else journal.batches()
-    call = background(caller, form, site, window) if mode == "background" else live(caller, form, site)
+    call = call_of(caller, form, site, window if mode == "background" else None)
     if journal is not None and (mode == "vendor" or (mode == "auto" and (open or _is_many(caller, source, journal)))):
         from .vendor_run import VendorEngine  # which most runs do not need
 

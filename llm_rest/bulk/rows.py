@@ -49,6 +49,8 @@ class Row(NamedTuple):
     """What could not be read of a body in the format of another wire."""
     wire: str = "openai_responses"
     """The wire whose format the row was written in."""
+    begun: str | None = None
+    """The batch that it is in, or the id of its background response, where the vendor works on it already."""
 
     @property
     def id(self) -> str:

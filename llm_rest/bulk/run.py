@@ -29,7 +29,7 @@ from ..sync import drive
 from ..transport.retry import RetryPolicy
 from .engine import BulkStatus, Engine, Rules, encoded
 from .journal import Journal
-from .modes import Mode, engine_of, live
+from .modes import Mode, call_of, engine_of
 from .output import BulkRow, Lines
 from .rows import Reader, SequenceSource, Source, source_of
 
@@ -406,7 +406,7 @@ class _Map:
         source = SequenceSource(prompts)
         reader = Reader(source.word, caller.defaults.get("model"), None)
         lines = Lines(full=False, openai=False, form=None)
-        self.engine = Engine(caller, live(caller, form, site), source, reader, lines, rules, None)
+        self.engine = Engine(caller, call_of(caller, form, site), source, reader, lines, rules, None)
         self._progress = progress
         self._total = source.total(0, 0)
         self._found: dict[int, Reply | Failure] = {}

@@ -47,6 +47,8 @@ class JournalRow(NamedTuple):
     digest: bytes
     state: int
     original: int | None
+    begun: str | None
+    """The batch that it is in, or the id of its background response: where the vendor works on it."""
 
 
 class Finished(NamedTuple):

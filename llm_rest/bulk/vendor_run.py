@@ -24,7 +24,6 @@ from . import batch_api
 from .batch_api import BatchBuilder, BatchJob, BatchResult
 from .batches import Batch, Results, VendorBatches, credential_of
 from .engine import BulkStatus, Engine
-from .state import SENT
 
 if TYPE_CHECKING:
     from ..client.call import Caller, Settings
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from ..policy.prices import Pricing
     from .journal import Journal
     from .output import BulkRow
-    from .rows import Entry, Row
+    from .rows import Row
 
 POLL_SECONDS, POLL_GROWTH, POLL_MOST_SECONDS = 30.0, 1.5, 300.0
 """The wait before the first look at a batch; each wait after it is longer, up to a limit."""
@@ -87,7 +86,6 @@ class VendorEngine(Engine):
         self._own, self._form, self._site = journal, form, site
         self._batches = {batch.name: _Open(batch) for batch in journal.batches()}
         self._jobs = {batch.job.id for batch in journal.batches(closed=True) if batch.job}
-        self._assigned = journal.batch_rows()
         self._builders: dict[tuple[batch_api.BatchGroup, int], tuple[BatchBuilder, dict[str, Row], VendorBatches]] = {}
         self._credentials: dict[str, str] = {}
         return self
@@ -136,22 +134,16 @@ class VendorEngine(Engine):
 
     # --- rows into batches
 
-    def _is_open(
-        self, journal: Journal, entry: Entry, row: Row, problem: LLMError | None, results: list[BulkRow]
-    ) -> bool:
-        known = entry.known
-        if known is not None and entry.n in self._assigned and known.state == SENT and known.digest == entry.digest:
-            return True  # it is at the vendor, and not sent again
-        return super()._is_open(journal, entry, row, problem, results)
-
     def _fill(self, results: list[BulkRow]) -> None:
         for _ in range(500):
             row = None if self._stopping else self._take(results)
             if row is None:
                 return
-            name = self._assigned.pop(row.n, None)
-            tries = self._batches[name].batch.tries if name in self._batches else 1
-            self._add(row, tries, results, self._batches.get(name or ""))
+            if row.begun is not None and row.begun not in self._batches:
+                what = f"{self._source.word} {row.n} is the background response {row.begun}, which is in progress"
+                return self._give_up(ConfigError(what, hint="use mode='background', as the run began"))
+            at = None if row.begun is None else self._batches[row.begun]
+            self._add(row, 1 if at is None else at.batch.tries, results, at)
 
     def _add(self, row: Row, tries: int, results: list[BulkRow], at: _Open | None = None) -> None:
         """Put a row into a batch: one that has it already, or the next one that is submitted."""
@@ -220,7 +212,7 @@ class VendorEngine(Engine):
 
     def _start(self, workers: Workers) -> None:
         """Start the steps that are due; what they need is committed."""
-        if self._assigned and self._more():
+        if self._resumed and self._more():
             return  # rows of batches of an earlier process are still to be read
         for one in [*self._batches.values()]:
             if one.busy or one.due > workers.now() or (self._stopping and one.step != "delete"):
@@ -248,8 +240,10 @@ class VendorEngine(Engine):
                     found = await api.upload(batch, one.content)
                 case "create":
                     found = await api.create(batch, one.content if inline else b"", known)
-                case "recover":  # one whose file was not uploaded was not created either
-                    found = await api.find(batch, known) if inline or batch.file else None
+                case "recover" if inline or batch.file:
+                    found = await api.find(batch, known)
+                case "recover":  # one whose file is not known was not created
+                    found = await api.find_file(batch)
                 case "results":
                     one.results = one.results or api.results(batch)
                     found = await one.results.more()
@@ -269,8 +263,10 @@ class VendorEngine(Engine):
             return self._failed(one, step, error, results)
         one.failures, one.step = 0, step
         match step:
-            case "upload":
+            case "upload" | "recover" if isinstance(found, str):
                 one.batch.file, one.step = found, "create"
+            case "recover" if found is None and one.batch.file:
+                one.step = "create"
             case "results" if found is not None:
                 for each in found:
                     self._settle_result(one, each, results)
@@ -280,9 +276,7 @@ class VendorEngine(Engine):
             case "delete":
                 return self._close(one)
             case "recover" if found is None:
-                for row in self._release(one):
-                    self._add(row, one.batch.tries, results)
-                return None
+                return self._submit_again(one, results)
             case _:
                 job: BatchJob = found  # pyright: ignore[reportAssignmentType] - of a poll or a creation
                 one.batch.job, one.content, one.step = job, b"", "results" if job.status == "ended" else "poll"
@@ -299,6 +293,8 @@ class VendorEngine(Engine):
         if error.retryable and one.failures < _FAILURES:
             one.due += max(error.retry_after or 0.0, one.delay)
             return None
+        if step in ("upload", "create") and error.status in _FINAL and not one.content:
+            return self._submit_again(one, results)  # the file of an earlier process is gone
         if step in ("upload", "create") and error.status in _FINAL:
             for row in [*one.rows.values()]:
                 self._end(row, None, error, results)
@@ -309,6 +305,10 @@ class VendorEngine(Engine):
         if step in ("upload", "create"):
             self._release(one)
         return self._give_up(error)
+
+    def _submit_again(self, one: _Open, results: list[BulkRow]) -> None:
+        for row in self._release(one):
+            self._add(row, one.batch.tries, results)
 
     def _release(self, one: _Open) -> list[Row]:
         """The rows of a batch that was not created, which are in none any more."""

@@ -22,6 +22,7 @@ DAY = 86_400
 class Faults:
     """What goes wrong. Numbers count down."""
 
+    upload_lost: int = 0  # uploads whose answer never comes
     create_lost: int = 0  # creations whose answer never comes
     create_broken: int = 0  # creations answered with 503 after they happened
     create_failed: int = 0  # creations answered with 503 that did not happen
@@ -60,12 +61,14 @@ class Vendor:
         self.faults = faults or Faults()
         self.files: dict[str, bytes] = {}
         self.deleted: list[str] = []
+        self.names: dict[str, str] = {}  # of all files that were uploaded
         self.batches: list[Made] = []
         self.came: Counter[str] = Counter()  # how often each text was in a batch that ran
         self.answered: Counter[str] = Counter()  # how often each text was answered, which is what costs
         self.log: list[str] = []
         self.unauthorized = False
         self.background: list[Any] = []
+        self.completes = True  # background responses, the second time they are retrieved
         self.delay = 0.0
         self.closing: list[Callable[[], object]] = []  # what uses it
         self.headers: list[dict[str, str]] = []
@@ -134,8 +137,10 @@ class Vendor:
         path = path.removeprefix("/v1beta").removeprefix("/v1")
         if self.format == "google" and path.startswith("/upload/"):
             if handler.headers["X-Goog-Upload-Command"] == "start":
+                self.named = json.loads(data)["file"]["displayName"]
                 return 200, b"", {"X-Goog-Upload-URL": f"{self.url}/upload/v1beta/files?upload_id=1"}, False
-            return self._json({"file": {"name": self._keep("files/", data)}})
+            name = self._keep("files/", data, self.named)
+            return None if self._next("upload_lost") else self._json({"file": {"name": name}})
         if path == "/responses":  # a response in the background
             self.background.append(json.loads(data))
             assert self.background[-1]["background"] is True
@@ -143,9 +148,15 @@ class Vendor:
         if path.startswith("/responses/"):
             number = int(path.rpartition("_")[2])
             self.came[path] += 1
-            return self._json(self._background(number, "completed" if self.came[path] > 1 else "in_progress"))
+            done = self.completes and self.came[path] > 1
+            return self._json(self._background(number, "completed" if done else "in_progress"))
         if method == "POST" and path == "/files":
-            return self._json({"id": self._keep("file-", self._part(handler, data)), "object": "file"})
+            id = self._keep("file-", *self._part(handler, data))
+            return None if self._next("upload_lost") else self._json({"id": id, "object": "file"})
+        if path == "/files":
+            field = "displayName" if self.format == "google" else "filename"
+            key, listed = ("name", "files") if self.format == "google" else ("id", "data")
+            return self._json({listed: [{key: id, field: name} for id, name in reversed(self.names.items())]})
         if method == "DELETE":
             name = path.removeprefix("/").removeprefix("files/") if self.format != "google" else path[1:]
             self.deleted.append(name)
@@ -189,16 +200,18 @@ class Vendor:
         setattr(self.faults, fault, max(left - 1, 0))
         return left > 0
 
-    def _keep(self, prefix: str, data: bytes) -> str:
-        name = f"{prefix}{len(self.files) + len(self.deleted) + 1}"
+    def _keep(self, prefix: str, data: bytes, called: str) -> str:
+        name = f"{prefix}{len(self.names) + 1}"
+        self.names[name] = called
         self.files[name] = data
         return name
 
-    def _part(self, handler: BaseHTTPRequestHandler, data: bytes) -> bytes:
+    def _part(self, handler: BaseHTTPRequestHandler, data: bytes) -> tuple[bytes, str]:
         edge = b"--" + handler.headers["content-type"].partition("boundary=")[2].encode()
         first, *parts, last = data.split(edge)
         assert (first, last, b'name="purpose"' in parts[0]) == (b"", b"--\r\n", self.format != "xai")
-        return parts[-1].partition(b"\r\n\r\n")[2].removesuffix(b"\r\n")
+        head, _, content = parts[-1].partition(b"\r\n\r\n")
+        return content.removesuffix(b"\r\n"), re.findall('filename="(.*?)"', head.decode())[0]
 
     # --- batches
 

@@ -255,8 +255,8 @@ def test_what_a_job_says() -> None:
 def test_pages_of_a_list(vendor: str, document: dict[str, Any], following: dict[str, str] | None) -> None:
     mine = group(vendor)
     asked = api.route(mine, f"{mine.dialect.api.batches}?{mine.dialect.api.page}")
-    jobs, after = api.page(mine, document, asked)
-    assert {job.id for job in jobs} == {"b"}
+    entries, after = api.page(mine, document, asked)
+    assert {api.job(mine, entry).id for entry in entries} == {"b"}
     assert (after and after.query) == following
 
 

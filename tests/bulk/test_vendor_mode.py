@@ -76,7 +76,7 @@ def fate(text: str, times: int) -> str:
 @pytest.mark.parametrize("sync", [True, False], ids=["sync", "async"])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_row_is_answered_once(name: str, sync: bool, tmp_path: Path) -> None:
-    faults = Faults(create_lost=1, lists_behind=1, polls=2, results_cut=1, chatter=True, fate=fate)
+    faults = Faults(upload_lost=1, create_lost=1, lists_behind=1, polls=2, results_cut=1, chatter=True, fate=fate)
     with vendor_of(name, faults) as vendor:
         run(name, vendor, tmp_path, sync=sync)
         found = output(tmp_path)
@@ -94,6 +94,7 @@ def test_every_row_is_answered_once(name: str, sync: bool, tmp_path: Path) -> No
         assert max(vendor.came.values()) == 2
         assert len(vendor.batches) == 2
         assert not [file for file in vendor.files if "out" not in file]  # input files are deleted
+        assert len(vendor.names) in (0, 2), "none is uploaded twice"
 
 
 @pytest.mark.parametrize("name", ["openai", "anthropic", "google"])
@@ -174,7 +175,7 @@ class Stop(Exception):
 
 
 @pytest.mark.sample(4)
-@pytest.mark.parametrize("at", ["before upload", "after upload", "after create", "running", "in the results"])
+@pytest.mark.parametrize("at", ["before upload", "at the upload", "after upload", "after create", "running", "in the results"])
 @pytest.mark.parametrize("name", ["openai", "anthropic", "google", "xai"])
 def test_another_process_continues(name: str, at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     faults = Faults(polls=2, fate=lambda text, times: "500" if times == 1 and "3" in text else "succeeded")
@@ -196,6 +197,9 @@ def test_another_process_continues(name: str, at: str, tmp_path: Path, monkeypat
                 case "before upload":
                     dying("upload", after=False)
                     dying("create", after=False)
+                case "at the upload":
+                    dying("upload", after=True)
+                    dying("create", after=False)
                 case "after upload":
                     dying("create", after=False)
                 case "after create":
@@ -214,6 +218,7 @@ def test_another_process_continues(name: str, at: str, tmp_path: Path, monkeypat
         assert [each["output_text"] for each in found] == [f"écho row {i} é😀 😀" for i in range(ROWS)]
         assert set(vendor.answered.values()) == {1}
         assert len(vendor.batches) == 2
+        assert len(vendor.names) == (0 if name == "anthropic" else 2), "none is uploaded twice"
 
 
 def test_the_mode_of_a_run_with_batches_is_not_changed_and_neither_is_the_key(tmp_path: Path) -> None:
@@ -223,12 +228,8 @@ def test_the_mode_of_a_run_with_batches_is_not_changed_and_neither_is_the_key(tm
 
         def begin(mode: Any, key: str) -> None:
             with Client("openai/gpt-x", **{**keys, "api_key": key}) as client:
-                with Bulk(client, mode=mode, output_file=tmp_path / "out.jsonl", progress=lambda _: stop(bulk)) as bulk:
+                with Bulk(client, mode=mode, output_file=tmp_path / "out.jsonl", progress=lambda _: stop(bulk, vendor)) as bulk:
                     list(bulk.run(source))
-
-        def stop(bulk: Bulk) -> None:
-            if vendor.batches:
-                bulk.stop()
 
         begin("vendor", "sk-one")
         with pytest.raises(ConfigError, match="1 batches of this run are at their vendor"):
@@ -237,6 +238,12 @@ def test_the_mode_of_a_run_with_batches_is_not_changed_and_neither_is_the_key(tm
             begin("vendor", "sk-two")
         assert len(vendor.batches) == 1
         assert b"sk-one" not in (tmp_path / "out.jsonl.journal").read_bytes()
+
+
+def stop(bulk: Bulk, vendor: Vendor) -> None:
+    """Leave the run as soon as the vendor works on it."""
+    if vendor.batches or vendor.background:
+        bulk.stop()
 
 
 def test_a_wrong_key_stops_the_run_before_a_row_is_lost(tmp_path: Path) -> None:
@@ -269,6 +276,26 @@ def test_background_responses_with_a_completion_window(tmp_path: Path, monkeypat
         run("openai", vendor, tmp_path, mode="background", completion_window="2h")
         assert [each["output_text"] for each in output(tmp_path)] == [f"écho row {i} é😀 😀" for i in range(ROWS)]
         assert {str(body["background_options"]) for body in vendor.background} == {"{'completion_window': '2h'}"}
+        assert len(vendor.background) == ROWS
+
+
+@pytest.mark.parametrize("sync", [True, False], ids=["sync", "async"])
+def test_background_responses_in_progress_are_polled_by_another_process_and_not_created_again(
+    sync: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(modes, "POLL_SECONDS", 0.01)
+    with vendor_of("openai") as vendor:
+        options: dict[str, Any] = {"mode": "background", "concurrency": 8}
+        monkeypatch.setattr(vendor, "completes", False)
+        with Client(MODELS["openai"], base_url=vendor.url, api_key="k") as client:
+            bulk = Bulk(client, output_file=tmp_path / "out.jsonl", progress=lambda _: stop(bulk, vendor), **options)
+            assert list(bulk.run(rows_in(tmp_path / "in.jsonl"))) == []
+        assert 8 <= len(vendor.background) < ROWS
+        with pytest.raises(ConfigError, match=r"line \d+ is the background response resp_\d+, which is in progress"):
+            run("openai", vendor, tmp_path)
+        vendor.completes = True
+        run("openai", vendor, tmp_path, sync=sync, at_most_once=True, **options)
+        assert [each["output_text"] for each in output(tmp_path)] == [f"écho row {i} é😀 😀" for i in range(ROWS)]
         assert len(vendor.background) == ROWS
 
 

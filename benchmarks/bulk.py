@@ -12,8 +12,7 @@ from pathlib import Path
 import anyio
 
 from llm_rest import AsyncBulk, AsyncClient
-from llm_rest.bulk.journal import Journal
-from llm_rest.bulk.state import DONE, NEW
+from llm_rest.bulk.journal import DONE, NEW, Journal
 
 from .calls import server
 from .measure import Case

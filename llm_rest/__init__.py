@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .bulk.engine import BulkStatus
+    from .bulk.modes import BulkEstimate
     from .bulk.output import BulkRow
-    from .bulk.run import AsyncBulk, Bulk, BulkEstimate
+    from .bulk.run import AsyncBulk, Bulk
     from .client.client import AsyncClient, Client
     from .client.content import MCP, afetch_image, fetch_image, file, image, user
     from .client.endpoints import Access, ModelInfo
@@ -135,8 +136,9 @@ _HOME = {
     for module, names in {
         ".vendors.auth": "APIKey",
         ".bulk.engine": "BulkStatus",
+        ".bulk.modes": "BulkEstimate",
         ".bulk.output": "BulkRow",
-        ".bulk.run": "AsyncBulk Bulk BulkEstimate",
+        ".bulk.run": "AsyncBulk Bulk",
         ".client.client": "AsyncClient Client",
         ".client.content": "MCP afetch_image fetch_image file image user",
         ".vendors.dialects": "ChatDialect MessagesDialect ResponsesDialect",

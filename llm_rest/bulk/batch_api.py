@@ -20,6 +20,8 @@ from ..errors import ConfigError, RequestTooLargeError
 from ..losses import Loss
 from ..unknown import convert
 from ..wires import Route
+from ..wires.anthropic_messages.response import STATUSES
+from ..wires.gemini_generate_content.response import STATUSES as GRPC_STATUSES
 from .dialects import CHAT, DIALECTS, RESPONSES, BatchDialect
 
 if TYPE_CHECKING:
@@ -321,27 +323,12 @@ class BatchResult(NamedTuple):
     body: bytes = b""
 
 
-_GRPC = (
-    *(("CANCELLED", 499), ("UNKNOWN", 500), ("INVALID_ARGUMENT", 400), ("DEADLINE_EXCEEDED", 504)),
-    *(("NOT_FOUND", 404), ("ALREADY_EXISTS", 409), ("PERMISSION_DENIED", 403), ("RESOURCE_EXHAUSTED", 429)),
-    *(("FAILED_PRECONDITION", 400), ("ABORTED", 409), ("OUT_OF_RANGE", 400), ("UNIMPLEMENTED", 501)),
-    *(("INTERNAL", 500), ("UNAVAILABLE", 503), ("DATA_LOSS", 500), ("UNAUTHENTICATED", 401)),
-)
-GRPC = dict(enumerate(_GRPC, start=1))
-"""The codes of gRPC: name and HTTP status."""
-
-STATUSES = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "api_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
-"""The HTTP status of Anthropic's types of errors, which its results do not name."""
+GRPC = (
+    "OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED"
+    " RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS"
+    " UNAUTHENTICATED"
+).split()
+"""The codes of gRPC."""
 
 _NULL = Raw(b"null")
 
@@ -397,8 +384,8 @@ def result(group: BatchGroup, line: bytes | Raw) -> BatchResult:
             body = next(iter((ended.response or {}).values()), body)
             if error:
                 code: Any = error.get("code")
-                title, status = GRPC.get(code if isinstance(code, int) else 0, ("", 500))
-                status = code if isinstance(code, int) and 400 <= code <= 599 else status
+                title = _word(code)
+                status = code if isinstance(code, int) and 400 <= code <= 599 else GRPC_STATUSES.get(title, 500)
                 error = {"error": {"status": title, **error, "code": status} if title else error}
                 ended.type = "canceled" if title == "CANCELLED" else ""
         case _:
@@ -417,13 +404,18 @@ def result(group: BatchGroup, line: bytes | Raw) -> BatchResult:
     return BatchResult(name, "missing" if bytes(body) in (b"null", b"") else "succeeded", 200, bytes(body))
 
 
+def _word(code: Any) -> str:
+    """A code as a word, where it is that or a number of gRPC."""
+    return code if isinstance(code, str) else GRPC[code] if isinstance(code, int) and 0 < code < len(GRPC) else ""
+
+
 def without_result(job: BatchJob, custom_id: str, place: int) -> BatchResult:
     """What a batch that ended says about a request without a result; `place` is its line in the input, from 1."""
     if job.ended_as == "failed":  # none of it ran
         errors = [error for error in job.errors if error.line in (place, None)]
         if errors:
             passes = any(str(error.code).endswith(("limit_exceeded", "RESOURCE_EXHAUSTED")) for error in errors)
-            code = errors[0].code if isinstance(errors[0].code, str) else GRPC.get(errors[0].code or 0, ("", 0))[0]
+            code = _word(errors[0].code)
             status = 429 if passes or code == "RESOURCE_EXHAUSTED" else 400
             said = "; ".join(error.message or str(error.code) for error in errors)
             about = {"message": f"the batch failed: {said}", "type": "invalid_request_error", "code": code}

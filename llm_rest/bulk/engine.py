@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -20,14 +20,14 @@ from ..client.call import CallSite, report_losses
 from ..client.endpoints import UNFINISHED
 from ..client.target import build_request
 from ..errors import CallCancelledError, ConfigError, LLMError
-from .journal import Journal
-from .output import BulkRow, Lines
+from .journal import DUPLICATE, NEW, SENT, Journal, Totals
+from .output import BulkRow, Lines, ended
 from .rows import Entry, Reader, Row, Source
-from .state import DUPLICATE, NEW, SENT, Totals
 
 if TYPE_CHECKING:
-    from ..client.call import Caller
+    from ..client.call import Caller, Settings
     from ..client.reply import Reply
+    from ..client.target import Target
     from ..loop.engine import Workers
     from ..losses import Loss
     from ..responses.request import Request
@@ -82,34 +82,34 @@ class Rules(Struct, frozen=True, kw_only=True):
     circuit: bool = True
 
 
+class Job(NamedTuple):
+    """What a run works with."""
+
+    caller: Caller
+    source: Source
+    reader: Reader
+    lines: Lines
+    rules: Rules
+    journal: Journal | None
+    form: Any
+    """The type of typed output, or its JSON Schema."""
+    site: CallSite
+
+
 class Engine:
     """A run at work. Without a journal nothing is remembered and rows only come back."""
 
-    def __init__(
-        self,
-        caller: Caller,
-        call: Call,
-        source: Source,
-        reader: Reader,
-        lines: Lines,
-        rules: Rules,
-        journal: Journal | None,
-    ) -> None:
-        self._caller = caller
-        self._call = call
-        self._source = source
-        self._reader = reader
-        self._lines = lines
-        self._rules = rules
-        self._journal = journal
-        self._entries: Iterator[Entry] = source.entries(journal)
+    def __init__(self, job: Job, call: Call) -> None:
+        self._caller, self._source, self._reader, self._lines, self._rules, self._journal, *_ = job
+        self._call, journal = call, job.journal
+        self._entries: Iterator[Entry] = job.source.entries(journal)
         self._totals = Totals() if journal is None else journal.totals
         self._read = (0, 0) if journal is None else (journal.read_rows, journal.read_to)
         self._exhausted = False
         self._stopping = False
         self.stopped: LLMError | None = None
         """Why the run stopped before its end; `None` where it did not."""
-        self._free = [f"row {i}" for i in range(rules.concurrency)]
+        self._free = [f"row {i}" for i in range(job.rules.concurrency)]
         self._running: dict[int, tuple[Row, str]] = {}
         self._marked: set[int] = set()
         self._begun: list[Row] = []  # whose background responses are in progress, and are looked at again
@@ -212,18 +212,18 @@ class Engine:
         if isinstance(error, ConfigError) and not error.message.startswith(self._source.word):
             error.message = f"{self._source.word} {row.n}: {error.message}"
             error.args = (error.message,)
-        end, done = self._lines.finished(row, answer, error)
+        done = ended(row, answer, error)
         results.append(done)
         self._finished += 1
         if self._journal is None:
             self._totals.done += error is None
             self._totals.failed += error is not None
             return
-        self._journal.finish(row.n, end)
+        self._journal.finish(done, line := self._lines.line(row, done))
         for copy in self._copies.pop(row.n, ()):
-            self._copy(copy, end.line, results)
+            self._copy(copy, line, results)
         if self._rules.max_cost_nano is not None and answer is not None:
-            if end.cost_nano is None:
+            if done.cost is None:
                 hint = "name a file of prices, or leave max_cost out"
                 self._give_up(ConfigError(f"max_cost: the cost of a reply of {answer.model} is not known", hint=hint))
             elif self._totals.cost_nano >= self._rules.max_cost_nano:
@@ -232,8 +232,8 @@ class Engine:
 
     def _copy(self, row: Row, line: bytes, results: list[BulkRow]) -> None:
         assert self._journal is not None
-        end, done = self._lines.copied(line, row)
-        self._journal.finish(row.n, end, duplicate=True)
+        done, line = self._lines.copied(line, row)
+        self._journal.finish(done, line)
         self._finished += 1
         results.append(done)
 
@@ -325,7 +325,7 @@ class Engine:
         """Whether the row is to be answered; it is in the journal then. Raises `_RowError` for what is wrong with it alone."""
         known, n = entry.known, entry.n
         if known is None:
-            key = encoded(self._caller, row)[0] if self._rules.dedupe and problem is None else None
+            key = encoded(self._caller, row).key if self._rules.dedupe and problem is None else None
             original = None if key is None else journal.find(key)
             state = DUPLICATE if original is not None else NEW if self._rules.group_by_prefix else SENT
             if state == SENT:
@@ -377,12 +377,12 @@ class Engine:
     def _prefix(self, row: Row) -> bytes:
         """The digest of the beginning of a row's request; empty where it is too short for a prompt cache, or wrong."""
         try:
-            url, body, _, _ = _built(self._caller, row)
+            found = encoded(self._caller, row)
         except LLMError:
             return b""
-        if len(body) < _PREFIX_BYTES:
+        if len(found.body) < _PREFIX_BYTES:
             return b""
-        self._groups[row.n] = blake2b(url.encode() + body[:_PREFIX_BYTES], digest_size=16).digest()
+        self._groups[row.n] = found._replace(body=found.body[:_PREFIX_BYTES]).key
         return self._groups[row.n]
 
     # --- ends
@@ -391,6 +391,9 @@ class Engine:
         if self._journal is not None:
             self._journal.commit()
             if last or time.monotonic() - self._wrote > _WRITE_SECONDS:
+                if (limit := self._caller.defaults.get("rate_limit")) is not None:
+                    known = {f"{one.vendor}/{one.model}": one.per_minute for one in limit.status()}
+                    self._totals.limits = {**self._totals.limits, **known}
                 self._journal.write_output()
                 self._wrote = time.monotonic()
 
@@ -405,23 +408,32 @@ class Engine:
             self._running.pop(report[1].n, None)
 
 
-def _built(caller: Caller, row: Row) -> tuple[str, bytes, Request, list[Loss]]:
-    """Where a row is sent, the body of its request, the request, and what the vendor does not get of it."""
+class Encoded(NamedTuple):
+    """A row as it would be sent."""
+
+    target: Target
+    settings: Settings
+    request: Request
+    url: str
+    body: bytes
+    losses: list[Loss]
+    """What the vendor does not get of it."""
+
+    @property
+    def key(self) -> bytes:
+        """The same for equal requests to the same vendor."""
+        place = blake2b(f"{self.target.vendor} {self.url}".encode(), digest_size=32).digest()
+        return blake2b(self.body, digest_size=16, key=place).digest()
+
+
+def encoded(caller: Caller, row: Row) -> Encoded:
+    """The row as it would be sent. Raises `ConfigError` for one that cannot be."""
     target, settings, request, lost = caller.prepare(row.input, {**row.options})
     wire = target.wire
     outgoing, more = build_request(wire.encode_request, wire.route, request, target.dialect, settings.prefix)
     lost = lost + settings.located(more)
     report_losses(lost, "ignore", _NOWHERE, who=target.vendor)
-    return f"{target.vendor} {outgoing.url(target)}", outgoing.body, request, lost
-
-
-def encoded(caller: Caller, row: Row) -> tuple[bytes, Request, list[Loss]]:
-    """The key of a row, which equal requests to the same vendor have; its request, and what the vendor does not get of it.
-
-    Raises `ConfigError` for a row that cannot be sent.
-    """
-    url, body, request, lost = _built(caller, row)
-    return blake2b(body, digest_size=16, key=blake2b(url.encode(), digest_size=32).digest()).digest(), request, lost
+    return Encoded(target, settings, request, outgoing.url(target), outgoing.body, lost)
 
 
 class _RowError(Exception):

@@ -14,17 +14,18 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from sqlite3 import Error
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from ..errors import ConfigError, StoreError
 from ..sqlite import SQLiteFile
 from ..unknown import decoder_of
-from .state import DONE, DUPLICATE, NEW, SENT, SUMS, Finished, JournalRow, Totals
 
 if TYPE_CHECKING:
     from .batches import Batch
+    from .output import BulkRow
 
 _APPLICATION = 0x6C6C6D62  # "llmb"
 _TABLES = """
@@ -52,6 +53,49 @@ _RENEW_SECONDS = 10.0
 _PROCESS = os.urandom(8).hex()
 _LINES = 500
 """How many rows are read from the journal, or appended to the output, at a time."""
+
+
+NEW, SENT, ANSWERED, DONE, FAILED, DUPLICATE = range(6)
+"""The states of a row; `ANSWERED` is for batches of a vendor, whose results are there before they are taken."""
+
+
+class Totals(Struct):
+    """Sums over the finished rows of a run, whichever process finished them."""
+
+    done: int = 0
+    """Rows that were answered, duplicates included."""
+    failed: int = 0
+    """Rows that failed, invalid lines included."""
+    duplicates: int = 0
+    """Those of both that were not sent, because an equal row was (`dedupe`)."""
+    repeated: int = 0
+    """Rows that were in flight when an earlier process died, and were sent again."""
+    attempts: int = 0
+    """Requests that were made."""
+    input_tokens: int = 0
+    """Tokens of all inputs."""
+    cached_tokens: int = 0
+    """Those of them that the vendors read from a prompt cache."""
+    output_tokens: int = 0
+    """Tokens of all outputs."""
+    cost_nano: int = 0
+    """The cost in nano-dollars of the rows whose cost is known."""
+    unpriced: int = 0
+    """Answered rows whose cost is not known."""
+    limits: dict[str, dict[str, float]] = {}
+    """For each `"vendor/model"` what its rate limits allow in a minute: `requests`, `tokens`, `input` and `output` tokens."""
+
+
+class JournalRow(NamedTuple):
+    """What the journal knows of one row."""
+
+    n: int
+    offset: int
+    digest: bytes
+    state: int
+    original: int | None
+    begun: str | None
+    """The batch that it is in, or the id of its background response: where the vendor works on it."""
 
 
 class Journal(SQLiteFile):
@@ -110,7 +154,7 @@ class Journal(SQLiteFile):
             self.spooled, self.read_to, self.read_rows, self._written, self._written_rows, self._next = map(
                 int, found[3:9]
             )
-            self.totals = decoder_of(Totals).decode(found[9])
+            self.totals: Totals = decoder_of(Totals).decode(found[9])
             self.last: int = self._one("SELECT coalesce(max(n), 0) FROM row")[0]
             """The last row that the journal knows."""
             self._by_arrival = self.options.get("order") == "arrival"
@@ -204,22 +248,33 @@ class Journal(SQLiteFile):
         """Set the state of a row that is not finished: `SENT` before it is sent, `NEW` where it was not after all."""
         self._do("UPDATE row SET state=?, started=? WHERE n=?", (state, time.time(), n))
 
-    def finish(self, n: int, end: Finished, *, duplicate: bool = False) -> None:
-        """Store how a row ended and its line; that of a duplicate keeps its state."""
-        self._do(
-            "UPDATE row SET state=?, attempts=?, input_tokens=?, cached_tokens=?, output_tokens=?, cost_nano=?, status=?,"
-            " error=?, finished=? WHERE n=?",
-            (DUPLICATE if duplicate else end.state, *end[2:], time.time(), n),
-        )
-        self._do("INSERT OR REPLACE INTO output VALUES (?, ?)", (n, end.line))
-        self._pending.append(n)
+    def finish(self, row: BulkRow, line: bytes) -> None:
+        """Store how a row ended and its line; a copy of another row's output made no request of its own."""
+        copied, usage = row.duplicate_of is not None, row.usage
+        sums = {"attempts": row.attempts, "cost_nano": row.cost or 0}
+        if usage is not None and not copied:
+            details = usage.input_tokens_details
+            cached = (details.cached_tokens or 0) if details else 0
+            sums |= {"input_tokens": usage.input_tokens, "cached_tokens": cached, "output_tokens": usage.output_tokens}
+        values = {
+            "state": DUPLICATE if copied else DONE if row else FAILED,
+            "status": 200 if row.error is None else row.error.status,
+            "error": row.error and row.error.kind,
+            "finished": time.time(),
+            **sums,
+            "cost_nano": 0 if copied else row.cost,
+        }
+        fields = ", ".join(f"{name}=:{name}" for name in values)
+        self._do(f"UPDATE row SET {fields} WHERE n=:n", {**values, "n": row.n})
+        self._do("INSERT OR REPLACE INTO output VALUES (?, ?)", (row.n, line))
+        self._pending.append(row.n)
         totals = self.totals
-        totals.done += end.state == DONE
-        totals.failed += end.state != DONE
-        totals.duplicates += duplicate
-        totals.unpriced += end.state == DONE and end.cost_nano is None
-        for name in SUMS:
-            setattr(totals, name, getattr(totals, name) + (getattr(end, name) or 0))
+        totals.done += bool(row)
+        totals.failed += not row
+        totals.duplicates += copied
+        totals.unpriced += bool(row) and not copied and row.cost is None
+        for name, value in sums.items():
+            setattr(totals, name, getattr(totals, name) + value)
 
     def rows(self, after: int, *, unfinished: bool) -> Iterator[JournalRow]:
         """The rows after one in order: all of them, or those without an output."""
@@ -237,8 +292,10 @@ class Journal(SQLiteFile):
         return (bytes(line) for _, line in self._pages("SELECT n, line FROM output WHERE n > ? ORDER BY n LIMIT ?", 0))
 
     def in_flight(self) -> int:
-        """How many rows are marked as sent and have no answer, without those that the vendor works on: they are not sent again."""
-        return int(self._one("SELECT count(*) FROM row WHERE finished IS NULL AND state=? AND batch_id IS NULL", (SENT,))[0])
+        """How many rows are marked as sent and have no answer, without those that the vendor works on."""
+        return int(
+            self._one("SELECT count(*) FROM row WHERE finished IS NULL AND state=? AND batch_id IS NULL", (SENT,))[0]
+        )
 
     def begun(self, n: int, response: str) -> None:
         """A row has a background response with this id."""
@@ -297,7 +354,7 @@ class Journal(SQLiteFile):
                 return
             after = page[-1][0]
 
-    def _do(self, statement: str, values: tuple[Any, ...]) -> int:
+    def _do(self, statement: str, values: Any) -> int:
         """Execute a statement in the transaction that `commit` ends; how many rows it changed."""
         try:
             if not self._db.in_transaction:

@@ -18,7 +18,6 @@ from ..losses import Loss
 from ..responses.response import RESPONSE, Usage
 from ..unknown import given
 from ..wires.foreign import dumped
-from .state import DONE, FAILED, Finished
 
 if TYPE_CHECKING:
     from ..client.structured import Output
@@ -51,7 +50,7 @@ class BulkRow(Struct, frozen=True, kw_only=True):
     @property
     def usage(self) -> Usage | None:
         """The tokens of the reply; `None` where the row failed."""
-        return self.reply.usage if self.reply is not None else None
+        return self.reply.usage if self.reply is not None and given(self.reply.usage) else None
 
     @property
     def output_text(self) -> str | None:
@@ -89,6 +88,15 @@ _LINE = msgspec.json.Decoder(_Line)
 _FIELDS = msgspec.json.Decoder(dict[str, Raw])
 
 
+def ended(row: Row, answer: Reply | None, error: LLMError | None) -> BulkRow:
+    """The finished row."""
+    if answer is None:
+        assert error is not None
+        return BulkRow(n=row.n, id=row.id, error=error, losses=[*row.losses], attempts=len(error.attempts))
+    losses, attempts = [*row.losses, *answer.info.losses], len(answer.info.attempts)
+    return BulkRow(n=row.n, id=row.id, reply=answer, losses=losses, attempts=attempts, cost=answer.cost)
+
+
 class Lines:
     """Writes and reads lines: `full` with the whole response, `openai` in the format of OpenAI's batches."""
 
@@ -97,80 +105,35 @@ class Lines:
         self._openai = openai
         self._form = form
 
-    def finished(self, row: Row, answer: Reply | None, error: LLMError | None) -> tuple[Finished, BulkRow]:
-        """How a row ended, for the journal and for programs."""
-        if answer is None:
-            assert error is not None
-            return self._failed(row, error)
-        info, usage = answer.info, answer.usage if given(answer.usage) else None
-        cost = answer.cost
-        losses = [*row.losses, *info.losses]
-        details = usage.input_tokens_details if usage else None
+    def line(self, row: Row, done: BulkRow) -> bytes:
+        """The line of a finished row."""
+        answer, error = done.reply, done.error
         if self._openai:
-            body = wires.load(row.wire).encode_response(answer)[0]
-            line = self._openai_line(row, 200, getattr(answer, "id", None), body, None)
-        else:
-            line = _encode(
-                _Line(
-                    custom_id=row.id,
-                    status=answer.status,
-                    output_text=answer.output_text,
-                    parsed=info.parsed,
-                    response=Raw(_encode(answer.to_dict())) if self._full else None,
-                    usage=usage,
-                    cost=cost,
-                    losses=losses,
-                    attempts=len(info.attempts),
-                )
-            )
-        end = Finished(
-            DONE,
-            line,
-            len(info.attempts),
-            usage.input_tokens if usage else 0,
-            (details.cached_tokens or 0) if details else 0,
-            usage.output_tokens if usage else 0,
-            cost,
-            200,
-        )
-        done = BulkRow(n=row.n, id=row.id, reply=answer, losses=losses, attempts=len(info.attempts), cost=cost)
-        return end, done
+            return _encode(_openai_line(row, answer, error))
+        known = _Line(row.id, "failed", usage=done.usage, cost=done.cost, losses=done.losses, attempts=done.attempts)
+        if error is not None:
+            known.error = _Error(error.code, error.kind, str(error), error.status)
+        elif answer is not None:
+            known.status, known.output_text, known.parsed = answer.status, answer.output_text, answer.info.parsed
+            known.response = Raw(_encode(answer.to_dict())) if self._full else None
+        return _encode(known)
 
-    def _failed(self, row: Row, error: LLMError) -> tuple[Finished, BulkRow]:
-        attempts = len(error.attempts)
-        if self._openai:
-            detail = {"code": error.vendor_code or error.kind, "message": error.message}
-            body = {"error": {**detail, "type": error.vendor_type or error.code, "param": None}}
-            line = self._openai_line(row, error.status, error.request_id, body, detail)
-        else:
-            said = _Error(error.code, error.kind, str(error), error.status)
-            line = _encode(_Line(row.id, "failed", error=said, losses=[*row.losses], attempts=attempts))
-        end = Finished(FAILED, line, attempts, status=error.status, error=error.kind)
-        return end, BulkRow(n=row.n, id=row.id, error=error, losses=[*row.losses], attempts=attempts)
-
-    def _openai_line(self, row: Row, status: int | None, request: str | None, body: Any, error: Any) -> bytes:
-        answer = None if status is None else {"status_code": status, "request_id": request, "body": body}
-        failure = error if answer is None else None
-        return _encode({"id": f"batch_req_{row.n}", "custom_id": row.id, "response": answer, "error": failure})
-
-    def copied(self, line: bytes, row: Row) -> tuple[Finished, BulkRow]:
-        """How a row ended that has the output of an equal one; it cost nothing."""
+    def copied(self, line: bytes, row: Row) -> tuple[BulkRow, bytes]:
+        """A row that has the output of an equal one, from that one's line; it cost nothing."""
         fields = _FIELDS.decode(line)
         original: str = msgspec.json.decode(fields["custom_id"])
         fields["custom_id"] = Raw(_encode(row.id))
         if self._openai:
             fields["id"] = Raw(_encode(f"batch_req_{row.n}"))
-            failed = fields["error"] != b"null" or (b'"error":{' in bytes(fields["response"])[:200])
-            end = Finished(FAILED if failed else DONE, _encode(fields), cost_nano=0)
-            return end, BulkRow(n=row.n, id=row.id, duplicate_of=original)
+            known = msgspec.json.decode(line)
+            said = known["error"] or known["response"]["body"].get("error")
+            error = None if said is None else LLMError(said["message"])
+            return BulkRow(n=row.n, id=row.id, error=error, duplicate_of=original), _encode(fields)
         for name in ("usage", "cost", "attempts"):
             fields.pop(name, None)
         fields["duplicate_of"] = Raw(_encode(original))
         written = _encode(fields)
-        found = self.restored(row.n, written)
-        return Finished(
-            DONE if found else FAILED, written, cost_nano=0, error=found.error.kind if found.error else None
-        ), found
+        return self.restored(row.n, written), written
 
     def restored(self, n: int, line: bytes) -> BulkRow:
         """A finished row from its line, with its reply as far as the line has it."""
@@ -191,6 +154,19 @@ class Lines:
             cost=known.cost,
             duplicate_of=known.duplicate_of,
         )
+
+
+def _openai_line(row: Row, answer: Reply | None, error: LLMError | None) -> dict[str, Any]:
+    line: dict[str, Any] = {"id": f"batch_req_{row.n}", "custom_id": row.id, "response": None, "error": None}
+    if answer is not None:
+        body: Any = wires.load(row.wire).encode_response(answer)[0]
+        return line | {"response": {"status_code": 200, "request_id": getattr(answer, "id", None), "body": body}}
+    assert error is not None
+    said = {"code": error.vendor_code or error.kind, "message": error.message}
+    if error.status is None:
+        return line | {"error": said}
+    body = {"error": {**said, "type": error.vendor_type or error.code, "param": None}}
+    return line | {"response": {"status_code": error.status, "request_id": error.request_id, "body": body}}
 
 
 def _encode(value: Any) -> bytes:

@@ -28,8 +28,7 @@ from ..wires.foreign import dumped
 
 if TYPE_CHECKING:
     from ..client.options import Input
-    from .journal import Journal
-    from .state import JournalRow
+    from .journal import Journal, JournalRow
 
 _FIRST_BYTES = 1_000_000
 """How much of an input is compared when a run is resumed."""

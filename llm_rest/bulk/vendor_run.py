@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from msgspec.structs import replace
 
 from ..client.answer import ReceivedAnswer, error_of_answer, with_context
-from ..client.call import CallSite, report_losses
+from ..client.call import report_losses
 from ..errors import APITimeoutError, Attempt, CallCancelledError, ConfigError, InternalServerError, LLMError
 from ..sync import drive
 from ..transport import HTTPAnswer
 from . import batch_api
 from .batch_api import BatchBuilder, BatchJob, BatchResult
 from .batches import Batch, Results, VendorBatches, credential_of
-from .engine import BulkStatus, Engine
+from .engine import BulkStatus, Engine, Job
+from .modes import call_of
 
 if TYPE_CHECKING:
     from ..client.call import Caller, Settings
@@ -77,18 +78,15 @@ class _Open:
 
 
 class VendorEngine(Engine):
-    """A run whose rows go to batches of their vendors. It has a journal, and `form` is the type of typed output."""
+    """A run whose rows go to batches of their vendors."""
 
-    _own: Journal
-
-    def begin(self, journal: Journal, form: Any, site: CallSite) -> VendorEngine:
-        """Set what the engine of a live run does not have."""
-        self._own, self._form, self._site = journal, form, site
+    def __init__(self, job: Job, journal: Journal) -> None:
+        super().__init__(job, call_of(job))
+        self._own, self._form, self._site = journal, job.form, job.site
         self._batches = {batch.name: _Open(batch) for batch in journal.batches()}
         self._jobs = {batch.job.id for batch in journal.batches(closed=True) if batch.job}
         self._builders: dict[tuple[batch_api.BatchGroup, int], tuple[BatchBuilder, dict[str, Row], VendorBatches]] = {}
         self._credentials: dict[str, str] = {}
-        return self
 
     def status(self) -> BulkStatus:
         return replace(super().status(), in_flight=self._open_rows())
@@ -138,10 +136,11 @@ class VendorEngine(Engine):
         for _ in range(500):
             row = None if self._stopping else self._take(results)
             if row is None:
-                return
+                break
             if row.begun is not None and row.begun not in self._batches:
                 what = f"{self._source.word} {row.n} is the background response {row.begun}, which is in progress"
-                return self._give_up(ConfigError(what, hint="use mode='background', as the run began"))
+                self._give_up(ConfigError(what, hint="use mode='background', as the run began"))
+                break
             at = None if row.begun is None else self._batches[row.begun]
             self._add(row, 1 if at is None else at.batch.tries, results, at)
 

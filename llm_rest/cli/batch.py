@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from ..bulk.engine import BulkStatus
-    from ..bulk.state import Totals
+    from ..bulk.journal import Totals
 
 TERMINATED = 143
 _GRACE_SECONDS = 10.0
@@ -66,8 +66,9 @@ async def _run(arguments: Namespace) -> int:
         options |= {"output_file": arguments.output, "max_failures": _most(arguments.max_failures)}
     run = {name: getattr(arguments, name) for name in _RUN.split() if getattr(arguments, name) is not None}
     if arguments.dry_run:
-        run = {name: run[name] for name in ("limit",) if name in run}
-        options.pop("output_file", None)
+        run = {name: run[name] for name in ("limit", "mode", "completion_window", "dedupe") if run.get(name)}
+        if arguments.output is None:
+            run.pop("dedupe", None)
     if arguments.template is not None:
         options["template"] = _template(arguments.template)
     model = arguments.model or (None if _models_in_rows(arguments) else model_of(arguments))
@@ -84,7 +85,7 @@ async def _run(arguments: Namespace) -> int:
         async with AsyncBulk(llm, **{**options, **run}, progress=progress.show) as bulk:
             source: Any = cast("IO[bytes]", sys.stdin.buffer) if arguments.input == "-" else Path(arguments.input)
             if arguments.dry_run:
-                return _dry_run(bulk, source)
+                return _dry_run(bulk, source, arguments.mode)
             _note_resumed(Path(f"{arguments.output}.journal"), arguments)
             return await _answer(bulk, source, arguments, progress)
 
@@ -180,7 +181,7 @@ def _note_resumed(path: Path, arguments: Namespace) -> None:
         note(f"{in_flight} rows were in flight when the last run ended; {what}")
 
 
-def _dry_run(bulk: AsyncBulk, source: Any) -> int:
+def _dry_run(bulk: AsyncBulk, source: Any, mode: str) -> int:
     found = bulk.estimate(source)
     for problem in found.problems:
         note(problem)
@@ -189,7 +190,16 @@ def _dry_run(bulk: AsyncBulk, source: Any) -> int:
     for loss, times in found.losses.items():
         note(f"{times:,} x {loss}")
     counted = f"{found.rows:,} rows, {found.invalid:,} invalid, {found.duplicates:,} duplicates"
-    sys.stdout.write(f"{counted}, about {found.input_tokens:,} input tokens; nothing was sent\n")
+    tokens = f"about {found.input_tokens:,} input and {found.output_tokens:,} output tokens"
+    cost = "cost not known: no price file is named (--option prices=FILE), or it has no price for a model"
+    if found.cost is not None:
+        cost = f"about ${found.cost / 1e9:,.2f}" + " for the input alone" * (not found.output_tokens)
+    took = "time not known: no rate limit is given (--rpm, --tpm) or was learned yet (run some rows with --limit)"
+    if found.seconds is not None:
+        took = f"at least {_duration(found.seconds)} at {found.limit}"
+    if mode == "vendor":
+        took = "up to 24 hours at the vendor"
+    sys.stdout.write(f"{counted}, {tokens}\n{cost}\n{took}\nnothing was sent\n")
     return LOST if found.invalid else 0
 
 
@@ -291,8 +301,10 @@ def _progress_line(status: BulkStatus) -> str:
     parts.append(f"in {status.input_tokens / 1e6:.2f}M out {status.output_tokens / 1e6:.2f}M tokens")
     parts += [f"${status.cost_nano / 1e9:.2f}"] if status.cost_nano else []
     if (left := status.remaining_seconds) is not None and status.seconds > 1:
-        hours, minutes = divmod(round(left / 60), 60)
-        parts.append(
-            f"done in {hours} h {minutes} min" if hours else f"done in {minutes} min" if minutes else "done soon"
-        )
+        parts.append(f"done in {_duration(left)}")
     return "  ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min" if minutes else f"{seconds:.0f} s"

@@ -321,9 +321,9 @@ class Client(_Shared):
         With `output` each reply's `parsed` is a value of it. `progress` is called with how many are answered, and of how many.
         `Bulk` is for runs that survive a crash. Raises `ConfigError` for wrong options, `CallCancelledError` after `cancel()`.
         """
-        from ..bulk.run import map_in_threads
+        from ..bulk.run import Map
 
-        return map_in_threads(self._caller, prompts, _plain(options), concurrency, progress, CallSite())
+        return Map(self._caller, _plain(options), concurrency, progress, CallSite()).in_threads(prompts)
 
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> Stream:
         """Streaming: iterate over the events of the reply, or over its `.text`, in a `with`. Arguments as of `generate`.
@@ -564,9 +564,9 @@ class AsyncClient(_Shared):
         With `output` each reply's `parsed` is a value of it. `progress` is called with how many are answered, and of how many.
         `Bulk` is for runs that survive a crash. Raises `ConfigError` for wrong options, `CallCancelledError` after `cancel()`.
         """
-        from ..bulk.run import map_in_tasks
+        from ..bulk.run import Map
 
-        return map_in_tasks(self._caller, prompts, _plain(options), concurrency, progress, CallSite())
+        return Map(self._caller, _plain(options), concurrency, progress, CallSite()).in_tasks(prompts)
 
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> AsyncStream:
         """Streaming: iterate over the events of the reply, or over its `.text`, in an `async with`. Arguments as of `generate`.

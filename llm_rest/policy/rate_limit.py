@@ -20,7 +20,7 @@ from ..client.hooks import RateLimitWait
 from ..errors import ConfigError, LLMError, OverloadedError, QuotaError, RateLimitError
 from ..responses.estimate import estimate_tokens
 from .gate import Admission
-from .limiter import FAMILY, Limiter, Reading, Ticket, quota_readings, readings
+from .limiter import COUNTED, FAMILY, Limiter, Reading, Ticket, quota_readings, readings
 
 if TYPE_CHECKING:
     from ..transport.sockets import Signal
@@ -49,6 +49,8 @@ class LimitStatus(Struct, frozen=True, kw_only=True):
     """What they wait for, such as `500 requests per minute`; empty where none waits."""
     limits: dict[str, tuple[float, float]]
     """Every known limit by its name in the headers: what remains of it, and the limit itself."""
+    per_minute: dict[str, float]
+    """What the limits allow in a minute, by what they count: `requests`, `tokens`, `input` and `output`."""
     headers: dict[str, str]
     """The headers about rate limits of the latest answer, as they came."""
 
@@ -202,6 +204,10 @@ class _Line:
             wait=wait,
             reason=limiter.reason if self.waiting else "",
             limits={name: (max(0.0, bucket.level), bucket.limit) for name, bucket in limiter.buckets.items()},
+            per_minute={
+                what: min(one.limit / one.window * 60 for one in limiter.buckets.values() if one.what == what)
+                for what in {bucket.what for bucket in limiter.buckets.values()} & {*COUNTED}
+            },
             headers=self.headers,
         )
 

@@ -15,8 +15,7 @@ import pytest
 
 from llm_rest import AsyncBulk, AuthenticationError, Bulk, BulkRow, CallCancelledError, Client, ConfigError, StoreError
 from llm_rest.bulk import journal as journals
-from llm_rest.bulk.journal import Journal
-from llm_rest.bulk.state import NEW, SENT
+from llm_rest.bulk.journal import NEW, SENT, Journal
 from tests.bulk.conftest import Vendor, vendor_process
 
 MODEL = "simulator/demo"
@@ -115,8 +114,12 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
         {},
         "line 2: there is no option temprature (did you mean",
     ),
-    "a setting of the call": ({"input": "x", "extra_headers": {"a": "b"}}, {}, "extra_headers"),
-    "an option of the wrong type": ({"input": "x", "temperature": "hot"}, {}, "temperature"),
+    "a setting of the call": (
+        {"input": "x", "extra_headers": {"a": "b"}},
+        {},
+        "line 2: there is no option extra_headers",
+    ),
+    "an option of the wrong type": ({"input": "x", "temperature": "hot"}, {}, "line 2: temperature: "),
     "an empty input": ({"input": " "}, {}, "line 2: input is empty"),
     "an endpoint for something else": (
         {"url": "/v1/embeddings", "body": {"input": "x"}},
@@ -125,7 +128,7 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
     ),
     "a body that is not of its wire": ({"body": {"messages": 5}}, {}, "line 2: body.messages: "),
     "a body of no wire": ({"body": {"x": 1}}, {}, "line 2: body: expected one of contents, input, messages, got x"),
-    "half of a surrogate pair": ('{"input": "\\ud800"}', {}, "line 2:"),
+    "half of a surrogate pair": ('{"input": "\\ud800"}', {}, "line 2: is not JSON"),
     "a template without its field": (
         {"custom_id": "b", "other": "x"},
         {"template": {"input": "{{custom_id}} {{metadata}}"}},
@@ -154,11 +157,26 @@ def test_a_bad_line_fails_with_its_line_and_field_and_the_others_are_answered(
     assert len(lines(out)) == 3
 
 
-def test_a_row_that_the_vendor_cannot_take_is_refused_before_it_is_sent(tmp_path: Path) -> None:
-    line = {"input": "x", "tools": [{"type": "file_search", "vector_store_ids": ["v"]}], "previous_response_id": "r"}
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            {"input": "x", "previous_response_id": "r"},
+            "line 1: anthropic cannot take this request: previous_response_id: ",
+        ),
+        (
+            {"input": "x", "tools": [{"type": "file_search", "vector_store_ids": ["v"]}]},
+            "line 1: anthropic cannot take this request: tools[0]: ",
+        ),
+    ],
+)
+def test_a_row_that_the_vendor_cannot_take_is_refused_with_line_and_field_before_it_is_sent(
+    line: Any, said: str, tmp_path: Path
+) -> None:
     with Client("anthropic/claude-haiku-4-5", api_key="k") as llm:
         (row,) = answered(write(tmp_path / "in", line), llm)
     assert isinstance(row.error, ConfigError)
+    assert said in str(row.error)
     assert row.attempts == 0
 
 
@@ -219,13 +237,20 @@ def test_equal_rows_are_sent_once(vendor: Vendor, tmp_path: Path) -> None:
     assert [line["output_text"] for line in lines(tmp_path / "out")] == [f"EQUAL {n % 3}" for n in range(12)]
 
 
-def test_rows_with_a_common_prefix_wait_for_the_first_of_them(vendor: Vendor, tmp_path: Path) -> None:
-    prefixes = ["x" * 5000, "y" * 5000]
-    asked = [f"{prefixes[n % 2]} {n}" for n in range(8)] + ["short"]
+@pytest.mark.parametrize(("concurrency", "rows"), [(1, 4), (4, 8)])
+def test_rows_with_a_common_prefix_are_sent_together_after_the_first_of_them(
+    concurrency: int, rows: int, serve: Callable[..., Vendor], tmp_path: Path
+) -> None:
+    vendor = serve(latency=0.05)
+    asked = [f"{'xy'[n % 2] * 5000} {n}" for n in range(rows)]
     with Client("compatible/m", **vendor.client) as llm:
-        found = answered(asked, llm, group_by_prefix=True, concurrency=4, journal=tmp_path / "j")
-    assert len(found) == 9
-    assert all(found)
+        found = answered(asked, llm, group_by_prefix=True, concurrency=concurrency, journal=tmp_path / "j")
+    assert [row.output_text for row in found] == [text.upper() for text in asked]
+    sent = [text[0] + text.split()[1] for text in vendor.asked()]
+    if concurrency == 1:
+        assert sent in (["x0", "x2", "y1", "y3"], ["y1", "y3", "x0", "x2"]), "a group is sent before the next one"
+    else:
+        assert {*sent[:2]} == {"x0", "y1"}, "the others wait until the first of their group is answered"
 
 
 # --- the journal
@@ -294,7 +319,7 @@ def test_another_input_is_refused(tmp_path: Path) -> None:
 def test_an_output_that_belongs_to_another_run_stays_as_it_is(tmp_path: Path) -> None:
     source, out = write(tmp_path / "in", {"input": "x"}), tmp_path / "out"
     out.write_text("mine\n")
-    with pytest.raises(ConfigError, match="is not empty"):
+    with pytest.raises(ConfigError, match=f"the output {out} is not empty and belongs to no run of this journal"):
         answered(source, output_file=out)
     assert out.read_text() == "mine\n"
 

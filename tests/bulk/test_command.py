@@ -86,10 +86,59 @@ def test_a_dry_run_counts_and_sends_nothing(
     options = ["-m", "openai/gpt-4o", "--dry-run"]
     assert main(["batch", "in.jsonl", *options]) == 3
     told = capsys.readouterr()
-    assert told.out == "4 rows, 1 invalid, 1 duplicates, about 6 input tokens; nothing was sent\n"
+    assert told.out.splitlines() == [
+        "4 rows, 1 invalid, 1 duplicates, about 6 input and 0 output tokens",
+        "cost not known: no price file is named (--option prices=FILE), or it has no price for a model",
+        "time not known: no rate limit is given (--rpm, --tpm) or was learned yet (run some rows with --limit)",
+        "nothing was sent",
+    ]
     assert "line 3: is not JSON" in told.err
     assert "2 x top_k" in told.err
     assert not Path("out.jsonl").exists()
+
+
+PRICES = {
+    "id": "openai",
+    "models": [{"id": "m", "match": {"equals": "m"}, "prices": {"input_mtok": 1e6, "output_mtok": 2e6}}],
+}
+DRY_RUNS = {
+    "the input alone": ([], "about $30.00 for the input alone", "time not known"),
+    "the most that the rows allow": (["--option", "max_output_tokens=10"], "about $230.00", "time not known"),
+    "batches": (["--option", "max_output_tokens=10", "--mode", "vendor"], "about $115.00", "up to 24 hours"),
+    "a completion window": (["--mode", "background", "--completion-window", "2h"], "about $21.00 for", "time not"),
+    "a limit of requests": (["--rpm", "2"], "about $30.00 for", "at least 5 min at 2 requests per minute"),
+    "a limit of tokens": (["--rpm", "2", "--tpm", "0.1"], "about", "at least 5 h 0 min at 0.1 tokens per minute"),
+    "no duplicates": (["-o", "out.jsonl", "--dedupe", "--rpm", "1"], "about $3.00 for", "at least 1 min at 1 requests"),
+}
+
+
+@pytest.mark.parametrize("kind", DRY_RUNS)
+def test_a_dry_run_shows_cost_and_time(
+    kind: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    Path("prices.json").write_text(json.dumps({"providers": [PRICES]}))
+    write(*[{"input": "three tokens"}] * 10)
+    options, cost, took = DRY_RUNS[kind]
+    assert main(["batch", "in.jsonl", "-m", "openai/m", "--dry-run", "--option", "prices=prices.json", *options]) == 0
+    found = capsys.readouterr().out.splitlines()
+    assert found[1].startswith(cost)
+    assert found[2].startswith(took)
+
+
+def test_a_dry_run_knows_what_the_rows_so_far_took_and_their_limits(
+    serve: Callable[..., Vendor], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPATIBLE_API_KEY", "x")
+    vendor = serve(rpm=600, tpm=6000)
+    write(*({"input": f"row {n}"} for n in range(100)))
+    command = ["batch", "in.jsonl", "-o", "out.jsonl", "-m", "compatible/m", "--base-url", vendor.client["base_url"]]
+    assert main([*command, "--limit", "2"]) == 0
+    capsys.readouterr()
+    assert main([*command, "--dry-run"]) == 0
+    found = capsys.readouterr().out.splitlines()
+    assert found[0] == "100 rows, 0 invalid, 0 duplicates, about 200 input and 500 output tokens"
+    assert found[2] == "at least 10 s at 600 requests per minute"
 
 
 BAD_ARGUMENTS = {

@@ -175,7 +175,9 @@ class Stop(Exception):
 
 
 @pytest.mark.sample(4)
-@pytest.mark.parametrize("at", ["before upload", "at the upload", "after upload", "after create", "running", "in the results"])
+@pytest.mark.parametrize(
+    "at", ["before upload", "at the upload", "after upload", "after create", "running", "in the results"]
+)
 @pytest.mark.parametrize("name", ["openai", "anthropic", "google", "xai"])
 def test_another_process_continues(name: str, at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     faults = Faults(polls=2, fate=lambda text, times: "500" if times == 1 and "3" in text else "succeeded")
@@ -228,7 +230,9 @@ def test_the_mode_of_a_run_with_batches_is_not_changed_and_neither_is_the_key(tm
 
         def begin(mode: Any, key: str) -> None:
             with Client("openai/gpt-x", **{**keys, "api_key": key}) as client:
-                with Bulk(client, mode=mode, output_file=tmp_path / "out.jsonl", progress=lambda _: stop(bulk, vendor)) as bulk:
+                with Bulk(
+                    client, mode=mode, output_file=tmp_path / "out.jsonl", progress=lambda _: stop(bulk, vendor)
+                ) as bulk:
                     list(bulk.run(source))
 
         begin("vendor", "sk-one")

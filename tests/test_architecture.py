@@ -133,7 +133,7 @@ SIZES = {
     "simulator": Size(1_895, 8, goal=1_300),
     "telemetry": Size(605, 1),  # 300 of code, the rest are tables
     "testing": Size(1_315, 6),
-    "cli": Size(2_080, 17, goal=1_600),
+    "cli": Size(2_065, 17, goal=1_600),
     "bulk": Size(3_560, 12, goal=1_800),
 }
 """The sizes of folders. A number goes down with the code and never up: what is added takes the place of something."""

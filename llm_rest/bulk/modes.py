@@ -123,7 +123,7 @@ class BulkEstimate(Struct):
     """How long the run takes at the rate limits that are given, or that the journal has from the answers so far; `None` where
     none is known."""
     limit: str = ""
-    """The limit that takes longest, such as `500 requests per minute`."""
+    """The limit that takes longest, such as `or more at 500 requests per minute`."""
     losses: dict[str, int] = field(default_factory=dict[str, int])
     """What the vendors would not get, and how often."""
     problems: list[str] = field(default_factory=list[str])
@@ -174,6 +174,8 @@ def estimated(
         count = counts.setdefault(f"{sent.target.vendor}/{sent.target.model}", [0.0] * len(COUNTED))
         for i, n in enumerate(counts_of(usage.input_tokens, output)):
             count[i] += n
+    if found.invalid > _PROBLEMS:
+        found.problems.append(f"and {found.invalid - _PROBLEMS:,} more")
     found.input_tokens = round(sum(count[2] for count in counts.values()))
     found.output_tokens = round(sum(count[3] for count in counts.values()))
     if costs and None not in costs:
@@ -188,5 +190,7 @@ def estimated(
         for what, limit in known.items():
             seconds = count[COUNTED.index(what)] / limit * 60 if limit else 0.0
             if found.seconds is None or seconds > found.seconds:
-                found.seconds, found.limit = seconds, f"{limit:,g} {what} per minute"
+                found.seconds, found.limit = seconds, f"or more at {limit:,g} {what} per minute"
+    if mode == "vendor":
+        found.seconds, found.limit = 86_400.0, "or less in batches of the vendor"
     return found

@@ -10,6 +10,7 @@ import shlex
 import signal
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -43,17 +44,15 @@ _RUN = (
 
 def run(arguments: Namespace) -> int:
     """Make the run, or look at a journal."""
-    if arguments.input in ("status", "cancel", "export"):
+    look = {"status": _status, "cancel": _cancel, "export": _export}.get(arguments.input)
+    if look is not None:
         if arguments.journal_file is None:
             raise ConfigError(f"`batch {arguments.input}` takes a journal", hint="such as out.jsonl.journal")
-        if arguments.input == "cancel":
-            cancelled: int = anyio.run(_cancel, arguments)
-            return cancelled
-        return _status(arguments) if arguments.input == "status" else _export(arguments)
+        with closing(Journal(arguments.journal_file, readonly=True)) as journal:
+            return look(journal, arguments)
     if arguments.output is None and not arguments.dry_run:
         raise ConfigError("`batch` needs a file for its output", hint="add -o out.jsonl")
-    code: int = anyio.run(_run, arguments)
-    return code
+    return anyio.run(_run, arguments)
 
 
 async def _run(arguments: Namespace) -> int:
@@ -85,7 +84,7 @@ async def _run(arguments: Namespace) -> int:
         async with AsyncBulk(llm, **{**options, **run}, progress=progress.show) as bulk:
             source: Any = cast("IO[bytes]", sys.stdin.buffer) if arguments.input == "-" else Path(arguments.input)
             if arguments.dry_run:
-                return _dry_run(bulk, source, arguments.mode)
+                return _dry_run(bulk, source)
             _note_resumed(Path(f"{arguments.output}.journal"), arguments)
             return await _answer(bulk, source, arguments, progress)
 
@@ -181,14 +180,10 @@ def _note_resumed(path: Path, arguments: Namespace) -> None:
         note(f"{in_flight} rows were in flight when the last run ended; {what}")
 
 
-def _dry_run(bulk: AsyncBulk, source: Any, mode: str) -> int:
+def _dry_run(bulk: AsyncBulk, source: Any) -> int:
     found = bulk.estimate(source)
-    for problem in found.problems:
-        note(problem)
-    if found.invalid > len(found.problems):
-        note(f"and {found.invalid - len(found.problems):,} more")
-    for loss, times in found.losses.items():
-        note(f"{times:,} x {loss}")
+    for said in (*found.problems, *(f"{times:,} x {loss}" for loss, times in found.losses.items())):
+        note(said)
     counted = f"{found.rows:,} rows, {found.invalid:,} invalid, {found.duplicates:,} duplicates"
     tokens = f"about {found.input_tokens:,} input and {found.output_tokens:,} output tokens"
     cost = "cost not known: no price file is named (--option prices=FILE), or it has no price for a model"
@@ -196,49 +191,45 @@ def _dry_run(bulk: AsyncBulk, source: Any, mode: str) -> int:
         cost = f"about ${found.cost / 1e9:,.2f}" + " for the input alone" * (not found.output_tokens)
     took = "time not known: no rate limit is given (--rpm, --tpm) or was learned yet (run some rows with --limit)"
     if found.seconds is not None:
-        took = f"at least {_duration(found.seconds)} at {found.limit}"
-    if mode == "vendor":
-        took = "up to 24 hours at the vendor"
+        took = f"{_duration(found.seconds)} {found.limit}"
     sys.stdout.write(f"{counted}, {tokens}\n{cost}\n{took}\nnothing was sent\n")
     return LOST if found.invalid else 0
 
 
-def _status(arguments: Namespace) -> int:
-    journal = Journal(arguments.journal_file, readonly=True)
+def _status(journal: Journal, arguments: Namespace) -> int:
     totals, in_flight, user = journal.totals, journal.in_flight(), journal.in_use()
-    journal.close()
     if arguments.json:
         facts = {**msgspec.to_builtins(totals), "in_flight": in_flight, "in_use": user, "output": str(journal.output)}
         write_document(msgspec.json.format(msgspec.json.encode(facts)) + b"\n")
-        return 0
-    state = f"running in {user}" if user else "not running"
-    sys.stdout.write(f"{journal.output}: {_sentence(totals)}; {in_flight:,} in flight; {state}\n")
+    else:
+        state = f"running in {user}" if user else "not running"
+        sys.stdout.write(f"{journal.output}: {_sentence(totals)}; {in_flight:,} in flight; {state}\n")
     return 0
 
 
-async def _cancel(arguments: Namespace) -> int:
-    journal = Journal(arguments.journal_file, readonly=True)
+def _cancel(journal: Journal, arguments: Namespace) -> int:
     batches = journal.batches()
-    journal.close()
-    async with AsyncClient(base_url=arguments.base_url, vendor=batches[0].group.vendor if batches else None) as llm:
-        cancelled = await cancel_batches(llm._caller, batches)  # pyright: ignore[reportPrivateUsage]
-    sys.stdout.write(f"{len(cancelled)} of {len(batches)} batches cancelled; the same run again collects what ran\n")
-    return 0 if len(cancelled) == len(batches) else FAILED
+
+    async def cancel() -> int:
+        vendor = batches[0].group.vendor if batches else None
+        async with AsyncClient(base_url=arguments.base_url, vendor=vendor) as llm:
+            return len(await cancel_batches(llm._caller, batches))  # pyright: ignore[reportPrivateUsage]
+
+    cancelled = anyio.run(cancel)
+    sys.stdout.write(f"{cancelled} of {len(batches)} batches cancelled; the same run again collects what ran\n")
+    return 0 if cancelled == len(batches) else FAILED
 
 
-def _export(arguments: Namespace) -> int:
-    journal = Journal(arguments.journal_file, readonly=True)
+def _export(journal: Journal, arguments: Namespace) -> int:
+    if arguments.output is None:
+        for line in journal.lines():
+            write_document(line + b"\n")
+        return 0
     try:
-        if arguments.output is None:
-            for line in journal.lines():
-                write_document(line + b"\n")
-        else:
-            with Path(arguments.output).open("xb") as file:
-                file.writelines(line + b"\n" for line in journal.lines())
+        with Path(arguments.output).open("xb") as file:
+            file.writelines(line + b"\n" for line in journal.lines())
     except FileExistsError:
         raise ConfigError(f"{arguments.output} exists already", hint="name another file") from None
-    finally:
-        journal.close()
     return 0
 
 
@@ -249,10 +240,8 @@ def _sentence(totals: Totals) -> str:
     parts += [f"{totals.repeated:,} sent again after a crash"] if totals.repeated else []
     parts.append(f"in {totals.input_tokens:,} out {totals.output_tokens:,} tokens")
     if totals.cost_nano:
-        parts.append(
-            f"${totals.cost_nano / 1e9:.2f}"
-            + (f" and {totals.unpriced:,} rows without a price" * bool(totals.unpriced))
-        )
+        unpriced = f" and {totals.unpriced:,} rows without a price" if totals.unpriced else ""
+        parts.append(f"${totals.cost_nano / 1e9:.2f}{unpriced}")
     return ", ".join(parts)
 
 

@@ -104,11 +104,15 @@ PRICES = {
 DRY_RUNS = {
     "the input alone": ([], "about $30.00 for the input alone", "time not known"),
     "the most that the rows allow": (["--option", "max_output_tokens=10"], "about $230.00", "time not known"),
-    "batches": (["--option", "max_output_tokens=10", "--mode", "vendor"], "about $115.00", "up to 24 hours"),
+    "batches": (
+        ["--option", "max_output_tokens=10", "--mode", "vendor"],
+        "about $115.00",
+        "24 h 0 min or less in batches",
+    ),
     "a completion window": (["--mode", "background", "--completion-window", "2h"], "about $21.00 for", "time not"),
-    "a limit of requests": (["--rpm", "2"], "about $30.00 for", "at least 5 min at 2 requests per minute"),
-    "a limit of tokens": (["--rpm", "2", "--tpm", "0.1"], "about", "at least 5 h 0 min at 0.1 tokens per minute"),
-    "no duplicates": (["-o", "out.jsonl", "--dedupe", "--rpm", "1"], "about $3.00 for", "at least 1 min at 1 requests"),
+    "a limit of requests": (["--rpm", "2"], "about $30.00 for", "5 min or more at 2 requests per minute"),
+    "a limit of tokens": (["--rpm", "2", "--tpm", "0.1"], "about", "5 h 0 min or more at 0.1 tokens per minute"),
+    "no duplicates": (["-o", "out.jsonl", "--dedupe", "--rpm", "1"], "about $3.00 for", "1 min or more at 1 requests"),
 }
 
 
@@ -138,7 +142,7 @@ def test_a_dry_run_knows_what_the_rows_so_far_took_and_their_limits(
     assert main([*command, "--dry-run"]) == 0
     found = capsys.readouterr().out.splitlines()
     assert found[0] == "100 rows, 0 invalid, 0 duplicates, about 200 input and 500 output tokens"
-    assert found[2] == "at least 10 s at 600 requests per minute"
+    assert found[2] == "10 s or more at 600 requests per minute"
 
 
 BAD_ARGUMENTS = {

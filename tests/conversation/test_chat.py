@@ -6,6 +6,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -475,13 +476,14 @@ async def test_a_turn_that_cannot_be_stored_is_not_kept(
     before, stored = chat.conversation.save(), file.get(chat.conversation.id)
     breaks, mends = BROKEN[reason]
     mine: Any = file._db  # pyright: ignore[reportPrivateUsage]  (what a disk or another program does to it)
-    other = sqlite3.connect(file.path, isolation_level=None) if reason == "locked" else mine
-    other.execute(breaks)
-    with pytest.raises(StoreError) as caught:
-        await turn(chat, "second")
-    assert (caught.value.reason, file.path in str(caught.value)) == (reason, True)
-    assert chat.conversation.save() == before
-    other.execute(mends)
+    with closing(sqlite3.connect(file.path, isolation_level=None)) as another:
+        other = another if reason == "locked" else mine
+        other.execute(breaks)
+        with pytest.raises(StoreError) as caught:
+            await turn(chat, "second")
+        assert (caught.value.reason, file.path in str(caught.value)) == (reason, True)
+        assert chat.conversation.save() == before
+        other.execute(mends)
     assert file.get(chat.conversation.id) == stored
     await turn(chat, "second")
     assert texts(file.get(chat.conversation.id)) == ["first", "one", "second", "three"]

@@ -299,7 +299,8 @@ def test_a_damaged_page_is_reported(written: tuple[Path, Conversation]) -> None:
     data = bytearray(path.read_bytes())
     data[4096:] = b"\x5a" * (len(data) - 4096)
     path.write_bytes(data)
-    assert reason(lambda: SQLiteConversationStore(path).get(talk.id)) == "damaged"
+    with SQLiteConversationStore(path) as store:
+        assert reason(lambda: store.get(talk.id)) == "damaged"
 
 
 def test_a_store_that_is_locked_says_so_and_works_again_afterwards(written: tuple[Path, Conversation]) -> None:

@@ -97,7 +97,9 @@ def test_the_version_is_printed(run: Console) -> None:
     assert run("--version")[:2] == (0, f"llm-rest {__version__}\n")
 
 
-@pytest.mark.parametrize("arguments", [("sing",), ("convert", "--from", "morse"), ("serve",)])
+@pytest.mark.parametrize(
+    "arguments", [("sing",), ("convert", "--from", "morse"), ("serve",), ("ask", "hi", "-o", "top_p", "1")]
+)
 def test_wrong_usage_is_said_in_one_line_below_the_usage(run: Console, arguments: tuple[str, ...]) -> None:
     code, out, err = run(*arguments)
     assert (code, out) == (USAGE, "")
@@ -506,7 +508,7 @@ def test_ask_prints_the_answer_as_it_comes(monkeypatch: pytest.MonkeyPatch, wire
     [
         ("say Half\nfail 503 Busy.", FAILED, "Half\n", "llm-rest: Busy.\n"),
         ("say Half\nbreak", FAILED, "Half\n", f"llm-rest: {ENDED_EARLY}\n"),
-        ("fail 503 Busy.", FAILED, "", "llm-rest: Busy.\n"),
+        ("fail 503 Busy.", FAILED, "", "llm-rest: simulator answered 503: Busy.\n"),
         ("refuse No.", FAILED, "", "llm-rest: the model refused: No.\n"),
         ("say Half\nlength", 0, "Half\n", "note: the answer is incomplete: max_output_tokens\n"),
     ],

@@ -76,7 +76,7 @@ def test_the_right_side_of_a_row_runs(line: int, ours: str, tmp_path: Path, monk
         '{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}'
     )
     if ours.startswith("llm-rest "):
-        if "chat -c" in ours or "logs" in ours:
+        if " -c" in ours or "logs" in ours:
             command_line("chat", "-m", "simulator/demo")
         assert command_line(*shlex.split(ours)[1:])
         return

@@ -71,7 +71,6 @@ def test_piped_text_stands_before_the_prompt(
     [
         ((), None, "there is no prompt"),
         (("hi",), b"\xff\xfe", "stdin is not UTF-8 text"),
-        (("hi", "-o", "temperature"), None, "-o temperature has no value"),
         (("hi", "-o", "temprature=1"), None, "temperature"),
         (("hi", "--file", "nowhere.pdf"), None, "nowhere.pdf"),
         (("hi", "--schema", "nowhere.json"), None, "nowhere.json"),
@@ -108,6 +107,26 @@ def test_files_of_any_kind_are_attached(run: Shell) -> None:
         "input_file",
         "input_image",
     ]
+    files = ("--file", "https://example.com/a.PNG?size=1", "--file", "https://example.com/report", "--file", "-")
+    _, out, _ = run("explain", "hi", "-m", "openai/gpt-5.2", *files, "--json", piped=b"%PDF-1.7")
+    text, picture, report, pdf = json.loads(out)["body"]["input"][0]["content"]
+    assert (text["text"], picture["image_url"], report["file_url"]) == ("hi", files[1], files[3])
+    assert pdf["file_data"].startswith("data:application/pdf;")
+
+
+def test_a_failed_call_names_the_vendor_and_the_status(run: Shell) -> None:
+    code, _, err = run("ask", "fail 401 No such key.", *MODEL)
+    assert (code, err.partition(" (")[0]) == (FAILED, "llm-rest: simulator answered 401: No such key.")
+
+
+@pytest.mark.parametrize("how", [(), ("--stream",), ("--schema", "name")])
+def test_ask_continues_the_last_conversation(run: Shell, how: tuple[str, ...]) -> None:
+    code, _, err = run("ask", "hi", "-c", *MODEL)
+    assert (code, "no conversation to continue" in err) == (USAGE, True)
+    assert run("ask", "say One.", "--log", "--system", "Be brief.", *MODEL)[0] == 0
+    assert run("ask", 'json {"name":"Two"}', "-c", *how, *MODEL)[0] == 0
+    stored = json.loads(run("logs", run("logs")[1].splitlines()[1].split()[0], "--json")[1])
+    assert (stored["instructions"], len(stored["items"])) == ("Be brief.", 4)
 
 
 @pytest.mark.parametrize(

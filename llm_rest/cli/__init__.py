@@ -24,8 +24,12 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ..errors import LLMError
 
 FAILED, USAGE, LOST, CUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141
 
@@ -63,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(str(problem))
         return USAGE
     except LLMError as problem:
-        complain(str(problem))
+        complain_of(problem)
         return FAILED
     return code
 
@@ -71,6 +75,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def complain(what: str) -> None:
     """Say on the standard error, in one line, why there is no answer."""
     sys.stderr.write(f"llm-rest: {what}\n")
+
+
+def complain_of(problem: LLMError) -> None:
+    """Say on the standard error why a call failed, and where it was the vendor's answer, whose it was."""
+    answered = problem.status not in (None, 200) and problem.vendor
+    complain(f"{problem.vendor} answered {problem.status}: {problem}" if answered else str(problem))
 
 
 def note(what: str) -> None:
@@ -82,6 +92,11 @@ def say(text: str) -> None:
     """Print a piece of the answer now, and not when there is more of it."""
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def write_json(facts: Any) -> None:
+    """Write facts as a JSON document for other programs."""
+    write_document(msgspec.json.format(msgspec.json.encode(facts)) + b"\n")
 
 
 def write_document(document: bytes) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..client.client import Client
-from ..responses.items import Message
 from ..unknown import given
 from . import FAILED, complain, note, say
 from .question import input_of, model_of, options_of
-from .settings import settings, store_file
+from .settings import settings
 from .tables import markdown, waiting
 
 if TYPE_CHECKING:
@@ -26,45 +25,58 @@ if TYPE_CHECKING:
 def run(arguments: Namespace) -> int:
     """Make the call and print the answer, whole or streamed."""
     model, prompt, options = model_of(arguments), input_of(arguments), options_of(arguments)
-    log = settings().log if arguments.log is None else arguments.log
+    stored = arguments.continues or (settings().log if arguments.log is None else arguments.log)
     streams = sys.stdout.isatty() and not arguments.schema if arguments.stream is None else arguments.stream
     if arguments.schema and not streams:
         # So the answer is validated, and the schema reaches models that take none in another way.
         options["output"] = options.pop("text")["format"]["schema"]
-    with Client(model, wire=arguments.wire, base_url=arguments.base_url, on_loss="ignore", on_event=note_retry) as llm:
+    with ExitStack() as stack:
+        llm = stack.enter_context(client_of(arguments, model))
+        generate: Any = llm.generate
+        stream: Any = llm.stream
+        if stored:
+            from .chat import open_chat  # which costs a plain `ask` nothing
+
+            options.pop("instructions", None)  # the conversation has them
+            chat = stack.enter_context(open_chat(llm, arguments))
+            generate, stream = chat.ask, chat.stream
         if streams:
-            reply = _streamed(llm, model, prompt, options)
+            answer = print_text(model, stream(prompt, **options))
+            reply: Reply = answer.reply if stored else answer.response
         else:
             with waiting(model):
-                reply = llm.generate(prompt, **options)
-    if log:
-        _store(arguments, prompt, reply)
+                reply = generate(prompt, **options)
     for loss in reply.losses:
         note(str(loss))
-    if reply.refusal is not None:
-        complain(f"the model refused: {reply.refusal}")
-        return FAILED
     text = reply.output_text
-    if text and not streams:
-        if arguments.schema:
-            try:
-                text = msgspec.json.format(text)
-            except msgspec.DecodeError:
-                note("the answer is not JSON")
-        if arguments.schema or not markdown(text):
-            sys.stdout.write(text + "\n")
-    return _ended(reply, text)
+    if not report(reply):
+        return FAILED
+    if not text:
+        complain("the answer holds no text")
+        return FAILED
+    if arguments.schema and not streams:
+        try:
+            text = msgspec.json.format(text)
+        except msgspec.DecodeError:
+            note("the answer is not JSON")
+    if not streams and (arguments.schema or not markdown(text)):
+        sys.stdout.write(text + "\n")
+    return 0
 
 
-def note_retry(event: ClientEvent) -> None:
-    """An event hook: a note for every wait before a retry."""
+def client_of(arguments: Namespace, model: str) -> Client:
+    """The client that the command line describes, which notes its retries on the standard error."""
+    return Client(model, wire=arguments.wire, base_url=arguments.base_url, on_loss="ignore", on_event=_note_retry)
+
+
+def _note_retry(event: ClientEvent) -> None:
     if event.type == "request:retry":
         note(f"attempt {event.attempt} failed ({event.reason}); retrying in {event.wait:.1f} s")
 
 
-def _streamed(llm: Client, model: str, prompt: str | Message, options: dict[str, Any]) -> Reply:
-    """Print the text of the answer while it comes, its last line ended whatever ends it."""
-    with waiting(model) as arrived, llm.stream(prompt, **options) as events:
+def print_text(model: str, stream: Any) -> Any:
+    """Print the text of a stream of a client or a chat while it arrives, its last line ended whatever ends it; the stream."""
+    with waiting(model) as arrived, stream as events:
         printed = False
         try:
             for piece in events.text:
@@ -74,27 +86,16 @@ def _streamed(llm: Client, model: str, prompt: str | Message, options: dict[str,
         finally:
             if printed:
                 say("\n")
-        return events.response
+    return events
 
 
-def _store(arguments: Namespace, prompt: str | Message, reply: Reply) -> None:
-    from ..conversation.conversation import Conversation
-    from ..conversation.store import SQLiteConversationStore
-
-    conversation = Conversation()
-    conversation.set_system_prompt(arguments.system)
-    conversation.add(prompt, *reply.output)
-    with closing(SQLiteConversationStore(store_file(arguments.store))) as store:
-        store.create(conversation)
-
-
-def _ended(reply: Reply, text: str) -> int:
-    """Report how the answer ended where it did not end well; the exit code."""
+def report(reply: Reply) -> bool:
+    """Say on the standard error how the answer ended where it did not end well; whether there is one, and no refusal."""
+    if reply.refusal is not None:
+        complain(f"the model refused: {reply.refusal}")
+        return False
     if reply.status != "completed":
         details = reply.incomplete_details
         reason = details.reason if given(details) and given(details.reason) else reply.status
         note(f"the answer is incomplete: {reason}")
-    if text:
-        return 0
-    complain("the answer holds no text")
-    return FAILED
+    return True

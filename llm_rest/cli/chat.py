@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from ..client.client import Client
 from ..client.reply import COUNTS
 from ..conversation.limits import HistoryLimits
 from ..conversation.store import SQLiteConversationStore
 from ..errors import ConfigError, LLMError
-from . import complain, note, say
-from .ask import note_retry
+from . import complain, complain_of, note, say
+from .ask import client_of, print_text, report
 from .logs import transcript
 from .question import model_of
 from .settings import store_file
-from .tables import waiting
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Generator
 
+    from ..client.client import Client
     from ..client.reply import Reply
     from ..conversation.chat import Chat
 
@@ -33,30 +33,26 @@ _HELP = """\
 /save FILE             write the conversation to a file, as JSON
 /losses                what the last turn lost in conversion
 /tokens                the tokens of the last turn
-/exit                  leave, as does the end of the input (Ctrl-D); Ctrl-C cancels an answer
+/exit                  leave, as do exit and the end of the input (Ctrl-D); Ctrl-C cancels an answer
 """
 
 
 def run(arguments: Namespace) -> int:
     """Read turns and commands line by line, and print the answers as they come."""
     model = model_of(arguments)
-    store = SQLiteConversationStore(store_file(arguments.store))
-    last = store.list(limit=1, completed=False) if arguments.continues else ()
-    if arguments.continues and not last:
-        raise ConfigError(f"{store.path} has no conversation to continue", hint="leave out -c to begin one")
     limits = None if arguments.max_items is None else HistoryLimits(max_items=arguments.max_items)
-    with (
-        store,
-        Client(model, wire=arguments.wire, base_url=arguments.base_url, on_loss="ignore", on_event=note_retry) as llm,
-    ):
-        chat = llm.chat(
-            system=arguments.system,
-            conversation=last[0].id if last else None,
-            store=store,
-            limits=limits,
-            keep_partial=True,
-        )
+    with client_of(arguments, model) as llm, open_chat(llm, arguments, limits=limits, keep_partial=True) as chat:
         return _Session(llm, chat, model).run()
+
+
+@contextmanager
+def open_chat(llm: Client, arguments: Namespace, **options: Any) -> Generator[Chat]:
+    """A stored chat: a new one, or with `-c` the last one that is open. Raises `ConfigError` where there is none to continue."""
+    with SQLiteConversationStore(store_file(arguments.store)) as store:
+        last = store.list(limit=1, completed=False) if arguments.continues else ()
+        if arguments.continues and not last:
+            raise ConfigError(f"{store.path} has no conversation to continue", hint="leave out -c to begin one")
+        yield llm.chat(system=arguments.system, conversation=last[0].id if last else None, store=store, **options)
 
 
 class _Session:
@@ -71,13 +67,11 @@ class _Session:
             note(f"talking to {self.model}; /help lists the commands")
         if self.chat.conversation.items:
             note(f"continuing {self.chat.conversation.id} with {len(self.chat.conversation.items)} items")
-        while (line := self._line()) is not None:
-            if not line.startswith("/"):
-                self._turn(line)
-            elif line in ("/exit", "/quit"):
-                break
-            else:
+        while (line := self._line()) not in (None, "exit", "quit", "/exit", "/quit"):
+            if line.startswith("/"):
                 self._command(*line.partition(" ")[::2])
+            else:
+                self._turn(line)
         return 0
 
     def _line(self) -> str | None:
@@ -91,25 +85,13 @@ class _Session:
         return line
 
     def _turn(self, text: str) -> None:
-        printed = False
         try:
-            with waiting(self.model) as arrived, self.chat.stream(text, model=self.model) as stream:
-                for piece in stream.text:
-                    arrived()
-                    say(piece)
-                    printed = True
-            self.reply = stream.reply
-            if self.reply.refusal is not None:
-                complain(f"the model refused: {self.reply.refusal}")
-            elif self.reply.status != "completed":
-                note(f"the answer is {self.reply.status}: {self.reply.stop_reason}")
+            self.reply = print_text(self.model, self.chat.stream(text, model=self.model)).reply
+            report(self.reply)
         except KeyboardInterrupt:
             note("the answer was cancelled")
         except LLMError as problem:
-            complain(str(problem))
-        finally:
-            if printed:
-                say("\n")
+            complain_of(problem)
 
     def _command(self, name: str, value: str) -> None:
         value = value.strip()

@@ -17,7 +17,7 @@ from ..client.options import check_names, read_request
 from ..client.target import DEFAULT_HEADERS, Targets, url_of
 from ..vendors import models
 from ..vendors.auth import Secret, credentials
-from . import note, write_document
+from . import note, write_json
 from .question import input_of, model_of, options_of
 from .tables import show_losses
 from .vendors import variables
@@ -57,7 +57,8 @@ def run(arguments: Namespace) -> int:
         problems = [replace(problem, path=origins.path(problem.path)) for problem in problems]
     url, encoded = url_of(base, route), msgspec.json.encode(body)
     if arguments.json:
-        _json(url, headers, encoded, losses, problems)
+        facts = {"method": "POST", "url": url, "headers": headers, "body": msgspec.Raw(encoded), "losses": losses}
+        write_json({**facts, "problems": [str(problem) for problem in problems]})
     else:
         _curl(url, headers, encoded, losses, problems)
     return 0
@@ -94,15 +95,3 @@ def _curl(url: str, headers: dict[str, str], body: bytes, losses: list[Loss], pr
     show_losses(losses)
     for problem in problems:
         note(str(problem))
-
-
-def _json(url: str, headers: dict[str, str], body: bytes, losses: list[Loss], problems: list[Problem]) -> None:
-    facts = {
-        "method": "POST",
-        "url": url,
-        "headers": headers,
-        "body": msgspec.Raw(body),
-        "losses": losses,
-        "problems": [str(problem) for problem in problems],
-    }
-    write_document(msgspec.json.format(msgspec.json.encode(facts)) + b"\n")

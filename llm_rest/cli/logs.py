@@ -13,7 +13,7 @@ from ..conversation.store import SQLiteConversationStore
 from ..errors import ConfigError
 from ..responses.estimate import text_of
 from ..responses.items import CustomToolCall, FunctionCall, FunctionCallOutput, Message
-from . import note, write_document
+from . import note, write_document, write_json
 from .settings import store_file
 from .tables import show
 
@@ -38,7 +38,7 @@ def run(arguments: Namespace) -> int:
             return 0
         found = store.search(arguments.search, limit=arguments.limit)
     if arguments.json:
-        write_document(msgspec.json.format(msgspec.json.encode(found)) + b"\n")
+        write_json(found)
         return 0
     if not found:
         note("nothing is stored" + (f" that holds {arguments.search!r}" if arguments.search else ""))

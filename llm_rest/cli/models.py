@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..vendors.models import ROWS
-from . import note
+from . import note, write_json
 from .tables import show
 
 if TYPE_CHECKING:
@@ -21,8 +20,7 @@ def run(arguments: Namespace) -> int:
     """List the rows of the model table."""
     rows = [row for row in ROWS if row.prefix.startswith(arguments.prefix)]
     if arguments.json:
-        facts = [{"prefix": row.prefix, "at": row.at, **msgspec.to_builtins(row.facts)} for row in rows]
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(facts)).decode() + "\n")
+        write_json([{"prefix": row.prefix, "at": row.at, **msgspec.to_builtins(row.facts)} for row in rows])
         return 0
     if not rows:
         note(f"nothing is known of models whose names begin with {arguments.prefix}; `llm-rest models` lists all")

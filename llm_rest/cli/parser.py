@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
         action=argparse.BooleanOptionalAction,
         help="store prompt and answer for `logs` (default: as in the settings)",
     )
-    _store(ask)
+    _stored(ask)
     _chat(_add(commands, "chat", "talk to a model, turn by turn; /help lists the commands"))
     _explain(_add(commands, "explain", "show the HTTP request that `ask` would send, as a curl command; sends nothing"))
     _batch(
@@ -143,7 +143,7 @@ def _ask(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         default=[],
-        help="an image, PDF, document or text file to attach; may be repeated",
+        help="an image, PDF, document or text file, its URL, or - for stdin; may be repeated",
     )
     _request(command, "-o", "--option")
 
@@ -157,12 +157,19 @@ def _request(command: argparse.ArgumentParser, *option: str) -> None:
     )
     command.add_argument(
         *option,
+        type=_pair,
         metavar="NAME=VALUE",
         action="append",
         default=[],
         help="any option of the request, as JSON or text, such as temperature=0.2 or reasoning.effort=low; may be repeated",
     )
     command.add_argument("--max-output-tokens", metavar="N", type=int, help="the most tokens of the answer")
+
+
+def _pair(text: str) -> str:
+    if not text.partition("=")[1] or text.startswith("="):
+        raise argparse.ArgumentTypeError(f"{text} has no value; write {text.strip('=') or 'name'}=value")
+    return text
 
 
 def _model(command: argparse.ArgumentParser) -> None:
@@ -179,13 +186,17 @@ def _store(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _chat(command: argparse.ArgumentParser) -> None:
-    _model(command)
+def _stored(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-c", "--continue", dest="continues", action="store_true", help="continue the last conversation"
     )
-    command.add_argument("--system", metavar="TEXT", help="the system prompt")
     _store(command)
+
+
+def _chat(command: argparse.ArgumentParser) -> None:
+    _model(command)
+    command.add_argument("--system", metavar="TEXT", help="the system prompt")
+    _stored(command)
     command.add_argument("--max-items", metavar="N", type=int, help="the most items of the history that are sent")
 
 

@@ -54,9 +54,10 @@ def model_of(arguments: Namespace) -> str:
 def input_of(arguments: Namespace) -> str | Message:
     """The prompt: what was piped in, the text of the command line, and files. Raises `ConfigError` where there is none."""
     text = "" if arguments.text in (None, "-") else arguments.text
-    if arguments.text == "-" or _piped():
+    if arguments.text == "-" or ("-" not in arguments.file and _piped()):
         text = "\n\n".join(filter(None, (_stdin().rstrip("\n"), text)))
-    files = [part for path in arguments.file if not isinstance(part := attachment(Path(path)), bytes)]
+    sources = [sys.stdin.buffer.read() if source == "-" else source for source in arguments.file]
+    files = [part for source in sources if not isinstance(part := attachment(source), bytes)]
     if not text and not files:
         raise ConfigError("there is no prompt", hint='write llm-rest ask "...", or pipe text into it')
     return user(*([text] if text else []), *files) if files else text
@@ -79,12 +80,10 @@ def _stdin() -> str:
 
 
 def options_of(arguments: Namespace) -> dict[str, Any]:
-    """The fields of the request besides its input. Raises `ConfigError` for an option without a value, and a bad schema."""
+    """The fields of the request besides its input. Raises `ConfigError` for a bad schema."""
     options: dict[str, Any] = {}
     for pair in arguments.option:
-        name, found, value = pair.partition("=")
-        if not (name and found):
-            raise ConfigError(f"-o {pair} has no value", hint="write -o name=value, such as -o temperature=0.2")
+        name, _, value = pair.partition("=")
         *outer, name = name.split(".")
         inner = options
         for one in outer:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Any, cast
-
-import msgspec
 
 from ..vendors.models import ROWS
 from ..vendors.rows import DIALECTS, VENDORS, NoAuth, vendor_named
+from . import write_json
 from .tables import show
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ def run(arguments: Namespace) -> int:
     else:
         facts = [facts_of(vendor) for vendor in VENDORS.values()]
     if arguments.json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(facts)).decode() + "\n")
+        write_json(facts)
         return 0
     show(
         ("vendor", "wires", "key", "set"),

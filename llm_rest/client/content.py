@@ -131,13 +131,15 @@ def file(source: Source, *, filename: str | None = None) -> InputFile:
     return InputFile(file_data=url, filename=filename or name or f"file{ending}")
 
 
-def attachment(path: PathLike[str], *, data: bool = False) -> InputImage | InputFile | bytes:
-    """The part for the file at a path: an image or a file. With `data`, its bytes alone."""
-    found, name = _read(path, "file")
+def attachment(source: Source, *, data: bool = False) -> InputImage | InputFile | bytes:
+    """The part for a path, bytes or a URL: an image where it is one (a URL: by its ending), else a file. `data`: its bytes."""
+    if isinstance(source, str) and _is_url(source):
+        return image(source) if Path(urlsplit(source).path).suffix.lower() in IMAGES else file(source)
+    found, name = _read(source, "file")
     if data:
         return found
     kind = _type_by_bytes(found) or IMAGES.get(Path(name).suffix.lower()) or ""
-    return image(path) if kind.startswith("image/") else file(path)
+    return image(source) if kind.startswith("image/") else file(source)
 
 
 def _is_url(source: str) -> bool:

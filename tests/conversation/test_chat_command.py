@@ -49,7 +49,7 @@ def test_the_last_conversation_is_continued(tmp_path: Path) -> None:
 
 
 def test_a_turn_that_fails_says_why_and_the_conversation_goes_on(tmp_path: Path) -> None:
-    done = talk(tmp_path / "talks.db", "fail 500 oh no\n/nonsense\n/model nobody/x\n/save\nsay fine\n")
+    done = talk(tmp_path / "talks.db", "fail 500 oh no\n/nonsense\n/model nobody/x\n/save\nsay fine\nexit\nsay never\n")
     assert done.returncode == 0
     assert done.stdout == "fine\n"
     problems = [line.partition(": ")[0] for line in done.stderr.splitlines() if "retrying" not in line]
@@ -136,7 +136,7 @@ def test_it_is_driven_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
 def test_an_interrupt_cancels_the_answer_and_not_the_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from llm_rest.cli import chat, main, say
+    from llm_rest.cli import ask, main, say
 
     pieces = iter(["", KeyboardInterrupt()])
 
@@ -145,7 +145,7 @@ def test_an_interrupt_cancels_the_answer_and_not_the_program(
             raise KeyboardInterrupt
         say(text)
 
-    monkeypatch.setattr(chat, "say", interrupted)
+    monkeypatch.setattr(ask, "say", interrupted)
     monkeypatch.setattr("sys.stdin", io.StringIO("say a long answer\nsay fine\n"))
     assert main(["chat", "-m", "simulator/x", "--store", str(tmp_path / "talks.db")]) == 0
     found = capsys.readouterr()

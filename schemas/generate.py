@@ -67,6 +67,8 @@ def opened_up(node: Any) -> Any:
     }
     if isinstance(said := opened.get("description"), str):
         opened["description"] = cleandoc(said)  # which Python 3.13 does by itself
+    if {"type": "integer"} in opened.get("anyOf", ()):  # their order differs between versions of Python
+        opened["anyOf"].sort(key=lambda one: one != {"type": "number"})
     # A field may itself be named `discriminator`; the keyword always has a mapping.
     if isinstance(kinds, dict) and "mapping" in kinds:
         other = {"not": {"enum": sorted(kinds["mapping"])}}

@@ -133,9 +133,8 @@ def file(source: Source, *, filename: str | None = None) -> InputFile:
 
 def attachment(source: Source, *, data: bool = False) -> InputImage | InputFile | bytes:
     """The part for a path, bytes or a URL: an image where it is one (a URL: by its ending), else a file. `data`: its bytes."""
-    if isinstance(source, str) and _is_url(source):
-        return image(source) if Path(urlsplit(source).path).suffix.lower() in IMAGES else file(source)
-    found, name = _read(source, "file")
+    is_url = isinstance(source, str) and _is_url(source)
+    found, name = (b"", urlsplit(str(source)).path) if is_url else _read(source, "file")
     if data:
         return found
     kind = _type_by_bytes(found) or IMAGES.get(Path(name).suffix.lower()) or ""

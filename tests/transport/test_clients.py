@@ -159,7 +159,7 @@ def test_what_only_listens_to_httpx_passes_calls_on_to_connections_of_our_own(mo
         incoming = await transport.open(post(server.url), SOON)
         assert await rest(incoming) == b"onetwo"
         with pytest.raises(APITimeoutError):
-            await transport.send(post(server.url), Timeouts(total=0.1))
+            await transport.send(post(server.url), Timeouts(total=0.5))
         await transport.close()
 
     monkeypatch.setattr(httpx.HTTPTransport, "handle_request", traced)

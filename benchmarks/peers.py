@@ -1,11 +1,13 @@
-"""What other libraries cost before the first call: `python -m benchmarks.peers` installs each in an environment of its own.
+"""What other libraries cost: `python -m benchmarks.peers` installs each in an environment of its own and measures it.
 
-Printed are the distributions and megabytes that `pip install` brings, and the CPU time and memory until there is a client, as
-medians over fresh processes. The package index has to be reachable; it takes some minutes and is no part of `make bench`.
+Printed are the distributions and megabytes that `pip install` brings, the CPU time until there is a client, until its first
+answer and of each further call, and the memory then. The vendor is a server on this machine, in another process, whose answer
+is 1 kB. The package index has to be reachable; it takes some minutes and is no part of `make bench`.
 """
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -13,63 +15,114 @@ import tempfile
 import venv
 from pathlib import Path
 
+from .calls import server
+
 ROOT = Path(__file__).parents[1]
 
 PEERS = {
-    "llm_rest": (str(ROOT), "from llm_rest import Client; Client('openai/m', api_key='k')"),
-    "lm15": ("lm15", "from lm15 import OpenAILM; OpenAILM(api_key='k')"),
-    "openai": ("openai", "from openai import OpenAI; OpenAI(api_key='k')"),
-    "anthropic": ("anthropic", "from anthropic import Anthropic; Anthropic(api_key='k')"),
-    "llm": ("llm", "import llm; llm.get_model('gpt-4o')"),
-    "instructor": ("instructor", "import instructor; instructor.from_provider('openai/m', api_key='k')"),
+    "llm_rest": (
+        str(ROOT),
+        "from llm_rest import Client; llm = Client('openai/m', wire='openai_chat')",
+        "llm.generate('Hi').output_text",
+    ),
+    "lm15": (
+        "lm15",
+        "import os; from lm15 import Message, OpenAIChatLM, Request; "
+        "lm = OpenAIChatLM(api_key='k', base_url=os.environ['OPENAI_BASE_URL'])",
+        "lm.complete(Request(model='m', messages=(Message.user('Hi'),))).text",
+    ),
+    "openai": (
+        "openai",
+        "from openai import OpenAI; client = OpenAI()",
+        "client.chat.completions.create(model='m', messages=[{'role': 'user', 'content': 'Hi'}]).choices[0].message.content",
+    ),
+    "anthropic": (
+        "anthropic",
+        "from anthropic import Anthropic; client = Anthropic()",
+        "client.messages.create(model='m', max_tokens=9, messages=[{'role': 'user', 'content': 'Hi'}]).content[0].text",
+    ),
+    "llm": (
+        "llm",
+        "import llm, os; model = llm.get_model('gpt-4o'); model.api_base = os.environ['OPENAI_BASE_URL']",
+        "model.prompt('Hi', stream=False).text()",
+    ),
+    "instructor": (
+        "instructor",
+        "import instructor; client = instructor.from_provider('openai/m')",
+        "client.create(response_model=None, messages=[{'role': 'user', 'content': 'Hi'}]).choices[0].message.content",
+    ),
     "pydantic-ai": (
         "pydantic-ai-slim[openai]",
-        "import os; os.environ['OPENAI_API_KEY'] = 'k'; from pydantic_ai import Agent; Agent('openai:m')",
+        "from pydantic_ai import Agent; agent = Agent('openai-chat:m')",
+        "agent.run_sync('Hi').output",
     ),
     "litellm": (
         "litellm",
         "import os; os.environ['LITELLM_LOCAL_MODEL_COST_MAP'] = 'True'; from litellm import completion",
+        "completion(model='openai/m', messages=[{'role': 'user', 'content': 'Hi'}]).choices[0].message.content",
     ),
 }
-"""What to install, and the program that makes a client."""
+"""What to install, the program that makes a client, and the call that gives the text of an answer."""
 
 MEASURE = """
-import resource, sys, time
-start = time.process_time()
+import sys, time
+_start = time.process_time()
 exec(sys.argv[1])
-print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+_client = time.process_time() - _start
+_call = compile(sys.argv[2], "call", "eval")
+_answer = eval(_call)
+assert isinstance(_answer, str) and _answer, _answer
+_first = time.process_time() - _start
+_further = []
+for _ in range(10):
+    _start = time.process_time()
+    for _ in range(20):
+        eval(_call)
+    _further.append((time.process_time() - _start) / 20)
+_memory = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(_client, _first, min(_further), int(_memory) / 1024)
 """
 
 
-def measured(requirement: str, program: str, rounds: int) -> tuple[str, int, float, float, float]:
-    """The version, the distributions, the megabytes, the milliseconds and the megabytes of memory of a library."""
+def run(python: str, program: str, call: str, url: str) -> list[float]:
+    """The seconds of CPU to a client, to its first answer and of a further call, and the megabytes of memory."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
+        "OPENAI_BASE_URL": f"{url}/v1",
+        "ANTHROPIC_BASE_URL": url,
+        "OPENAI_API_KEY": "k",
+        "ANTHROPIC_API_KEY": "k",
+    }
+    printed = subprocess.check_output([python, "-c", MEASURE, program, call], env=environment)
+    return [float(number) for number in printed.split()[-4:]]
+
+
+def measured(requirement: str, program: str, call: str, url: str, rounds: int) -> str:
+    """The columns of a library."""
     with tempfile.TemporaryDirectory() as home:
         venv.create(home, with_pip=False)
         python = f"{home}/bin/python"
         pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "--quiet"]
         subprocess.run([*pip, "install", "--no-compile", requirement], check=True, stderr=subprocess.DEVNULL)
         listed = [path.name.removesuffix(".dist-info").rsplit("-", 1) for path in Path(home).rglob("*.dist-info")]
-        files = [path for path in Path(home, "lib").rglob("*") if path.is_file()]
-        size = sum(path.stat().st_size for path in files) / 1e6
-        found = [
-            [float(number) for number in subprocess.check_output([python, "-c", MEASURE, program]).split()[-2:]]
-            for _ in range(rounds + 1)
-        ][1:]  # the first one writes the caches
+        size = sum(path.stat().st_size for path in Path(home, "lib").rglob("*") if path.is_file()) / 1e6
+        found = [run(python, program, call, url) for _ in range(rounds + 1)][1:]  # the first one writes the caches
         name = "llm_rest" if requirement == str(ROOT) else requirement.partition("[")[0].replace("-", "_")
-        version = dict(listed)[name]
-        seconds, memory = (statistics.median(each) for each in zip(*found, strict=True))
-        return version, len(listed), size, seconds * 1000, memory
+        client, first, further, memory = (statistics.median(each) for each in zip(*found, strict=True))
+        times = f"{client * 1000:.0f} | {first * 1000:.0f} | {further * 1000:.2f}"
+        return f"{dict(listed)[name]} | {len(listed)} | {size:.1f} | {times} | {memory:.0f}"
 
 
 def main() -> None:
     """Print a table in Markdown."""
     chosen = sys.argv[1:] or list(PEERS)
     print(
-        "| library | version | distributions | MB installed | ms of CPU to a client | MB of memory |\n|---|---|--:|--:|--:|--:|"
+        "| library | version | distributions | MB installed | ms of CPU to a client | to an answer | each call | MB of memory |"
     )
-    for name in chosen:
-        version, count, size, milliseconds, memory = measured(*PEERS[name], rounds=7)
-        print(f"| `{name}` | {version} | {count} | {size:.1f} | {milliseconds:.0f} | {memory:.0f} |", flush=True)
+    print("|---|---|--:|--:|--:|--:|--:|--:|", flush=True)
+    with server() as url:
+        for name in chosen:
+            print(f"| `{name}` | {measured(*PEERS[name], url, rounds=5)} |", flush=True)
 
 
 if __name__ == "__main__":

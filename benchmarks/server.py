@@ -2,7 +2,7 @@
 
 A stream goes to whoever asks below the name of its wire, all at once, each frame in a chunk of its own, as vendors frame
 theirs; below `/paced` the same comes frame by frame, between which others have their turn. Anything else is answered with a
-Chat answer.
+Chat answer, or with one of Anthropic at its path.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from llm_rest.wires import NAMES, load
 
 from .documents import WORDS, answer, stream
 
-_TEXT = answer("openai_chat")
-ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (
-    len(_TEXT),
-    _TEXT,
-)
 
+def whole(wire: str) -> bytes:
+    """A whole HTTP answer of a wire."""
+    text = answer(wire)
+    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(text), text)
+
+
+ANSWER = whole("openai_chat")
 
 PAUSE = 0.0002
 """Seconds between two frames of a paced stream."""
@@ -80,6 +82,7 @@ async def main() -> None:
     for name in NAMES:
         Answers.streams[f"/{name}{path(name)}".encode()] = b"".join(streamed(name))
         Answers.paced[f"/paced/{name}{path(name)}".encode()] = streamed(name, PACED)
+    Answers.streams[b"/v1/messages"] = whole("anthropic_messages")
     server = await asyncio.get_running_loop().create_server(Answers, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()

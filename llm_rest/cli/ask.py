@@ -17,6 +17,7 @@ from .tables import markdown, waiting
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Callable
 
     from ..client.hooks import ClientEvent
     from ..client.reply import Reply
@@ -32,7 +33,7 @@ def run(arguments: Namespace) -> int:
         options["output"] = options.pop("text")["format"]["schema"]
     with ExitStack() as stack:
         llm = stack.enter_context(client_of(arguments, model))
-        generate: Any = llm.generate
+        generate: Callable[..., Reply] = llm.generate
         stream: Any = llm.stream
         if stored:
             from .chat import open_chat  # which costs a plain `ask` nothing

@@ -86,8 +86,9 @@ class _Session:
 
     def _turn(self, text: str) -> None:
         try:
-            self.reply = print_text(self.model, self.chat.stream(text, model=self.model)).reply
-            report(self.reply)
+            stream = print_text(self.model, self.chat.stream(text, model=self.model))
+            self.reply = stream.reply
+            report(stream.reply)
         except KeyboardInterrupt:
             note("the answer was cancelled")
         except LLMError as problem:

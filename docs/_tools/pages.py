@@ -19,7 +19,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from importlib import import_module
-from io import StringIO
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -170,10 +170,11 @@ def command_line() -> str:
 
 def models_page() -> str:
     """The table of models, as `llm-rest models` prints it."""
-    out = StringIO()
+    out = TextIOWrapper(BytesIO(), encoding="utf-8")
     with redirect_stdout(out):
         models.run(Namespace(prefix="", json=True))
-    rows = json.loads(out.getvalue())
+    out.seek(0)
+    rows = json.load(out)
     text = (
         "# Models\n\nWhat is known of models, by the longest prefix of their names: `llm-rest models` prints it,\n"
         "`client.capabilities()` returns it. Empty means not known: such an option is sent. Each row names its sources.\n\n"

@@ -169,7 +169,7 @@ def estimated(
         keys.add(key)
         output = usual or sent.request.max_output_tokens or 0
         usage = Usage(input_tokens=estimate_tokens(sent.request), output_tokens=output)
-        pricing = sent.settings.pricing(sent.target)
+        pricing = sent.settings.pricing(sent.target, sent.request)
         costs.append(None if pricing is None else pricing.of_usage(usage))
         count = counts.setdefault(f"{sent.target.vendor}/{sent.target.model}", [0.0] * len(COUNTED))
         for i, n in enumerate(counts_of(usage.input_tokens, output)):

@@ -286,13 +286,17 @@ def _text_blocks(document: Plain) -> Plain:
 
 def _betas(place: Place) -> Found:
     """Unknown fields, and fields that need a beta which the request does not name (`field=name`)."""
-    known = {field for field, _, beta in (word.partition("=") for word in place.words) if _has_beta(place, beta)}
-    return [{"name": name} for name in place.document if name not in known]
+    words = place.words
+    return [
+        {"name": name}
+        for name in place.document
+        if name not in words and not any(word.startswith(f"{name}=") and _has_beta(place, word) for word in words)
+    ]
 
 
 def _has_beta(place: Place, beta: str) -> bool:
     asked = [name.strip() for name in place.context.headers.get("anthropic-beta", "").split(",")]
-    return any(map(re.compile(beta).match, asked))
+    return any(map(re.compile(beta.rpartition("=")[2]).match, asked))
 
 
 def _marks(value: Any) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, get_type_hints
 
@@ -279,24 +279,16 @@ def _patch_entries(made: list[Any], left: Json, decoder: Decoder[Any]) -> list[A
     found = [
         patch(each, left.get(key)) if isinstance(each, Model) else each for each, key in zip(made, keys, strict=True)
     ]
-    places = {pair[0]: pair[1] for pair in as_list(left.get("")) if _is_place(pair)}
+    places = {pair[0]: pair[1] for pair in as_list(left.get("")) if len(as_list(pair)) == 2 and type(pair[0]) is int}
     if not places:
         return found
     values: list[Any] = _fitting(decoder, _encode(list(places.values())))
     entries, merged = iter(found), list[Any]()
-    for i, value in sorted(zip(places, values, strict=True), key=_place_of):
+    for i, value in sorted(zip(places, values, strict=True), key=itemgetter(0)):
         while len(merged) < i and (each := next(entries, None)) is not None:
             merged.append(each)
         merged.append(value)
     return [*merged, *entries]
-
-
-def _place_of(pair: tuple[int, Any]) -> int:
-    return pair[0]
-
-
-def _is_place(pair: Any) -> bool:
-    return len(as_list(pair)) == 2 and type(pair[0]) is int
 
 
 def _with_unknown(made: S, fields: Json) -> S:

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct
 
 from ..losses import no_such, not_taken
 from ..responses.carriers import BEGINS, NAMES, own, seal, sender, unseal
-from ..responses.items import FunctionCall, Message, Reasoning
+from ..responses.items import Compaction, FunctionCall, Message, Reasoning
 from ..responses.parts import OutputText
 from ..responses.response import ECHOED, IncompleteDetails, Response, ResponseError, Usage
 from ..responses.tools import ChooseAllowed
@@ -139,20 +139,15 @@ def report_usage(usage: Usage, wire: str, lost: Losses, *encoded: str) -> None:
         for count in details.__struct_fields__ if given(details) else ():
             if count not in encoded and getattr(details, count):
                 lost.dropped(f"usage.{name}.{count}", no_such("count", NAMES[wire]))
-    report_cost(usage, lost)
+    for name in ("cost", "cost_details", "is_byok"):
+        if given(getattr(usage, name)):
+            lost.dropped(f"usage.{name}", "only Responses tells what an answer cost")
 
 
 def reported_cost(cost: Any, ticks: Any) -> float | None:
     """What a host says that an answer cost, in its unit: a number, the total of several, or xAI's ticks of 10 ** -10 dollars."""
     found: Any = ticks / 10_000_000_000 if isinstance(ticks, int) else as_object(cost).get("total_cost", cost)
     return found if isinstance(found, int | float) else None
-
-
-def report_cost(usage: Usage, lost: Losses) -> None:
-    """Report what an answer cost, which few wires tell."""
-    for name in ("cost", "cost_details", "is_byok"):
-        if given(getattr(usage, name)):
-            lost.dropped(f"usage.{name}", "only Responses tells what an answer cost")
 
 
 def report_unknown(value: Struct, path: str, lost: Losses) -> bool:
@@ -197,11 +192,11 @@ def opened(item: Reasoning, wire: str, issuer: str, payload: Any) -> Any:
     return unseal(text, wire, issuer, payload) if given(text) else None
 
 
-def report_unopened(item: Reasoning, wire: str, issuer: str, path: str, lost: Losses) -> None:
-    """Report a reasoning item that holds nothing this issuer could use."""
+def report_unopened(item: Reasoning | Compaction, wire: str, issuer: str, path: str, lost: Losses) -> None:
+    """Report a reasoning item, or a compaction, that holds nothing this issuer could use."""
     text = item.encrypted_content
     if not given(text):
-        if item.summary or item.content:
+        if isinstance(item, Reasoning) and (item.summary or item.content):
             lost.dropped(path, not_taken("reasoning without a signature of its own", NAMES[wire]))
     elif sender(text) == (wire, issuer):
         lost.dropped(path, "opaque state that was damaged on the way")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from msgspec import UNSET, Raw
 
 from ... import responses as ours
-from ...responses.carriers import BEGINS, digest, own, seal, sender, unseal
+from ...responses.carriers import BEGINS, digest, own, seal, unseal
 from ...unknown import Unknown, given, or_none
 from ..kept import Rules, diff, own_leftovers, patch, unknown
 from ..leftovers import (
@@ -266,7 +266,7 @@ class AssistantMessage:
         foreign = None if self.context.replay else encode_foreign_item(item, path, self.lost)
         if foreign is not None:
             return [foreign]
-        if isinstance(item, ours.Reasoning):
+        if isinstance(item, ours.Reasoning | ours.Compaction):
             report_unopened(item, WIRE, self._issuer, path, self.lost)
         else:
             self.lost.dropped(path, f"an item of type {kind_of(item)!r}, which cannot be rebuilt at Anthropic")
@@ -279,8 +279,8 @@ class AssistantMessage:
             self.lost.dropped(f"{path}.phase", "Anthropic has no phases")
         content = item.content
         if isinstance(content, str):
-            self._content, texts = [], [encode_text(content, f"{path}.content", self.context)]
-            self._texts = []
+            self._content, self._texts = [], []
+            texts = [encode_text(content, f"{path}.content", self.context)]
         else:
             self._content = content
             self._texts = texts = [self._part(part, f"{path}.content[{j}]") for j, part in enumerate(content)]
@@ -352,14 +352,8 @@ class AssistantMessage:
         payload: Sealed | None = unseal(item.encrypted_content, WIRE, self._issuer, Sealed)
         blocks = None if payload is None else returning_blocks(payload.blocks)
         if blocks is not None and all(isinstance(block, types.Compaction) for block in blocks):
-            return [*blocks]
-        if sender(item.encrypted_content) == (WIRE, self._issuer):
-            self.lost.dropped(path, "opaque state that was damaged on the way")
-        elif self.context.replay:
-            self.lost.withheld(path, "a compaction of another vendor")
-        else:
-            return self._foreign(item, path)
-        return []
+            return blocks
+        return self._foreign(item, path)
 
 
 Content = str | list[types.AnyBlock]

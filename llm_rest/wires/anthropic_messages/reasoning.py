@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ... import responses as ours
 from ...errors import DecodeError
 from ...responses.carriers import digest, seal, unseal
-from ...unknown import Decoder, Model, Open, Opt, Unknown, extras, given, or_none, or_unset
+from ...unknown import Decoder, Model, Opt, Unknown, extras, given, or_none, or_unset
 from ...vendors.dialects import MessagesModel, messages_model
 from ..kept import patch
 from ..leftovers import as_list, as_object
@@ -262,34 +262,17 @@ class Sealed(Payload, tag="blocks"):
 
 AnyPayload = Signed | Redacted | Cited | Sealed
 
-ReturningBlock = Open[
-    types.ServerToolUse
-    | types.WebSearchToolResult
-    | types.WebFetchToolResult
-    | types.CodeExecutionToolResult
-    | types.BashCodeExecutionToolResult
-    | types.TextEditorCodeExecutionToolResult
-    | types.ToolSearchToolResult
-    | types.AdvisorToolResult
-    | types.McpToolUse
-    | types.McpToolResult
-    | types.McpToolListing
-    | types.ContainerUpload
-    | types.Compaction
-    | types.Fallback
-]
-"""The blocks that travel whole: the model's side of tools its vendor runs, and unknown kinds."""
+FORGED = (types.Text, types.ToolUse, types.ToolResult, types.Thinking, types.RedactedThinking)
+"""The blocks that never travel whole, but as items."""
 
-_PLAIN_KINDS = frozenset({"text", "tool_use", "tool_result", "thinking", "redacted_thinking"})
-RETURNING: Decoder[list[ReturningBlock]] = Decoder(list[ReturningBlock])
+BLOCKS: Decoder[list[types.AnyBlock]] = Decoder(list[types.AnyBlock])
 CITATIONS: Decoder[list[list[types.AnyCitation] | None]] = Decoder(list[list[types.AnyCitation] | None])
 
 
-def returning_blocks(raw: Raw) -> list[ReturningBlock] | None:
+def returning_blocks(raw: Raw) -> list[types.AnyBlock] | None:
     """The blocks in an envelope, or `None` where something else was put there."""
-    blocks = unsealed(RETURNING, raw)
-    forged = any(isinstance(block, Unknown) and block.kind in _PLAIN_KINDS for block in blocks or ())
-    return None if forged else blocks
+    blocks = unsealed(BLOCKS, raw)
+    return None if any(isinstance(block, FORGED) for block in blocks or ()) else blocks
 
 
 def unsealed(decoder: Decoder[_A], raw: Raw) -> _A | None:
@@ -390,10 +373,7 @@ def decode_foreign_item(block: types.Thinking | types.RedactedThinking) -> ours.
     foreign: ForeignItem | None = unseal(sealed, WIRE, CLIENT, ForeignItem)
     if foreign is None:
         return None
-    try:
-        item = _item.decode(bytes(foreign.item))
-    except DecodeError:
-        return None
+    item = unsealed(_item, foreign.item)
     if not isinstance(item, FOREIGN_ITEMS):
         return None
     if isinstance(item, ours.Reasoning) and isinstance(block, types.Thinking):

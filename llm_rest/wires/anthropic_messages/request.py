@@ -52,7 +52,15 @@ from .reasoning import (
     encode_sampling,
     finish_thinking,
 )
-from .tools import check_tools, decode_choice, decode_tools, encode_choice, encode_tools, servers_without_toolset
+from .tools import (
+    check_tools,
+    decode_choice,
+    decode_tools,
+    encode_choice,
+    encode_server,
+    encode_tools,
+    servers_without_toolset,
+)
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -87,7 +95,8 @@ DECIDED = (
 """Options that this wire may have to say otherwise."""
 EMPTY_FIELDS = ("system", "stop_sequences", "mcp_servers")
 """Fields that mean nothing where they are empty."""
-SUMMARIZE = types.CompactionConfig(type="summarize")
+SUMMARIZE: Json = {"type": "summarize"}
+"""The `compaction` of a request that only compacts the conversation."""
 
 # Notes about a request, beside those of `kept`.
 THINKING_NOTE = "asked"
@@ -304,9 +313,9 @@ def _decode_options(body: types.Request, request: ours.Request) -> None:
         thresholds = [edit.trigger.value if given(edit.trigger) else None for edit in edits]
         request.context_management = [ours.ContextManagement(compact_threshold=or_none(each)) for each in thresholds]
     asked = body.output_config.format if given(body.output_config) else UNSET
-    format = _decode_format(asked if given(asked) else body.output_format)
-    if format is not None:
-        request.text = ours.TextOptions(format=format)
+    format = asked if given(asked) else body.output_format
+    if given(format) and format.type == "json_schema" and given(format.schema):
+        request.text = ours.TextOptions(format=schema_format(format.schema))
 
 
 def _encode_text(text: ours.TextOptions, lost: Losses) -> types.OutputFormat | None:
@@ -327,13 +336,6 @@ def _encode_text(text: ours.TextOptions, lost: Losses) -> types.OutputFormat | N
     return None
 
 
-def _decode_format(format: Opt[types.OutputFormat]) -> ours.JsonSchemaFormat | None:
-    """The format in Responses, which requires a name; `None` where it has no such format."""
-    if not given(format) or format.type != "json_schema" or not given(format.schema):
-        return None
-    return schema_format(format.schema)
-
-
 def _encode_cache(options: ours.CacheOptions, body: types.Request, lost: Losses) -> None:
     if options.mode == "implicit":
         body.cache_control = encode_mark(options.ttl, "prompt_cache_options.ttl", lost)
@@ -344,7 +346,7 @@ def _encode_cache(options: ours.CacheOptions, body: types.Request, lost: Losses)
     if options.prewarm:
         body.max_tokens = 0
     if given(options.comparison_response_id):
-        body.diagnostics = types.Diagnostics(previous_message_id=options.comparison_response_id)
+        body.diagnostics = {"previous_message_id": options.comparison_response_id}
 
 
 def _decode_cache(body: types.Request) -> ours.CacheOptions | None:
@@ -353,8 +355,8 @@ def _decode_cache(body: types.Request) -> ours.CacheOptions | None:
         options.mode, options.ttl = "implicit", TTL_BACK.get(body.cache_control.ttl or "")
     if body.max_tokens == 0:
         options.prewarm = True
-    if given(body.diagnostics) and given(body.diagnostics.previous_message_id):
-        options.comparison_response_id = body.diagnostics.previous_message_id
+    if isinstance(previous := as_object(body.diagnostics).get("previous_message_id"), str):
+        options.comparison_response_id = previous
     return None if options == ours.CacheOptions() else options
 
 
@@ -386,7 +388,7 @@ def _encode_options(
     body = types.Request(
         model=or_unset(request.model), max_tokens=max_tokens, messages=[], stream=or_unset(request.stream)
     )
-    _encode_tools(request, body, as_list(as_object(notes.get(WITHOUT_TOOLSET)).get("servers")), context)
+    _encode_tools(request, body, _without_toolset(notes), context)
     drops = binds(request) and UNBOUND not in notes and types.BINDING in betas(request, prefix)
     if drops or given(request.reasoning):
         _ask(body, encode_effort(request.reasoning or ours.ReasoningOptions(), max_tokens, context, drops=drops))
@@ -400,15 +402,24 @@ def _encode_options(
     return body
 
 
-def _encode_tools(request: ours.Request, body: types.Request, without_toolset: Sequence[str], context: Context) -> None:
-    lost = context.lost
-    offer = encode_tools({f"tools[{i}]": tool for i, tool in enumerate(request.tools or ())}, without_toolset, context)
-    body.container = offer.container
-    if offer.servers:
-        body.mcp_servers = [*offer.servers.values()]
-    if offer.tools or request.tools == []:
-        body.tools = offer.tools
-    if offer.tools:
+def _without_toolset(notes: Json) -> list[Any]:
+    return as_list(as_object(notes.get(WITHOUT_TOOLSET)).get("servers"))
+
+
+def _encode_tools(request: ours.Request, body: types.Request, alone: list[Any], context: Context) -> None:
+    lost, placed = context.lost, {f"tools[{i}]": tool for i, tool in enumerate(request.tools or ())}
+    tools = [tool for tool in encode_tools(placed, context) if tool.mcp_server_name not in alone]
+    servers: dict[str, types.McpServer] = {}
+    for path, tool in placed.items():
+        if isinstance(tool, ours.CodeInterpreterTool) and isinstance(tool.container, str):
+            body.container = tool.container
+        elif isinstance(tool, ours.McpTool) and tool.server_url:
+            servers.setdefault(tool.server_label, encode_server(tool, path, tool.server_label in alone, lost))
+    if servers:
+        body.mcp_servers = [*servers.values()]
+    if tools or request.tools == []:
+        body.tools = tools
+    if tools:
         body.tool_choice = encode_choice(request, context)
     else:
         if given(request.tool_choice) and request.tool_choice != "auto":
@@ -416,7 +427,7 @@ def _encode_tools(request: ours.Request, body: types.Request, without_toolset: S
         if request.parallel_tool_calls is False:
             lost.dropped("parallel_tool_calls", "there are no calls at all")
     if given(request.max_tool_calls):
-        searches = [tool for tool in offer.tools if tool.name in ("web_search", "web_fetch")]
+        searches = [tool for tool in tools if tool.name in ("web_search", "web_fetch")]
         for tool in searches:
             tool.max_uses = request.max_tool_calls
         if searches:
@@ -466,7 +477,7 @@ def _encode_input(request: ours.Request, body: types.Request, context: Context, 
     if system:
         body.system = system if writer.system else "\n\n".join(text.text for text in system)
     if writer.compacts:
-        body.compaction = types.CompactionConfig(type="summarize")
+        body.compaction = SUMMARIZE
     behind = body.messages if earlier is None else writer.messages
     finish_thinking(body, behind, earlier.begins_with_thinking if earlier is not None else None, context)
 
@@ -540,11 +551,8 @@ def betas(request: ours.Request, prefix: EncodedPrefix | None = None) -> list[st
         found.add(types.FAST)
     for tool in request.tools or ():
         if isinstance(tool, ours.McpTool):
-            found.add(
-                types.FIRST_MCP
-                if tool.server_label in as_list(as_object(own(kept, SPELLING).get(WITHOUT_TOOLSET)).get("servers"))
-                else types.MCP_BETA
-            )
+            alone = _without_toolset(own(kept, SPELLING))
+            found.add(types.FIRST_MCP if tool.server_label in alone else types.MCP_BETA)
         elif isinstance(tool, Unknown):
             _search(dict(tool), found)
     for item in islice(items, start, None):

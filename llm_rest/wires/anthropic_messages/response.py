@@ -12,24 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ... import errors
 from ... import responses as ours
-from ...errors import (
-    APIStatusError,
-    AuthenticationError,
-    BadRequestError,
-    ConflictError,
-    ContentFilterError,
-    ErrorFacts,
-    NotFoundError,
-    OverloadedError,
-    PermissionDeniedError,
-    QuotaError,
-    RateLimitError,
-    RequestTooLargeError,
-    ServerTimeoutError,
-    UnprocessableEntityError,
-    error_class,
-)
+from ...errors import ErrorFacts, error_class
 from ...losses import Loss, Losses
 from ...responses.carriers import NEAR, SPELLING, digest, inexact
 from ...responses.response import echo
@@ -390,21 +375,21 @@ STATUSES = {
 }
 """The vendor's error types and the status each comes with."""
 
-TYPES: tuple[tuple[type[APIStatusError], str], ...] = (
-    (PermissionDeniedError, "permission_error"),
-    (AuthenticationError, "authentication_error"),
-    (QuotaError, "billing_error"),
-    (RateLimitError, "rate_limit_error"),
-    (OverloadedError, "overloaded_error"),
-    (NotFoundError, "not_found_error"),
-    (RequestTooLargeError, "request_too_large"),
-    (ConflictError, "conflict_error"),
-    (ServerTimeoutError, "timeout_error"),
-    (BadRequestError, "invalid_request_error"),
-    (UnprocessableEntityError, "invalid_request_error"),
-    (ContentFilterError, "invalid_request_error"),
-)
-"""The type for a kind of error of another vendor, the narrower kinds first; anything else is an `api_error`."""
+TYPES: dict[type, str] = {
+    errors.PermissionDeniedError: "permission_error",
+    errors.AuthenticationError: "authentication_error",
+    errors.QuotaError: "billing_error",
+    errors.RateLimitError: "rate_limit_error",
+    errors.OverloadedError: "overloaded_error",
+    errors.NotFoundError: "not_found_error",
+    errors.RequestTooLargeError: "request_too_large",
+    errors.ConflictError: "conflict_error",
+    errors.ServerTimeoutError: "timeout_error",
+    errors.BadRequestError: "invalid_request_error",
+    errors.UnprocessableEntityError: "invalid_request_error",
+    errors.ContentFilterError: "invalid_request_error",
+}
+"""The type for a kind of error of another vendor; anything else is an `api_error`."""
 
 CODES = {
     "api_error": "server_error",
@@ -436,8 +421,7 @@ def encode_error(facts: ErrorFacts) -> tuple[int, types.Error]:
     """The status and the body of an error on this wire."""
     type = facts.type
     if type not in STATUSES:
-        kind = error_class(facts)
-        type = next((name for cls, name in TYPES if issubclass(kind, cls)), "api_error")
+        type = next((TYPES[kind] for kind in error_class(facts).__mro__ if kind in TYPES), "api_error")
     inner: dict[str, Any] = facts.leftovers.get(WIRE, {}).get("error", {})
     details = inner.get("details", {"error_code": facts.code} if facts.code else UNSET)
     error = types.ErrorDetail(type=type, message=facts.message, details=details)

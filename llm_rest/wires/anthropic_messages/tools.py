@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...errors import DecodeError
-from ...losses import Losses, no_such
+from ...losses import Losses
 from ...responses import Schema
 from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
 from ..leftovers import report_unknown
@@ -39,17 +39,17 @@ TOOL_SEARCH = "tool_search_tool_bm25_20251119"
 AUTO = {"type": "auto"}
 
 
-def encode_callers(callers: Opt[list[str]], model: MessagesModel) -> Opt[list[str]]:
+def encode_callers(callers: list[str] | None, model: MessagesModel) -> Opt[list[str]]:
     """Who may call a tool: programs are a version of code execution at Anthropic."""
-    if not given(callers):
+    if callers is None:
         return UNSET
     return [model.code_execution if caller == "programmatic" else caller for caller in callers]
 
 
-def decode_callers(callers: Opt[list[str]]) -> Opt[list[str]]:
+def decode_callers(callers: Opt[list[str]]) -> list[str] | None:
     """Who may call a tool, in Responses."""
     if not given(callers):
-        return UNSET
+        return None
     return ["programmatic" if caller.startswith("code_execution_") else caller for caller in callers]
 
 
@@ -67,9 +67,7 @@ def encode_web_search(tool: WebSearch, path: str, context: Context) -> types.Too
         encoded.user_location = types.UserLocation(type="approximate", **place)
     if tool.external_web_access is False:
         context.lost.refused(f"{path}.external_web_access", "Anthropic searches the live web only")
-    for name in ("search_context_size", "search_content_types"):
-        if given(getattr(tool, name)):
-            context.lost.dropped(f"{path}.{name}", no_such("field", "Anthropic"))
+    report_missing(tool, WIRE, context.lost, dropped=("search_context_size", "search_content_types"), path=path)
     return encoded
 
 
@@ -88,46 +86,36 @@ def decode_web_search(tool: types.Tool) -> ours.WebSearchTool:
     return search
 
 
-def encode_code(tool: ours.CodeInterpreterTool, path: str, context: Context) -> types.Tool:
-    """Code execution in the newest version the model has; its container is the request's."""
-    if given(tool.container) and not isinstance(tool.container, str) and tool.container != AUTO:
-        context.lost.dropped(f"{path}.container", "a container of Anthropic takes no settings")
-    callers = encode_callers(or_unset(tool.allowed_callers), context.model)
-    return types.Tool(type=context.model.code_execution, name="code_execution", allowed_callers=callers)
-
-
-def decode_code(tool: types.Tool, container: Opt[str | types.Json]) -> ours.CodeInterpreterTool:
-    """Code execution in Responses, in the container of the request."""
-    where = container if isinstance(container, str) else AUTO.copy()
-    return ours.CodeInterpreterTool(container=where, allowed_callers=or_none(decode_callers(tool.allowed_callers)))
-
-
 def encode_tool_search(tool: ours.ToolSearchTool, path: str, context: Context) -> list[types.Tool]:
     """A search over deferred tools, as the vendor runs it."""
     if tool.execution == "client":
         context.lost.refused(path, "a tool search that the caller runs; offer it as a function")
         return []
-    for name in ("description", "parameters"):
-        if given(getattr(tool, name)):
-            context.lost.dropped(f"{path}.{name}", "Anthropic has no description of a tool search")
+    report_missing(tool, WIRE, context.lost, dropped=("description", "parameters"), path=path)
     return [types.Tool(type=TOOL_SEARCH, name=TOOL_SEARCH.rpartition("_")[0])]
 
 
-def encode_mcp(
-    tool: ours.McpTool, without_toolset: Sequence[str], path: str, context: Context
-) -> tuple[types.McpServer, types.Tool | None] | None:
-    """An MCP server and its toolset; without the toolset for a server that came `without_toolset`."""
-    lost, allowed = context.lost, tool.allowed_tools
-    if not given(tool.server_url):
-        lost.refused(path, "an MCP server without a URL; Anthropic has no connectors or tunnels")
-        return None
-    server = types.McpServer(type="url", url=tool.server_url, name=tool.server_label)
+def encode_server(tool: ours.McpTool, path: str, alone: bool, lost: Losses) -> types.McpServer:
+    """An MCP server, which is beside the tools of a request; one that is `alone`, without a toolset, has its tools itself."""
+    server = types.McpServer(type="url", url=tool.server_url or "", name=tool.server_label)
     server.authorization_token = tool.authorization if given(tool.authorization) else UNSET
     for name, value in (tool.headers or {}).items():
         if name.lower() == "authorization" and value[:7].lower() == "bearer " and not given(tool.authorization):
             server.authorization_token = value[7:]
         else:
             lost.refused(f"{path}.headers", f"the header {name!r}; Anthropic sends an MCP server a bearer token only")
+    allowed = tool.allowed_tools
+    if alone and given(names := allowed.tool_names if isinstance(allowed, ours.McpToolFilter) else allowed):
+        server.tool_configuration = types.McpServerTools(allowed_tools=names)
+    return server
+
+
+def encode_toolset(tool: ours.McpTool, path: str, context: Context) -> list[types.Tool]:
+    """The tools of an MCP server."""
+    lost, allowed = context.lost, tool.allowed_tools
+    if not given(tool.server_url):
+        lost.refused(path, "an MCP server without a URL; Anthropic has no connectors or tunnels")
+        return []
     if tool.require_approval != "never":
         lost.refused(f"{path}.require_approval", "Anthropic cannot ask before an MCP call; only `never` is possible")
     if given(tool.server_description):
@@ -136,10 +124,6 @@ def encode_mcp(
         if allowed.read_only:
             lost.refused(f"{path}.allowed_tools.read_only", "Anthropic does not know which MCP tools only read")
         allowed = allowed.tool_names
-    if tool.server_label in without_toolset:
-        if given(allowed):
-            server.tool_configuration = types.McpServerTools(allowed_tools=allowed)
-        return server, None
     toolset = types.Tool(type="mcp_toolset", mcp_server_name=tool.server_label)
     if given(allowed):
         toolset.default_config = types.McpToolConfig(enabled=False)
@@ -147,36 +131,31 @@ def encode_mcp(
     if given(tool.defer_loading):
         toolset.default_config = toolset.default_config or types.McpToolConfig()
         toolset.default_config.defer_loading = tool.defer_loading
-    toolset.allowed_callers = encode_callers(or_unset(tool.allowed_callers), context.model)
-    return server, toolset
-
-
-def decode_mcp(tool: types.Tool, server: types.McpServer) -> ours.McpTool:
-    """An MCP server with its toolset in Responses."""
-    mcp, default = decode_server(server), tool.default_config
-    chosen: types.Json = tool.configs if given(tool.configs) else {}
-    if given(default) and default.enabled is False and chosen == {name: {"enabled": True} for name in chosen}:
-        mcp.allowed_tools = [*chosen]
-    if given(default) and given(default.defer_loading):
-        mcp.defer_loading = default.defer_loading
-    mcp.allowed_callers = or_none(decode_callers(tool.allowed_callers))
-    return mcp
+    toolset.allowed_callers = encode_callers(tool.allowed_callers, context.model)
+    return [toolset]
 
 
 def decode_server(server: types.McpServer) -> ours.McpTool:
-    """An MCP server in Responses, with the tools it chooses itself, as the first connector had it."""
-    said = server.tool_configuration
+    """An MCP server in Responses, with the tools it has itself, as in the first connector."""
+    said = server.tool_configuration or types.McpServerTools()
     return ours.McpTool(
         server_label=server.name,
         server_url=server.url,
         authorization=or_none(server.authorization_token),
-        allowed_tools=or_none(_allowed(said.enabled, said.allowed_tools) if given(said) else None),
+        allowed_tools=[] if said.enabled is False else or_none(said.allowed_tools),
         require_approval="never",
     )
 
 
-def _allowed(enabled: Opt[bool], allowed: Opt[list[str]]) -> Opt[list[str]]:
-    return [] if enabled is False else allowed
+def decode_toolset(tool: types.Tool, server: types.McpServer) -> ours.McpTool:
+    """An MCP server with its toolset in Responses."""
+    mcp, default = decode_server(server), tool.default_config or types.McpToolConfig()
+    chosen: types.Json = tool.configs or {}
+    if default.enabled is False and chosen == {name: {"enabled": True} for name in chosen}:
+        mcp.allowed_tools = [*chosen]
+    mcp.defer_loading = or_none(default.defer_loading)
+    mcp.allowed_callers = decode_callers(tool.allowed_callers)
+    return mcp
 
 
 # --- tools and the choice among them ---------------------------------------------------------------------------------
@@ -196,30 +175,11 @@ _wire_type = re.compile(r"custom|mcp_toolset|tool_search_tool_\w+|\w+_20\d{6}").
 encode_json = msgspec.json.Encoder().encode
 _tool: Decoder[types.Tool] = Decoder(types.Tool)
 
-Servers = dict[str, types.McpServer]
 
-
-class Offer:
-    """The tools of a request on this wire: the list, and what else of the body they bring along.
-
-    `without_toolset` are the MCP servers that choose their tools themselves, without a toolset, as the first connector had them.
-    """
-
-    __slots__ = ("container", "servers", "tools", "without_toolset")
-
-    def __init__(self, without_toolset: Sequence[str] = ()) -> None:
-        self.without_toolset = without_toolset
-        self.tools: list[types.Tool] = []
-        self.servers: Servers = {}
-        self.container: Opt[str] = UNSET
-
-
-def encode_tools(tools: Mapping[str, ours.AnyTool], without_toolset: Sequence[str], context: Context) -> Offer:
-    """The tools by their paths; `without_toolset` are the MCP servers that came without a toolset."""
-    offer = Offer(without_toolset)
-    for tool, namespace, path in each_tool(tools, context.lost):
-        offer.tools += _encode_tool(tool, namespace, path, offer, context)
-    return offer
+def encode_tools(tools: Mapping[str, ours.AnyTool], context: Context) -> list[types.Tool]:
+    """The tools by their paths."""
+    offers = each_tool(tools, context.lost)
+    return [encoded for tool, space, path in offers for encoded in _encode_tool(tool, space, path, context)]
 
 
 def check_tools(tools: Sequence[types.Tool], context: Context) -> None:
@@ -237,26 +197,20 @@ def check_tools(tools: Sequence[types.Tool], context: Context) -> None:
         context.marked(tool, f"tools[{i}]")
 
 
-def _encode_tool(
-    tool: ours.AnyTool, namespace: str | None, path: str, offer: Offer, context: Context
-) -> list[types.Tool]:
+def _encode_tool(tool: ours.AnyTool, namespace: str | None, path: str, context: Context) -> list[types.Tool]:
     lost = context.lost
     match tool:
         case ours.FunctionTool() | ours.CustomTool():
             return [_encode_function(tool, namespace, path, context)]
         case ours.CodeInterpreterTool():
-            if isinstance(tool.container, str):
-                offer.container = tool.container
-            return [encode_code(tool, path, context)]
+            if given(tool.container) and not isinstance(tool.container, str) and tool.container != AUTO:
+                lost.dropped(f"{path}.container", "a container of Anthropic takes no settings")
+            callers = encode_callers(tool.allowed_callers, context.model)
+            return [types.Tool(type=context.model.code_execution, name="code_execution", allowed_callers=callers)]
         case ours.ToolSearchTool():
             return encode_tool_search(tool, path, context)
         case ours.McpTool():
-            found = encode_mcp(tool, offer.without_toolset, path, context)
-            if found is None:
-                return []
-            server, toolset = found
-            offer.servers.setdefault(server.name, server)
-            return [] if toolset is None else [toolset]
+            return encode_toolset(tool, path, context)
         case _ if isinstance(tool, WebSearch):
             return [encode_web_search(tool, path, context)]
         case Unknown() if _wire_type(tool.kind):
@@ -284,7 +238,7 @@ def _encode_function(
         description=or_unset(function.description),
         input_schema=parameters,
         defer_loading=or_unset(function.defer_loading),
-        allowed_callers=encode_callers(or_unset(function.allowed_callers), context.model),
+        allowed_callers=encode_callers(function.allowed_callers, context.model),
     )
     if function.strict:
         fitted(parameters, ANTHROPIC, changes := Losses(), "")
@@ -303,7 +257,7 @@ def tool_additions(
     found: list[types.AnyBlock] = []
     placed = {f"{path}.tools[{j}]": tool for j, tool in enumerate(tools)}
     for tool, namespace, here in each_tool(placed, context.lost):
-        for encoded in _encode_tool(tool, namespace, here, Offer(), context):
+        for encoded in _encode_tool(tool, namespace, here, context):
             if given(encoded.name) and encoded.name in offered:
                 change = types.ChangedTool(type="tool_reference", name=encoded.name)
             else:
@@ -328,12 +282,14 @@ def decode_tools(body: types.Request) -> tuple[list[ours.AnyTool], list[bool]]:
 
 
 def servers_without_toolset(body: types.Request) -> list[str]:
-    """The MCP servers of a request that come without a toolset, as the first connector had them."""
+    """The MCP servers of a request that come without a toolset, as in the first connector."""
     named = {tool.mcp_server_name for tool in body.tools or ()}
     return [server.name for server in body.mcp_servers or () if server.name not in named]
 
 
-def _decode_tool(tool: types.Tool, servers: Servers, container: Opt[str | types.Json]) -> ours.AnyTool | None:
+def _decode_tool(
+    tool: types.Tool, servers: Mapping[str, types.McpServer], container: Opt[str | types.Json]
+) -> ours.AnyTool | None:
     """The tool in Responses; `None` where Responses has no such tool."""
     kind, name = tool.type or "custom", tool.name
     if kind == "custom" and given(name):
@@ -343,16 +299,17 @@ def _decode_tool(tool: types.Tool, servers: Servers, container: Opt[str | types.
             parameters=or_none(tool.input_schema),
             strict=bool(tool.strict),
             defer_loading=or_none(tool.defer_loading),
-            allowed_callers=or_none(decode_callers(tool.allowed_callers)),
+            allowed_callers=decode_callers(tool.allowed_callers),
         )
     if kind.startswith("web_search_20"):
         return decode_web_search(tool)
     if kind.startswith("code_execution_20"):
-        return decode_code(tool, container)
+        where = container if isinstance(container, str) else AUTO.copy()
+        return ours.CodeInterpreterTool(container=where, allowed_callers=decode_callers(tool.allowed_callers))
     if kind.startswith("tool_search_tool_"):
         return ours.ToolSearchTool(execution="server")
     server = servers.get(tool.mcp_server_name or "") if kind == "mcp_toolset" else None
-    return None if server is None else decode_mcp(tool, server)
+    return None if server is None else decode_toolset(tool, server)
 
 
 def encode_choice(request: ours.Request, context: Context) -> Opt[types.ToolChoice]:

@@ -440,7 +440,7 @@ class McpServerTools(Model):
 
 
 class McpServer(Model):
-    """A remote MCP server. `authorization_token` is a secret; `tool_configuration` is the older way to choose its tools."""
+    """A remote MCP server. `authorization_token` is a secret; `tool_configuration` is of the first connector."""
 
     type: Literal["url"] | str
     url: str
@@ -471,45 +471,39 @@ class ContextManagement(Model):
     edits: Opt[list[ContextEdit]] = UNSET
 
 
-class CompactionConfig(Model):
-    """Asks for a compaction and nothing else."""
+class CountRequest(Model):
+    """`POST /v1/messages/count_tokens`: a request without what only matters for generating."""
 
-    type: Literal["summarize"] | str
-    instructions: Opt[str] = UNSET
+    model: Opt[str] = UNSET
+    messages: list[InputMessage]
+    system: Opt[str | list[Text]] = UNSET
+    tools: Opt[list[Tool]] = UNSET
+    tool_choice: Opt[ToolChoice] = UNSET
+    thinking: Opt[ThinkingConfig] = UNSET
+    output_config: Opt[OutputConfig] = UNSET
+    cache_control: Opt[CacheControl] = UNSET
+    speed: Opt[Literal["standard", "fast"] | str] = UNSET
+    mcp_servers: Opt[list[McpServer]] = UNSET
+    context_management: Opt[ContextManagement] = UNSET
 
 
-class Diagnostics(Model):
-    previous_message_id: Opt[str] = UNSET
-
-
-class Request(Model):
+class Request(CountRequest):
     """`POST /v1/messages`. Clouds take the model from the URL and the version and betas from the body."""
 
     anthropic_version: Opt[str] = UNSET
     anthropic_beta: Opt[list[str]] = UNSET
-    model: Opt[str] = UNSET
     max_tokens: int
-    messages: list[InputMessage]
-    system: Opt[str | list[Text]] = UNSET
     stream: Opt[bool] = UNSET
     stop_sequences: Opt[list[str]] = UNSET
     temperature: Opt[float | int] = UNSET
     top_p: Opt[float | int] = UNSET
     top_k: Opt[int] = UNSET
-    tools: Opt[list[Tool]] = UNSET
-    tool_choice: Opt[ToolChoice] = UNSET
-    thinking: Opt[ThinkingConfig] = UNSET
-    output_config: Opt[OutputConfig] = UNSET
     metadata: Opt[Metadata] = UNSET
-    cache_control: Opt[CacheControl] = UNSET
     service_tier: Opt[Literal["auto", "standard_only"] | str] = UNSET
-    speed: Opt[Literal["standard", "fast"] | str] = UNSET
     inference_geo: Opt[str] = UNSET
     container: Opt[str | Json] = UNSET
-    diagnostics: Opt[Diagnostics] = UNSET
-    mcp_servers: Opt[list[McpServer]] = UNSET
-    context_management: Opt[ContextManagement] = UNSET
-    compaction: Opt[CompactionConfig] = UNSET
+    diagnostics: Opt[Json] = UNSET  # previous_message_id
+    compaction: Opt[Json] = UNSET  # type, which is "summarize", and instructions
     fallbacks: Opt[str | list[Json]] = UNSET
     fallback_credit_token: Opt[Any] = UNSET
     thread: Opt[Json] = UNSET
@@ -702,22 +696,6 @@ EVENT: Decoder[AnyEvent] = Decoder(AnyEvent, repair=_lenient, most_unknown=MOST_
 # --- counting and models --------------------------------------------------------------------------------------------
 
 
-class CountRequest(Model):
-    """`POST /v1/messages/count_tokens`: a request without what only matters for generating."""
-
-    model: Opt[str] = UNSET
-    messages: list[InputMessage]
-    system: Opt[str | list[Text]] = UNSET
-    tools: Opt[list[Tool]] = UNSET
-    tool_choice: Opt[ToolChoice] = UNSET
-    thinking: Opt[ThinkingConfig] = UNSET
-    output_config: Opt[OutputConfig] = UNSET
-    cache_control: Opt[CacheControl] = UNSET
-    speed: Opt[str] = UNSET
-    mcp_servers: Opt[list[McpServer]] = UNSET
-    context_management: Opt[ContextManagement] = UNSET
-
-
 class Count(Model):
     """An estimate; `context_management` says what it was before editing."""
 
@@ -766,7 +744,7 @@ OLDER = "2023-06-01"
 
 MCP_BETA = "mcp-client-2025-11-20"
 FIRST_MCP = "mcp-client-2025-04-04"
-"""For servers that choose their tools themselves, without a toolset."""
+"""The first connector: for servers that choose their tools themselves, without a toolset."""
 EDITS = "context-management-2025-06-27"
 COMPACT_EDIT = "compact-2026-01-12"
 COMPACT_BETA = "compact-2026-09-04"

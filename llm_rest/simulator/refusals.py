@@ -286,12 +286,9 @@ def _text_blocks(document: Plain) -> Plain:
 
 def _betas(place: Place) -> Found:
     """Unknown fields, and fields that need a beta which the request does not name (`field=name`)."""
-    words = place.words
-    return [
-        {"name": name}
-        for name in place.document
-        if name not in words and not any(word.startswith(f"{name}=") and _has_beta(place, word) for word in words)
-    ]
+    fields = [name for name in place.document if name not in place.words]
+    known = {word.partition("=")[0] for word in place.words if fields and _has_beta(place, word)}
+    return [{"name": name} for name in fields if name not in known]
 
 
 def _has_beta(place: Place, beta: str) -> bool:

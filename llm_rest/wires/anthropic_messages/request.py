@@ -52,15 +52,7 @@ from .reasoning import (
     encode_sampling,
     finish_thinking,
 )
-from .tools import (
-    check_tools,
-    decode_choice,
-    decode_tools,
-    encode_choice,
-    encode_server,
-    encode_tools,
-    servers_without_toolset,
-)
+from .tools import check_tools, decode_choice, decode_tools, encode_tools, servers_without_toolset
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -388,7 +380,7 @@ def _encode_options(
     body = types.Request(
         model=or_unset(request.model), max_tokens=max_tokens, messages=[], stream=or_unset(request.stream)
     )
-    _encode_tools(request, body, _without_toolset(notes), context)
+    encode_tools(request, body, _without_toolset(notes), context)
     drops = binds(request) and UNBOUND not in notes and types.BINDING in betas(request, prefix)
     if drops or given(request.reasoning):
         _ask(body, encode_effort(request.reasoning or ours.ReasoningOptions(), max_tokens, context, drops=drops))
@@ -404,36 +396,6 @@ def _encode_options(
 
 def _without_toolset(notes: Json) -> list[Any]:
     return as_list(as_object(notes.get(WITHOUT_TOOLSET)).get("servers"))
-
-
-def _encode_tools(request: ours.Request, body: types.Request, alone: list[Any], context: Context) -> None:
-    lost, placed = context.lost, {f"tools[{i}]": tool for i, tool in enumerate(request.tools or ())}
-    tools = [tool for tool in encode_tools(placed, context) if tool.mcp_server_name not in alone]
-    servers: dict[str, types.McpServer] = {}
-    for path, tool in placed.items():
-        if isinstance(tool, ours.CodeInterpreterTool) and isinstance(tool.container, str):
-            body.container = tool.container
-        elif isinstance(tool, ours.McpTool) and tool.server_url:
-            servers.setdefault(tool.server_label, encode_server(tool, path, tool.server_label in alone, lost))
-    if servers:
-        body.mcp_servers = [*servers.values()]
-    if tools or request.tools == []:
-        body.tools = tools
-    if tools:
-        body.tool_choice = encode_choice(request, context)
-    else:
-        if given(request.tool_choice) and request.tool_choice != "auto":
-            (lost.dropped if request.tool_choice == "none" else lost.refused)("tool_choice", "a choice among no tools")
-        if request.parallel_tool_calls is False:
-            lost.dropped("parallel_tool_calls", "there are no calls at all")
-    if given(request.max_tool_calls):
-        searches = [tool for tool in tools if tool.name in ("web_search", "web_fetch")]
-        for tool in searches:
-            tool.max_uses = request.max_tool_calls
-        if searches:
-            lost.changed("max_tool_calls", "a limit for each kind of search at Anthropic")
-        else:
-            lost.dropped("max_tool_calls", no_such("option", "Anthropic"))
 
 
 def _thinking_options(body: types.Request) -> ThinkingOptions:

@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...errors import DecodeError
-from ...losses import Losses
+from ...losses import Losses, no_such
 from ...responses import Schema
 from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
 from ..leftovers import report_unknown
@@ -28,7 +28,7 @@ from . import types
 from .types import WIRE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from ...vendors.dialects import MessagesModel
     from .content import Context
@@ -95,7 +95,7 @@ def encode_tool_search(tool: ours.ToolSearchTool, path: str, context: Context) -
     return [types.Tool(type=TOOL_SEARCH, name=TOOL_SEARCH.rpartition("_")[0])]
 
 
-def encode_server(tool: ours.McpTool, path: str, alone: bool, lost: Losses) -> types.McpServer:
+def _encode_server(tool: ours.McpTool, path: str, alone: bool, lost: Losses) -> types.McpServer:
     """An MCP server, which is beside the tools of a request; one that is `alone`, without a toolset, has its tools itself."""
     server = types.McpServer(type="url", url=tool.server_url or "", name=tool.server_label)
     server.authorization_token = tool.authorization if given(tool.authorization) else UNSET
@@ -110,7 +110,7 @@ def encode_server(tool: ours.McpTool, path: str, alone: bool, lost: Losses) -> t
     return server
 
 
-def encode_toolset(tool: ours.McpTool, path: str, context: Context) -> list[types.Tool]:
+def _encode_toolset(tool: ours.McpTool, path: str, context: Context) -> list[types.Tool]:
     """The tools of an MCP server."""
     lost, allowed = context.lost, tool.allowed_tools
     if not given(tool.server_url):
@@ -176,10 +176,36 @@ encode_json = msgspec.json.Encoder().encode
 _tool: Decoder[types.Tool] = Decoder(types.Tool)
 
 
-def encode_tools(tools: Mapping[str, ours.AnyTool], context: Context) -> list[types.Tool]:
-    """The tools by their paths."""
-    offers = each_tool(tools, context.lost)
-    return [encoded for tool, space, path in offers for encoded in _encode_tool(tool, space, path, context)]
+def encode_tools(request: ours.Request, body: types.Request, alone: Collection[str], context: Context) -> None:
+    """Set the tools of a request and what they bring along; `alone` are the MCP servers that came without a toolset."""
+    lost, placed = context.lost, {f"tools[{i}]": tool for i, tool in enumerate(request.tools or ())}
+    encoded = (_encode_tool(tool, space, path, context) for tool, space, path in each_tool(placed, lost))
+    tools = [tool for found in encoded for tool in found if tool.mcp_server_name not in alone]
+    servers: dict[str, types.McpServer] = {}
+    for path, tool in placed.items():
+        if isinstance(tool, ours.CodeInterpreterTool) and isinstance(tool.container, str):
+            body.container = tool.container
+        elif isinstance(tool, ours.McpTool) and tool.server_url:
+            servers.setdefault(tool.server_label, _encode_server(tool, path, tool.server_label in alone, lost))
+    if servers:
+        body.mcp_servers = [*servers.values()]
+    if tools or request.tools == []:
+        body.tools = tools
+    if tools:
+        body.tool_choice = _encode_choice(request, context)
+    else:
+        if given(request.tool_choice) and request.tool_choice != "auto":
+            (lost.dropped if request.tool_choice == "none" else lost.refused)("tool_choice", "a choice among no tools")
+        if request.parallel_tool_calls is False:
+            lost.dropped("parallel_tool_calls", "there are no calls at all")
+    if given(request.max_tool_calls):
+        searches = [tool for tool in tools if tool.name in ("web_search", "web_fetch")]
+        for search in searches:
+            search.max_uses = request.max_tool_calls
+        if searches:
+            lost.changed("max_tool_calls", "a limit for each kind of search at Anthropic")
+        else:
+            lost.dropped("max_tool_calls", no_such("option", "Anthropic"))
 
 
 def check_tools(tools: Sequence[types.Tool], context: Context) -> None:
@@ -210,7 +236,7 @@ def _encode_tool(tool: ours.AnyTool, namespace: str | None, path: str, context: 
         case ours.ToolSearchTool():
             return encode_tool_search(tool, path, context)
         case ours.McpTool():
-            return encode_toolset(tool, path, context)
+            return _encode_toolset(tool, path, context)
         case _ if isinstance(tool, WebSearch):
             return [encode_web_search(tool, path, context)]
         case Unknown() if _wire_type(tool.kind):
@@ -312,7 +338,7 @@ def _decode_tool(
     return None if server is None else decode_toolset(tool, server)
 
 
-def encode_choice(request: ours.Request, context: Context) -> Opt[types.ToolChoice]:
+def _encode_choice(request: ours.Request, context: Context) -> Opt[types.ToolChoice]:
     """The tool choice of a request that offers tools; absent where the vendor's own habit is meant."""
     lost, choice = context.lost, request.tool_choice
     encoded = types.ToolChoice(type="auto")

@@ -147,8 +147,12 @@ TTL = {"30m": "1h", "12h": "1h", "5m": "5m", "1h": "1h"}
 """How long a cached stretch lives, ours on the left. The way back prefers the shorter of ours."""
 TTL_BACK = {"1h": "30m"}
 
-RULES = Rules(defaults={"ttl": "5m"}, words=frozenset({"type"}))
-"""For blocks: five minutes is how long a cached stretch lives anyway."""
+RULES = Rules(
+    groups=frozenset({"output_config"}),
+    defaults={"strict": False, "ttl": "5m"},
+    words=frozenset({"type", "role"}),
+)
+"""For all documents: five minutes is how long a cached stretch lives anyway."""
 
 _block: Decoder[types.AnyBlock] = Decoder(types.AnyBlock)
 _TEXT_SUFFIXES = (".txt", ".md", ".csv", ".html", ".htm", ".xml", ".json", ".py", ".log")

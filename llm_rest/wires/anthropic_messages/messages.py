@@ -16,7 +16,7 @@ from msgspec import UNSET, Raw
 from ... import responses as ours
 from ...responses.carriers import BEGINS, digest, own, seal, unseal
 from ...unknown import Unknown, given, or_none
-from ..kept import Rules, diff, own_leftovers, patch, unknown
+from ..kept import diff, own_leftovers, patch, unknown
 from ..leftovers import (
     as_object,
     carrier,
@@ -367,7 +367,6 @@ def as_blocks(content: Content) -> list[types.AnyBlock]:
 # --- items to messages -----------------------------------------------------------------------------------------------
 
 SYSTEM = ("system", "developer")
-MESSAGE = Rules(words=frozenset({"role"}))
 
 
 class Earlier(NamedTuple):
@@ -774,7 +773,7 @@ def decode_messages(
         else:
             found = _decode_blocks(content, role, tools)
         if not isinstance(first := found[0], Unknown):
-            left = diff(message, types.InputMessage(role, content), MESSAGE) if keep else unknown(message)
+            left = diff(message, types.InputMessage(role, content), RULES) if keep else unknown(message)
             joins = items and role == before != "system"  # whether it would be sent in the message before
             if joins and isinstance(first, ours.Message) and first.role != "assistant":
                 joins = isinstance(items[-1], ours.FunctionCallOutput)

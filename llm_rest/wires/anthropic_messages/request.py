@@ -22,7 +22,7 @@ from ...unknown import Opt, Unknown, given, or_none, or_unset
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
 from .. import Route
 from ..call_ids import paired
-from ..kept import Rules, diff, note, own_leftovers, patch, recall, unknown
+from ..kept import diff, note, own_leftovers, patch, recall, unknown
 from ..leftovers import as_list, as_object, as_plain
 from ..options import INCLUDED, JSON_ONLY, report_format, report_include, report_missing, schema_format
 from ..prefix import EncodedPrefix, encoded_turns
@@ -32,6 +32,7 @@ from . import types
 from .content import (
     ANTHROPIC,
     MAX_MARKS,
+    RULES,
     TTL_BACK,
     Context,
     as_leftovers,
@@ -70,11 +71,6 @@ FIRST_USER_TEXT = "..."
 """What the user says before a conversation that the assistant begins."""
 
 
-RULES = Rules(
-    groups=frozenset({"output_config"}),
-    defaults={"strict": False, "ttl": "5m"},
-    words=frozenset({"type"}),
-)
 DECIDED = (
     "tools",
     "tool_choice",
@@ -164,8 +160,9 @@ def _leftovers(body: types.Request, request: ours.Request, known: list[bool], mo
         notes[BEGINS_WITH] = "assistant"
     if given(body.output_format) and not (body.output_config and given(body.output_config.format)):
         notes[OLDER_FORMAT] = "output_format"
-    if not given(body.thinking) or not given(body.thinking.block_binding):
-        notes |= {UNBOUND: True} if types.BINDING in betas(request) else {}
+    bound = given(body.thinking) and given(body.thinking.block_binding)
+    if not bound and binds(request) and types.BINDING in betas(request):
+        notes[UNBOUND] = True
     made = _encode_options(request, notes, Context(lost, ANTHROPIC, model, replay=True))
     # Whether a schema can be enforced is found out again, and its losses are reported, when it is sent.
     paths = [loss.path for loss in lost if not loss.path.endswith(".strict")]
@@ -508,9 +505,9 @@ def betas(request: ours.Request, prefix: EncodedPrefix | None = None) -> list[st
         found, start = {*turns.seen}, turns.count
     kept, more = own(request.leftovers, WIRE), _additions(request)
     if request.context_management:
-        found.add(types.COMPACT_EDIT)
+        found.add(types.BETA_VALUES[COMPACT])
     if request.service_tier in SPEEDS:
-        found.add(types.FAST)
+        found.add(types.BETA_VALUES["fast"])
     for tool in request.tools or ():
         if isinstance(tool, ours.McpTool):
             alone = _without_toolset(own(kept, SPELLING))
@@ -538,14 +535,14 @@ def _search_item(item: ours.AnyItem, request: ours.Request, found: set[str]) -> 
             if (sender(item.encrypted_content or "") or ("",))[0] == WIRE:
                 found.add(types.BINDING)
         case ours.Compaction():
-            found.add(types.COMPACT_EDIT)
+            found.add(types.BETA_VALUES[COMPACT])
         case ours.CompactionTrigger():
-            found.add(types.COMPACT_BETA)
+            found.add(types.BETA_FIELDS["compaction"])
         case ours.AdditionalTools():
-            found.add(types.TOOL_CHANGES)
+            found.add(types.BETA_VALUES["tool_addition"])
             offered = {tool.name for tool in request.tools or () if isinstance(tool, ours.FunctionTool)}
             if any(not isinstance(tool, ours.FunctionTool) or tool.name not in offered for tool in item.tools):
-                found.add(types.INLINE_TOOLS)
+                found.add(types.BETA_VALUES["tool_definition"])
         case _:
             pass
 

@@ -7,7 +7,7 @@ Follows the Messages reference and the guides to stop reasons, errors and token 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -22,11 +22,11 @@ from ...unknown import Model, Opt, Unknown, base, extras, given, with_extras
 from ...vendors.dialects import MessagesDialect, messages_model
 from .. import Route
 from ..errors import error_facts, status_of
-from ..kept import Rules, diff, own_leftovers, patch
+from ..kept import diff, own_leftovers, patch
 from ..leftovers import DETAILS, as_object, as_plain, new_response, new_usage, report_answer, report_usage
 from ..tool_names import Call, names_sent, wire_name
 from . import types
-from .content import ANTHROPIC, Context, as_leftovers, encode, set_fields
+from .content import ANTHROPIC, RULES, Context, as_leftovers, encode, set_fields
 from .messages import AssistantMessage, BlockReader
 from .reasoning import finish_runs
 from .request import decode_request, encode_request, route
@@ -46,8 +46,6 @@ __all__ = [
 ]
 
 # --- the whole answer ------------------------------------------------------------------------------------------------
-
-RULES = Rules(apart=frozenset({"content"}), words=frozenset({"role"}))
 
 FINISH_REASONS: dict[str, tuple[str, str | None]] = {
     "end_turn": ("completed", None),
@@ -69,13 +67,6 @@ FINISH_REASONS_BACK = {
 """Reasons of an incomplete answer, ours on the left, the likelier of several; any other is a stop reason of Anthropic."""
 INEXACT = ("max_messages", "steered")
 
-TRANSFORMATIONS = {
-    "model_binding_mismatch": "model_mismatch",
-    "prefix_binding_mismatch": "prefix_mismatch",
-    "organization_binding_mismatch": "organization_mismatch",
-    "end_user_binding_mismatch": "end_user_mismatch",
-}
-"""Why thinking that was sent along did not count, theirs on the left."""
 Error = types.Error
 
 
@@ -169,7 +160,7 @@ def keep_response(response: ours.Response, message: types.Message) -> None:
     if response.usage and given(message.usage) and given(made.usage):
         response.usage.leftovers = as_leftovers(diff(message.usage, made.usage))
         made.usage = message.usage
-    left = diff(message, made, RULES)
+    left = diff(message, made, RULES._replace(apart=frozenset({"content"})))
     notes = as_object(left.get(SPELLING))
     if "stop_details" in notes and given(message.stop_details):
         expected = as_object(made.stop_details)
@@ -182,7 +173,8 @@ def keep_response(response: ours.Response, message: types.Message) -> None:
 
 def _end_early(response: ours.Response, message: types.Message, reader: BlockReader, blocks: int) -> None:
     stop, output = message.stop_reason, response.output
-    response.status, reason = decode_finish_reason(stop)
+    # An answer without a reason is not over yet.
+    response.status, reason = FINISH_REASONS.get(stop, ("incomplete", stop)) if given(stop) else ("in_progress", None)
     if reason is not None:
         response.incomplete_details = ours.IncompleteDetails(reason=reason)
     if stop == "refusal":
@@ -203,7 +195,7 @@ def _end_early(response: ours.Response, message: types.Message, reader: BlockRea
 
 def _decode_transformation(came: Json) -> Json:
     action = "removed" if came.get("type") == "thinking_dropped" else "kept"
-    reason = TRANSFORMATIONS.get(came.get("reason", ""), came.get("reason", ""))
+    reason = str(came.get("reason", "")).replace("_binding_mismatch", "_mismatch")
     return {"type": "reasoning", "action": action, "reason": reason, "path": came.get("path", "")}
 
 
@@ -286,11 +278,6 @@ def _refusals(output: Sequence[ours.AnyItem]) -> dict[str, str]:
         for j, part in enumerate(item.content)
         if isinstance(part, ours.RefusalPart)
     }
-
-
-def decode_finish_reason(reason: Any) -> tuple[str, str | None]:
-    """The status of an answer with this stop reason, and why it is incomplete."""
-    return FINISH_REASONS.get(reason, ("incomplete", reason)) if given(reason) else ("in_progress", None)
 
 
 def encode_finish_reason(response: ours.Response, lost: Losses) -> str | None:
@@ -404,8 +391,7 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
     """The facts of an error answer."""
     facts = error_facts(WIRE, status, headers, body)
     said = facts.leftovers.get(WIRE, {})
-    details = said.get("error", {}).get("details") if isinstance(said.get("error"), dict) else None
-    facts.code = _error_code(details) or facts.code
+    facts.code = _error_code(as_object(said.get("error")).get("details")) or facts.code
     if facts.request_id is None and isinstance(said.get("request_id"), str):
         facts.request_id = said["request_id"]
     return facts
@@ -413,7 +399,7 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
 
 def _error_code(details: Any) -> str | None:
     """What exactly went wrong, where the vendor says more than the type of an error."""
-    code = cast("dict[str, Any]", details).get("error_code") if isinstance(details, dict) else None
+    code = as_object(details).get("error_code")
     return code if isinstance(code, str) else None
 
 

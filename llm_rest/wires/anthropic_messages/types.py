@@ -746,15 +746,11 @@ MCP_BETA = "mcp-client-2025-11-20"
 FIRST_MCP = "mcp-client-2025-04-04"
 """The first connector: for servers that choose their tools themselves, without a toolset."""
 EDITS = "context-management-2025-06-27"
-COMPACT_EDIT = "compact-2026-01-12"
-COMPACT_BETA = "compact-2026-09-04"
-FAST = "fast-mode-2026-02-01"
 TOOL_CHANGES = "mid-conversation-tool-changes-2026-07-01"
-INLINE_TOOLS = "inline-tools-2026-09-15"
 BINDING = "thinking-binding-controls-2026-08-01"
 
 BETA_FIELDS = {
-    "compaction": COMPACT_BETA,
+    "compaction": "compact-2026-09-04",
     "fallbacks": "server-side-fallback-2026-07-01",
     "fallback_credit_token": "fallback-credit-2026-07-01",
     "mcp_servers": MCP_BETA,
@@ -770,12 +766,12 @@ BETA_VALUES = {
     "advisor_20260301": "advisor-tool-2026-03-01",
     "clear_tool_uses_20250919": EDITS,
     "clear_thinking_20251015": EDITS,
-    "compact_20260112": COMPACT_EDIT,
+    "compact_20260112": "compact-2026-01-12",
     "mcp_toolset": MCP_BETA,
     "tool_addition": TOOL_CHANGES,
     "tool_removal": TOOL_CHANGES,
-    "tool_definition": INLINE_TOOLS,
+    "tool_definition": "inline-tools-2026-09-15",
     "updates": "thinking-display-updates-2026-08-18",
-    "fast": FAST,
+    "fast": "fast-mode-2026-02-01",
 }
 """Values of `type`, `display` and `speed` that need one."""

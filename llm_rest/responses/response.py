@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import field
@@ -303,16 +304,15 @@ ECHOED = (
     "truncation",
     "user",
 )
+_read_echoed = attrgetter(*ECHOED)
 
 
 def echo(request: Request | None) -> dict[str, Any]:
     """The fields of a `Response` that repeat what `request` set; nothing without a request."""
     if request is None:
         return {}
-    values = {name: getattr(request, name) for name in ECHOED}
-    if request.tools:
-        values["tools"] = echoed_tools(request.tools)
-    return {name: value for name, value in values.items() if value is not None}
+    values = zip(ECHOED, _read_echoed(request), strict=True)
+    return {name: echoed_tools(value) if name == "tools" else value for name, value in values if value is not None}
 
 
 _PATH = re.compile(r"(?<=[^/:])/.+", re.DOTALL)

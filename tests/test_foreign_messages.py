@@ -23,139 +23,13 @@ from tests.callers import NewClient, answer, frames
 from tests.support import WIRES
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-PDF = "JVBERi0xLjQK"
-WAV = "UklGRiQAAABXQVZF"
-CHAT: dict[str, list[Any]] = {
-    "system": [{"role": "system", "content": "Be brief."}, {"role": "user", "name": "ada", "content": "Hi"}],
-    "calls": [
-        {"role": "user", "content": [{"type": "text", "text": "Weather?"}]},
-        {
-            "role": "assistant",
-            "content": "Let me see.",
-            "tool_calls": [
-                {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Oslo"}'}},
-                {"id": "c2", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Rome"}'}},
-            ],
-        },
-        {"role": "tool", "tool_call_id": "c1", "content": "4"},
-        {"role": "tool", "tool_call_id": "c2", "content": [{"type": "text", "text": "19"}]},
-        {"role": "assistant", "content": "Oslo 4, Rome 19."},
-    ],
-    "media": [
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "What are these?"},
-                {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"}},
-                {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PDF}", "filename": "a.pdf"}},
-                {"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}},
-            ],
-        }
-    ],
-    "thoughts": [
-        {"role": "user", "content": "Hi"},
-        {"role": "assistant", "content": "Hello.", "reasoning_content": "A greeting.", "refusal": None},
-        {"role": "user", "content": "Bye"},
-    ],
-}
-ANTHROPIC: dict[str, list[Any]] = {
-    "calls": [
-        {"role": "user", "content": "Weather?"},
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "thinking", "thinking": "I need a tool.", "signature": "c2ln"},
-                {"type": "text", "text": "Let me see."},
-                {"type": "tool_use", "id": "t1", "name": "weather", "input": {"city": "Oslo"}},
-                {"type": "tool_use", "id": "t2", "name": "weather", "input": {"city": "Rome"}},
-            ],
-        },
-        {
-            "role": "user",
-            "content": [
-                {"type": "tool_result", "tool_use_id": "t1", "content": "4"},
-                {"type": "tool_result", "tool_use_id": "t2", "content": [{"type": "text", "text": "19"}]},
-                {"type": "text", "text": "And?"},
-            ],
-        },
-        {"role": "assistant", "content": "Oslo 4, Rome 19."},
-    ],
-    "media": [
-        {
-            "role": "user",
-            "content": [
-                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
-                {
-                    "type": "document",
-                    "title": "a.pdf",
-                    "source": {"type": "base64", "media_type": "application/pdf", "data": PDF},
-                },
-                {"type": "text", "text": "What are these?", "cache_control": {"type": "ephemeral"}},
-            ],
-        }
-    ],
-    "failure": [
-        {"role": "user", "content": "Go."},
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}}]},
-        {
-            "role": "user",
-            "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": True}],
-        },
-    ],
-}
-GEMINI: dict[str, list[Any]] = {
-    "calls": [
-        {"role": "user", "parts": [{"text": "Weather?"}]},
-        {
-            "role": "model",
-            "parts": [
-                {"text": "I need a tool.", "thought": True},
-                {"functionCall": {"name": "weather", "args": {"city": "Oslo"}}, "thoughtSignature": "c2ln"},
-                {"functionCall": {"name": "weather", "args": {"city": "Rome"}}},
-            ],
-        },
-        {
-            "role": "user",
-            "parts": [
-                {"functionResponse": {"name": "weather", "response": {"output": "4"}}},
-                {"functionResponse": {"name": "weather", "response": {"output": "19"}}},
-            ],
-        },
-        {"role": "model", "parts": [{"text": "Oslo 4, Rome 19."}]},
-    ],
-    "media": [
-        {
-            "parts": [
-                {"text": "What are these?"},
-                {"inlineData": {"mimeType": "image/png", "data": PNG}},
-                {"inline_data": {"mime_type": "application/pdf", "data": PDF}},
-            ]
-        }
-    ],
-}
-OLLAMA: dict[str, list[Any]] = {
-    "calls": [
-        {"role": "user", "content": "What is it?", "images": [PNG]},
-        {
-            "role": "assistant",
-            "content": "",
-            "thinking": "I need a tool.",
-            "tool_calls": [
-                {"function": {"name": "weather", "arguments": {"city": "Oslo"}}},
-                {"function": {"name": "weather", "arguments": {"city": "Rome"}}},
-            ],
-        },
-        {"role": "tool", "tool_name": "weather", "content": "4"},
-        {"role": "tool", "tool_name": "weather", "content": "19"},
-        {"role": "assistant", "content": "Oslo 4, Rome 19."},
-    ],
-}
-HISTORIES = {
-    "openai_chat": CHAT,
-    "anthropic_messages": ANTHROPIC,
-    "gemini_generate_content": GEMINI,
-    "ollama_chat": OLLAMA,
-}
+
+DOCUMENTS = json.loads((Path(__file__).parent / "documents" / "messages.json").read_text())
+HISTORIES: dict[str, dict[str, list[Any]]] = DOCUMENTS["histories"]
+CHAT = HISTORIES["openai_chat"]
+TURNS: dict[str, list[Any]] = DOCUMENTS["turns"]
+"""Conversations whose last message has a document as its second part."""
+
 pytestmark = pytest.mark.anyio
 
 CASES = [(wire, case) for wire, cases in HISTORIES.items() for case in cases]
@@ -555,51 +429,6 @@ def test_an_output_that_names_the_item_of_its_call_is_paired(wire: str) -> None:
 
 
 # --- places --------------------------------------------------------------------------------------------------------------
-
-TURNS: dict[str, list[Any]] = {
-    "anthropic": [
-        {"role": "user", "content": "Weather?"},
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "text", "text": "Let me see."},
-                {"type": "tool_use", "id": "t1", "name": "weather", "input": {}},
-                {"type": "tool_use", "id": "t2", "name": "weather", "input": {}},
-            ],
-        },
-        {
-            "role": "user",
-            "content": [
-                {"type": "tool_result", "tool_use_id": "t1", "content": "4"},
-                {"type": "tool_result", "tool_use_id": "t2", "content": "5"},
-            ],
-        },
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "And?"},
-                {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": PDF}},
-            ],
-        },
-    ],
-    "chat": [
-        *CHAT["calls"][:4],
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "And?"},
-                {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PDF}", "filename": "a.pdf"}},
-            ],
-        },
-    ],
-    "gemini": [
-        {"role": "user", "parts": [{"text": "Weather?"}]},
-        {"role": "model", "parts": [{"text": "See."}, *[{"functionCall": {"name": "f", "args": {}}}] * 2]},
-        {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"a": 1}}}] * 2},
-        {"role": "model", "parts": [{"text": "So."}]},
-        {"role": "user", "parts": [{"text": "And?"}, {"inlineData": {"mimeType": "application/pdf", "data": PDF}}]},
-    ],
-}
 
 
 @pytest.mark.anyio

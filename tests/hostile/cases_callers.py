@@ -91,10 +91,6 @@ def cyclic() -> list[Any]:
     return found
 
 
-def body_holds(text: str) -> Callable[[Seen], bool]:
-    return lambda s: len(s.bodies) == 1 and text.encode() in s.bodies[0]
-
-
 def sent_as_json(seen: Seen) -> bool:
     return all(json.loads(body) is not None for body in seen.bodies) and b"NaN" not in b"".join(seen.bodies)
 

@@ -14,7 +14,6 @@ from tests.hostile.server import END, Act, chunks, fin, flood, head, http, rst, 
 from tests.hostile.table import KEY, Bad, Case, Seen, World, bad, either, good
 
 NAMED = "x-request-id: req_head"
-OLLAMA_HAS_NO_CODES = {"ollama_chat": "its errors are a text without a code"}
 MALFORMED = "malformed_response"
 
 STATUS = {

@@ -38,11 +38,6 @@ def cut(d: Documents) -> bytes:
     return http(body[: len(body) // 2], length=len(body))
 
 
-def half_chunked(d: Documents) -> bytes:
-    body = d.good()
-    return head() + chunks(body[: len(body) // 2])
-
-
 def until_closed(body: bytes, version: str = "1.1") -> bytes:
     return f"HTTP/{version} 200 OK\r\ncontent-type: application/json\r\n\r\n".encode() + body
 

@@ -130,7 +130,6 @@ def calling(d: Documents, arguments: Any) -> Plain:
 
 
 NO_LIST = {"ollama_chat": "its answer is one message, no list"}
-NO_COUNT = {"ollama_chat": "it has no other place for a count"}
 
 J = [
     Case("J01", "truncated", body(lambda d: d.good()[:-9]), NOT),

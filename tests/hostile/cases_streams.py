@@ -16,10 +16,6 @@ from tests.hostile.server import END, Act, chunks, drip, fin, flood, head, http,
 from tests.hostile.table import Case, Expected, Seen, World, bad, either, good, streamed
 
 SSE_ONLY = {"ollama_chat": "its streams are lines of JSON, not events"}
-NDJSON_ONLY = dict.fromkeys(
-    ("openai_responses", "openai_chat", "anthropic_messages", "gemini_generate_content"),
-    "its streams are events, not lines",
-)
 THREE = ("one ", "two ", "three")
 SAID = "one two three"
 INTERRUPTED = "stream_interrupted"

@@ -42,11 +42,6 @@ class Documents:
     done: bytes = b""
 
     @property
-    def known_quota(self) -> bool:
-        """Whether the vendor has a word for a quota that is used up."""
-        return self.wire != "ollama_chat"
-
-    @property
     def told_apart(self) -> bool:
         """Whether the vendor has a word for being overloaded inside a stream."""
         return self.wire != "ollama_chat"

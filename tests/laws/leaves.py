@@ -194,20 +194,6 @@ def _place(hub: Any, steps: Steps) -> Place:
     return tuple(found)
 
 
-FREE = (
-    "properties",
-    "args",
-    "arguments",
-    "input",
-    "parameters",
-    "metadata",
-    "$defs",
-    "response",
-    "logit_bias",
-    "labels",
-)
-
-
 def general(place: Place) -> str:
     """A path without positions and without names that callers choose."""
     way = "".join("[]" if isinstance(step, int) else f".{step}" for step in place)

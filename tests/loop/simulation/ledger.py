@@ -34,7 +34,6 @@ LEGAL = {
 """Where a call may go from where it stands; what has ended stays as it is. `completed` without running: by somebody's word."""
 
 CALLS = (FunctionCall, CustomToolCall, ShellCall, ApplyPatchCall)
-OUTPUTS = (FunctionCallOutput, CustomToolCallOutput, ShellCallOutput, ApplyPatchCallOutput)
 
 
 class Broken(AssertionError):

@@ -111,7 +111,7 @@ def test_an_item_that_is_gone_is_not_found_in_the_words_of_the_vendor(address: s
         refused = ask("openai_chat", [{"type": "item_reference", "id": "msg_gone"}, {"role": "user", "content": "hi"}])
         assert refused["status"] == 404
         assert refused["error"]["message"] == "Item with id 'msg_gone' not found."
-        assert refused["error"]["type"] == "invalid_request_error"
+        assert (refused["error"]["type"], refused["error"]["param"]) == ("invalid_request_error", "input")
         assert text_of(ask("openai_chat", "say Fine.")) == "Fine."
 
 

@@ -48,16 +48,6 @@ def test_two_requests_go_on_from_one_response() -> None:
         assert said(asked) == ["one", "first", text]
 
 
-@pytest.mark.parametrize(("name", "scope"), [("r9", "s"), ("r1", "mallory")])
-def test_what_is_not_there_is_not_found_and_neither_is_what_belongs_to_somebody_else(name: str, scope: str) -> None:
-    memory = MemoryStore()
-    kept = StoredTurns(memory, "s")
-    drive(kept.keep(Request(input="one"), response("r1", "first")))
-    with pytest.raises(Refused) as caught:
-        drive(continued(Request(input="two", previous_response_id=name), StoredTurns(memory, scope)))
-    assert (caught.value.facts.status, caught.value.facts.code) == (400, "previous_response_not_found")
-
-
 def test_a_turn_whose_history_was_deleted_is_not_found() -> None:
     kept = StoredTurns(MemoryStore(), "s")
     drive(kept.keep(Request(input="one"), response("r1", "first")))
@@ -65,17 +55,6 @@ def test_a_turn_whose_history_was_deleted_is_not_found() -> None:
     assert drive(kept.forget("r1"))
     with pytest.raises(Refused, match="r2"):
         drive(continued(Request(input="three", previous_response_id="r2"), kept))
-
-
-def test_a_kept_turn_is_read_back_by_its_own_scope() -> None:
-    memory = MemoryStore()
-    kept = StoredTurns(memory, "s")
-    drive(kept.keep(Request(input="one"), response("r1", "first")))
-    turn = drive(kept.turn("r1"))
-    assert turn is not None
-    assert turn.response == response("r1", "first")
-    assert turn.input == [Message(role="user", content="one")]
-    assert drive(StoredTurns(memory, "mallory").turn("r1")) is None
 
 
 def test_a_result_needs_a_call_in_the_conversation() -> None:
@@ -140,21 +119,6 @@ def test_items_are_found_by_the_ids_that_the_client_saw() -> None:
     ids = [str(item.id) for item in shown if not isinstance(item, Unknown)]
     again = drive(continued(named(*ids, more=[FunctionCallOutput(call_id="c1", output="1")]), kept))
     assert again.input == [given_by_the_vendor, without_id, FunctionCallOutput(call_id="c1", output="1")]
-
-
-@pytest.mark.parametrize(("name", "scope"), [("msg_9", "s"), ("msg_1", "mallory")])
-@pytest.mark.parametrize("store", [True, False])
-def test_an_item_that_is_not_there_or_somebody_elses_is_not_found(name: str, scope: str, store: bool) -> None:
-    memory = MemoryStore()
-    kept = StoredTurns(memory, "s")
-    said = Message(id="msg_1", role="assistant", content="first")
-    drive(kept.keep(Request(input="one"), Response(id="r1", status="completed", output=[said])))
-    with pytest.raises(Refused) as caught:
-        drive(continued(named(name, store=store), StoredTurns(memory, scope)))
-    facts = caught.value.facts
-    assert (facts.status, facts.type, facts.param) == (404, "invalid_request_error", "input")
-    assert facts.message.startswith(f"Item with id '{name}' not found.")
-    assert ("`store`" in facts.message) is not store
 
 
 def test_items_of_a_deleted_response_are_gone() -> None:

@@ -78,31 +78,9 @@ def test_a_secret_is_a_value() -> None:
 # --- where a key comes from -----------------------------------------------------------------------------------------
 
 
-def test_the_argument_comes_before_the_environment() -> None:
-    headers = credentials(endpoint(), api_key="given", environ={"OPENAI_API_KEY": "found"}).headers()
-    assert shown(headers) == {"Authorization": "Bearer given"}
-
-
-def test_the_environment_is_read_where_no_key_is_given() -> None:
-    assert shown(credentials(endpoint(), environ={"OPENAI_API_KEY": "found"}).headers()) == {
-        "Authorization": "Bearer found"
-    }
-
-
 def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "found")
     assert shown(credentials(endpoint()).headers())["Authorization"] == "Bearer found"
-
-
-@pytest.mark.parametrize("blank", ["", " ", "\t\n"])
-def test_a_blank_variable_is_as_good_as_none(blank: str) -> None:
-    headers = credentials(endpoint("google/gemini-2.5-pro"), environ={"GOOGLE_API_KEY": blank, "GEMINI_API_KEY": "g"})
-    assert shown(headers.headers()) == {"x-goog-api-key": "g"}
-
-
-def test_the_first_variable_that_is_set_wins() -> None:
-    found = credentials(endpoint("google/gemini-2.5-pro"), environ={"GEMINI_API_KEY": "b", "GOOGLE_API_KEY": "a"})
-    assert shown(found.headers()) == {"x-goog-api-key": "a"}
 
 
 def test_a_provider_given_in_code_is_asked_before_the_environment() -> None:
@@ -185,34 +163,48 @@ def test_a_missing_key_names_what_to_set(model: str, hint: str) -> None:
 # --- how it travels -------------------------------------------------------------------------------------------------
 
 
+BEARER = {"Authorization": "Bearer k"}
+CLOUD, AZURE = "https://ollama.com", "https://r.openai.azure.com/openai/v1"
+
+
 @pytest.mark.parametrize(
-    ("model", "environ", "headers"),
+    ("model", "given", "environ", "headers"),
     [
-        ("anthropic/m", {"ANTHROPIC_API_KEY": "k"}, {"x-api-key": "k"}),
-        ("anthropic/m", {"ANTHROPIC_AUTH_TOKEN": "t"}, {"Authorization": "Bearer t"}),
-        ("anthropic/m", {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_AUTH_TOKEN": "t"}, {"x-api-key": "k"}),
-        ("azure_openai/m", {"AZURE_OPENAI_API_KEY": "k"}, {"api-key": "k"}),
-        ("azure_openai/m", {"AZURE_OPENAI_AD_TOKEN": "t"}, {"Authorization": "Bearer t"}),
-        ("groq/m", {"GROQ_API_KEY": "k"}, {"Authorization": "Bearer k"}),
+        ("groq/m", {}, {"GROQ_API_KEY": "k"}, BEARER),
+        ("groq/m", {"api_key": "k"}, {"GROQ_API_KEY": "another"}, BEARER),
+        ("anthropic/m", {}, {"ANTHROPIC_API_KEY": "k"}, {"x-api-key": "k"}),
+        ("anthropic/m", {"api_key": "k"}, {}, {"x-api-key": "k"}),
+        ("anthropic/m", {"api_key": "k", "wire": "openai_chat"}, {}, BEARER),
+        ("anthropic/m", {}, {"ANTHROPIC_AUTH_TOKEN": "k"}, BEARER),
+        ("anthropic/m", {}, {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_AUTH_TOKEN": "t"}, {"x-api-key": "k"}),
+        ("google/m", {}, {"GEMINI_API_KEY": "b", "GOOGLE_API_KEY": "a"}, {"x-goog-api-key": "a"}),
+        ("google/m", {}, {"GEMINI_API_KEY": "b", "GOOGLE_API_KEY": ""}, {"x-goog-api-key": "b"}),
+        ("google/m", {}, {"GEMINI_API_KEY": "b", "GOOGLE_API_KEY": " \t\n"}, {"x-goog-api-key": "b"}),
+        ("azure_openai/m", {"base_url": AZURE}, {"AZURE_OPENAI_API_KEY": "k"}, {"api-key": "k"}),
+        ("azure_openai/m", {"base_url": AZURE}, {"AZURE_OPENAI_AD_TOKEN": "k"}, BEARER),
         (
             "openai/m",
+            {},
             {"OPENAI_API_KEY": "k", "OPENAI_ORG_ID": "o", "OPENAI_PROJECT_ID": ""},
-            {"Authorization": "Bearer k", "OpenAI-Organization": "o"},
+            {**BEARER, "OpenAI-Organization": "o"},
         ),
+        # Local servers need no key, and take one; that of Ollama's cloud is not for them.
+        ("simulator/demo", {}, {}, {}),
+        ("vllm/m", {}, {}, {}),
+        ("vllm/m", {"api_key": "k"}, {}, BEARER),
+        ("ollama/m", {}, {"OLLAMA_API_KEY": "k"}, {}),
+        ("ollama/m", {"base_url": CLOUD}, {"OLLAMA_API_KEY": "k"}, BEARER),
     ],
 )
-def test_a_key_travels_as_its_vendor_wants_it(model: str, environ: dict[str, str], headers: dict[str, str]) -> None:
-    base_url = "https://r.openai.azure.com/openai/v1" if model.startswith("azure") else None
-    assert shown(credentials(endpoint(model, base_url=base_url), environ=environ).headers()) == headers
-
-
-def test_a_key_by_argument_goes_the_first_way() -> None:
-    assert shown(credentials(endpoint("anthropic/m"), api_key="k", environ={}).headers()) == {"x-api-key": "k"}
-
-
-def test_a_wire_may_have_a_way_of_its_own() -> None:
-    chat = endpoint("anthropic/m", wire="openai_chat")
-    assert shown(credentials(chat, api_key="k", environ={}).headers()) == {"Authorization": "Bearer k"}
+def test_a_key_travels_as_its_vendor_wants_it(
+    model: str, given: dict[str, str], environ: dict[str, str], headers: dict[str, str]
+) -> None:
+    """The argument comes before the environment, and there the first variable that is set."""
+    options = {name: value for name, value in given.items() if name != "api_key"}
+    assert (
+        shown(credentials(endpoint(model, **options), api_key=given.get("api_key"), environ=environ).headers())
+        == headers
+    )
 
 
 def test_a_token_travels_as_a_bearer_token_and_an_api_key_as_the_vendors_keys_do() -> None:
@@ -221,22 +213,6 @@ def test_a_token_travels_as_a_bearer_token_and_an_api_key_as_the_vendors_keys_do
     assert shown(token.headers()) == {"Authorization": "Bearer t"}
     key = credentials(anthropic, provider=lambda vendor, account: APIKey("k"), environ={})
     assert shown(key.headers()) == {"x-api-key": "k"}
-
-
-def test_a_local_server_needs_no_key_and_takes_one() -> None:
-    assert credentials(endpoint("vllm/m"), environ={}).headers() == {}
-    assert shown(credentials(endpoint("vllm/m"), api_key="k", environ={}).headers()) == {"Authorization": "Bearer k"}
-
-
-def test_the_cloud_key_of_ollama_is_not_sent_to_a_local_server() -> None:
-    environ = {"OLLAMA_API_KEY": "k"}
-    assert credentials(endpoint("ollama/m"), environ=environ).headers() == {}
-    cloud = endpoint("ollama/m", base_url="https://ollama.com")
-    assert shown(credentials(cloud, environ=environ).headers()) == {"Authorization": "Bearer k"}
-
-
-def test_the_simulator_is_asked_without_a_key() -> None:
-    assert credentials(endpoint("simulator/demo"), environ={}).headers() == {}
 
 
 def test_a_key_never_travels_over_plain_http_to_another_machine() -> None:

@@ -2,8 +2,9 @@
 some wait for what takes time.
 
 Each process collects its own files alone and gives its memory back when they are done; what it printed is shown when a test
-failed. Compiled modules are kept in `.pytest_cache/bytecode`: the tests start hundreds of interpreters that import them. Options
-that name files or folders are given to one pytest, as they are.
+failed. Compiled modules are kept in `.pytest_cache/bytecode`: the tests start hundreds of interpreters that import them. Without
+options a sample of the cases of large tables is run (`conftest.py`). Options that name files or folders are given to one pytest,
+as they are.
 """
 
 from __future__ import annotations
@@ -78,6 +79,8 @@ def begin(part: str, files: list[str], options: list[str]) -> Run:
     command = [sys.executable, "-m", "pytest", "--quiet", *files, *options]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment.setdefault("PYTHONPYCACHEPREFIX", str(HERE.parent / ".pytest_cache" / "bytecode"))
+    if not options:
+        environment.setdefault("LLM_REST_TESTS", "sample")
     process = subprocess.Popen(
         command, cwd=HERE.parent, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
     )

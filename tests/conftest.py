@@ -3,9 +3,9 @@
 By default each run tries the same examples, so that a change is judged by the change. `LLM_REST_EXAMPLES=1000` tries that
 many new ones per law; a failing one is kept in `.hypothesis` and tried first from then on.
 
-An ordinary run leaves out tests marked `slow`, and of a test marked `sample(n)` all cases but one in n. `LLM_REST_TESTS=rest`
-runs what it leaves out, and the laws with more examples; `whole` runs everything and products of tables whole; `quick` runs
-one case of each test. A test that is named alone, as `path::name[case]`, is always run.
+`LLM_REST_TESTS=sample` (`make test`) leaves out tests marked `slow`, and of a test marked `sample(n)` all cases but one in n;
+`rest` runs what that leaves out, and the laws with more examples; `quick` runs one case of each test; `whole` runs products
+of tables whole, of which all others take a part.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.callers import anyio_backend, new_client, new_transport, way
-from tests.support import QUICK, REST, WHOLE
+from tests.support import QUICK, REST, SAMPLE, WHOLE
 
 __all__ = ["anyio_backend", "new_client", "new_transport", "way"]
 
@@ -30,7 +30,7 @@ EXAMPLES = os.environ.get("LLM_REST_EXAMPLES")
 
 settings.register_profile(
     "llm_rest",
-    max_examples=int(EXAMPLES or (100 if WHOLE else 30 if REST else 10)),
+    max_examples=int(EXAMPLES or (100 if WHOLE else 30 if REST else 10 if SAMPLE or QUICK else 20)),
     derandomize=EXAMPLES is None,
     # Nothing here is judged by the clock: machines are shared.
     deadline=None,
@@ -43,7 +43,7 @@ settings.load_profile("llm_rest")
 @pytest.hookimpl(trylast=True)  # when Hypothesis has marked its own
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what this kind of run leaves out; of each test the same cases in each run, other ones of each test."""
-    if WHOLE or all("::" in name for name in config.args):
+    if not (QUICK or SAMPLE or REST):
         return
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:

@@ -47,7 +47,6 @@ def play(gateway: World, spy: Spy, cell: Cell, way: str) -> None:
     gateway.run(way, lambda: CASES[case](client, behind, spy))
 
 
-@pytest.mark.sample(4)
 @pytest.mark.parametrize(("cell", "way"), played(cell for cell in CELLS if cell not in CANNOT), ids=named)
 def test_the_client_works(gateway: World, spy: Spy, cell: Cell, way: str) -> None:
     play(gateway, spy, cell, way)

@@ -15,7 +15,6 @@ from llm_rest.errors import LossError
 from llm_rest.losses import Loss, LossWarning
 from llm_rest.responses import Message, Reasoning
 from llm_rest.responses.carriers import seal
-from llm_rest.wires.openai_responses.reasoning import Held
 from tests.callers import NewClient, answer
 
 pytestmark = pytest.mark.anyio
@@ -62,7 +61,7 @@ async def test_what_is_refused_always_raises(new_client: NewClient, httpx_mock: 
 @pytest.mark.parametrize("policy", ["warn", "raise", "ignore"])
 async def test_what_is_withheld_is_recorded_and_never_told(new_client: NewClient, policy: str) -> None:
     """BUGS 4."""
-    foreign = Reasoning(summary=[], encrypted_content=seal("openai_responses", "somebody", Held(encrypted_content="x")))
+    foreign = Reasoning(summary=[], encrypted_content=seal("openai_responses", "somebody", {"encrypted_content": "x"}))
     async with new_client(on_loss=policy) as llm:
         reply = await llm.generate([foreign, Message(role="user", content="Hi")])
     assert [loss.kind for loss in reply.info.losses] == ["withheld"]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from llm_rest.responses import events as ev
 from llm_rest.responses.events import EVENT, TERMINAL
-from llm_rest.responses.response import RESPONSE, Response
+from llm_rest.responses.response import RESPONSE
 from llm_rest.responses.stream import Assembler, disassemble
 from tests.support.legal import faults
+from tests.support.streams import assembled
 
 EVERYTHING = RESPONSE.decode(
     b"""{"id":"resp_1","object":"response","status":"completed","model":"m","output":[
@@ -33,13 +33,6 @@ EVERYTHING = RESPONSE.decode(
 )
 
 OUTPUT: list[Any] = EVERYTHING.output
-
-
-def assembled(events: Sequence[ev.AnyEvent]) -> Response:
-    assembler = Assembler()
-    for event in events:
-        assembler.feed(event)
-    return assembler.response
 
 
 def test_a_response_told_in_events_comes_back() -> None:

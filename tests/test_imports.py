@@ -54,25 +54,13 @@ def loaded(statement: str, names: tuple[str, ...]) -> str:
     return fresh(f"import sys\n{statement}\nprint(*[name for name in {names!r} if name in sys.modules])")
 
 
-@pytest.mark.sample(4)
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_converter_loads_no_network_stack(wire: str) -> None:
-    assert loaded(f"import llm_rest.wires.{wire}", NETWORK) == ""
-
-
-@pytest.mark.sample(4)
-@pytest.mark.parametrize("wire", WIRES)
-def test_a_converter_loads_no_other_wire(wire: str) -> None:
+def test_a_converter_loads_neither_network_nor_other_wires_and_its_streams_on_first_use(wire: str) -> None:
+    streams = f"llm_rest.wires.{wire}.stream"
     others = tuple(f"llm_rest.wires.{other}" for other in WIRES if other != wire)
-    assert loaded(f"from llm_rest import wires\nwires.load({wire!r})", others) == ""
-
-
-@pytest.mark.sample(4)
-@pytest.mark.parametrize("wire", WIRES)
-def test_a_converter_loads_the_module_of_its_streams_on_first_use(wire: str) -> None:
-    modules = (f"llm_rest.wires.{wire}.stream", "llm_rest.responses.events")
-    assert loaded(f"import llm_rest.wires.{wire}", modules) == ""
-    assert modules[0] in loaded(f"from llm_rest.wires.{wire} import decode_stream\ndecode_stream()", modules)
+    load = f"from llm_rest import wires\nwire = wires.load({wire!r})\n"
+    early = f"early = {{*sys.modules}} & {{*{(*NETWORK, *others, streams, 'llm_rest.responses.events')!r}}}\n"
+    assert fresh(f"import sys\n{load}{early}wire.decode_stream()\nprint(*early, {streams!r} in sys.modules)") == "True"
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -84,8 +72,9 @@ def test_a_wire_has_every_name_of_the_interface_and_no_more_by_accident(wire: st
         module.nonsense  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_importing_the_package_loads_nothing_but_itself() -> None:
+def test_importing_the_package_loads_nothing_but_itself_and_the_client_no_network() -> None:
     assert loaded("import llm_rest", (*NETWORK, "msgspec")) == ""
+    assert loaded("import llm_rest.client.client", ("httpx", "anyio", "asyncio", "ssl")) == ""
     assert fresh("import sys, llm_rest\nprint(*[name for name in sys.modules if name.startswith('llm_rest.')])") == ""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-import tomllib
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
@@ -116,7 +115,3 @@ def test_every_error_class_of_a_call_is_public() -> None:
     loop = {kind.__name__ for kind in (errors.ToolError, *errors.ToolError.__subclasses__())}
     classes = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
     assert classes - loop - PROMISED == set()
-
-
-def test_the_version_is_the_one_of_the_package() -> None:
-    assert llm_rest.__version__ == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]

@@ -40,7 +40,7 @@ from llm_rest.shapes import MOST_COUNTED, MOST_FORMS
 from llm_rest.unknown import Decoder, Model, Open, Opt, Unknown, base, check_depth, extras, with_extras
 from llm_rest.wires import load
 from tests.support import WHOLE
-from tests.support.documents import NAMES, TRAPS, VALUES, canonical, damaged, garbage, places, replaced
+from tests.support.documents import NAMES, TRAPS, VALUES, at, canonical, damaged, garbage, places, replaced
 
 REQUEST_DOCUMENT: dict[str, Any] = {
     "model": "m",
@@ -170,17 +170,11 @@ def test_a_field_we_do_not_know_is_kept_on_any_object_of_a_document(
     """BUGS 61"""
     changed: Any = copy.deepcopy(document)
     for _ in range(data.draw(st.integers(1, 3))):
-        objects = [place for place in places(changed) if isinstance(_at(changed, place), dict)]
+        objects = [place for place in places(changed) if isinstance(at(changed, place), dict)]
         place = objects[data.draw(st.integers(0, len(objects) - 1))]
         name = "x_" + data.draw(NAMES)
-        changed = replaced(changed, place, {**_at(changed, place), name: data.draw(VALUES)})
+        changed = replaced(changed, place, {**at(changed, place), name: data.draw(VALUES)})
     assert canonical(encoded(decoder.decode(json.dumps(changed).encode()))) == canonical(changed)
-
-
-def _at(document: Any, place: tuple[str | int, ...]) -> Any:
-    for step in place:
-        document = document[step]
-    return document
 
 
 def test_an_unknown_kind_is_a_dict_that_knows_its_type() -> None:
@@ -514,11 +508,11 @@ def classes(value: Any) -> Any:
 
 
 def with_field(document: Any, name: str, value: Any, place: tuple[str | int, ...]) -> bytes:
-    return json.dumps(replaced(document, place, {**_at(document, place), name: value})).encode()
+    return json.dumps(replaced(document, place, {**at(document, place), name: value})).encode()
 
 
 def objects_of(document: Any) -> list[tuple[Any, ...]]:
-    return [place for place in places(document) if isinstance(_at(document, place), dict)]
+    return [place for place in places(document) if isinstance(at(document, place), dict)]
 
 
 EVENTS: list[tuple[str, dict[str, Any]]] = [
@@ -634,7 +628,7 @@ def test_a_field_that_a_repair_reads_is_repaired_also_after_it_was_kept(
     decoder: Decoder[Any], document: dict[str, Any]
 ) -> None:
     for (i, name), (n, place) in product(enumerate(WORDS), enumerate(objects_of(document))):
-        if name not in _at(document, place) and (WHOLE or (i + n) % 4 == 0):
+        if name not in at(document, place) and (WHOLE or (i + n) % 4 == 0):
             learning, fresh = forgetful(decoder, remembers=True), forgetful(decoder)
             with suppress(DecodeError):
                 for _ in range(2):

@@ -90,13 +90,6 @@ def test_the_rest_is_imported_and_calls_models_without_server_command_line_and_s
     assert int(ran.stdout) > 50
 
 
-@pytest.mark.parametrize("name", OPTIONAL)
-def test_each_of_them_is_missed_where_it_is_asked_for(installation: Path, name: str) -> None:
-    code = f"import llm_rest.{name}"
-    ran = subprocess.run([sys.executable, "-c", code], cwd=installation, capture_output=True, text=True)
-    assert f"No module named 'llm_rest.{name}'" in ran.stderr
-
-
 def test_telemetry_that_is_not_installed_is_named_in_the_error(installation: Path) -> None:
     code = "from llm_rest import Client; Client('simulator/x', telemetry=True)"
     ran = subprocess.run([sys.executable, "-c", code], cwd=installation, capture_output=True, text=True)

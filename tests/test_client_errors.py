@@ -30,7 +30,6 @@ from llm_rest.errors import (
     RateLimitError,
     ResponseTooLargeError,
 )
-from llm_rest.responses import FunctionCall
 from tests.callers import NewClient, answer
 
 pytestmark = pytest.mark.anyio
@@ -147,15 +146,6 @@ async def test_an_answer_that_is_none_is_a_malformed_response(
     assert re.search(shown, raised.message)
 
 
-async def test_calls_come_back_as_items(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
-    call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
-    httpx_mock.add_response(json=answer(output=[call]))
-    async with new_client() as llm:
-        reply = await llm.generate("Hi")
-    assert reply.function_calls == [FunctionCall(call_id="c1", name="f", arguments="{}")]
-    assert (reply.stop_reason, reply.output_text) == ("tool_calls", "")
-
-
 # --- secrets --------------------------------------------------------------------------------------------------------
 
 
@@ -238,16 +228,6 @@ async def test_the_key_is_shown_nowhere(
     assert secret not in shown_everywhere(raised)
     assert secret not in caplog.text + repr(heard)
     assert copy.copy(raised).kind == raised.kind
-
-
-async def test_no_prompt_is_logged(
-    new_client: NewClient, httpx_mock: HTTPXMock, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    httpx_mock.add_response(json=answer("a private answer"))
-    async with new_client() as llm:
-        await llm.generate("a private question")
-    assert "private" not in caplog.text
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])

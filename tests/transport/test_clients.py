@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import anyio
@@ -94,52 +93,6 @@ async def test_a_client_of_the_callers_streams(new_transport: NewTransport, way:
         await transport.close()
     assert b"x-mine: 1" in server.heads[0]
     await http_client.aclose() if way != "sync" else http_client.close()
-
-
-def test_what_intercepts_httpx_intercepts_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
-        def __iter__(self) -> Iterator[bytes]:
-            yield from (b"mock", b"ed")
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            yield b"mock"
-            yield b"ed"
-
-    def intercepted(self: Any, request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, stream=Body())
-
-    async def intercepted_async(self: Any, request: httpx.Request) -> httpx.Response:
-        return intercepted(self, request)
-
-    async def main(transport: Any) -> bytes:
-        first = await rest(await transport.open(post("https://vendor.example"), SOON))
-        return first + await rest(await transport.open(post("https://vendor.example"), SOON))
-
-    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", intercepted)
-    monkeypatch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", intercepted_async)
-    assert drive(main(SyncTransport())) == b"mocked" * 2
-    for backend in ("asyncio", "trio"):
-        assert anyio.run(main, AsyncTransport(), backend=backend) == b"mocked" * 2
-
-
-def test_what_intercepts_httpx_intercepts_calls(new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as pytest-httpx."""
-
-    def intercepted(self: Any, request: httpx.Request) -> httpx.Response:
-        assert request.read() == b"{}"
-        assert request.headers["authorization"] == f"Bearer {KEY}"
-        return httpx.Response(200, content=b"mocked")
-
-    async def intercepted_async(self: Any, request: httpx.Request) -> httpx.Response:
-        return intercepted(self, request)
-
-    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", intercepted)
-    monkeypatch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", intercepted_async)
-    if new_transport is SyncTransport:
-        assert drive(exchange(new_transport, "https://vendor.example")).body == b"mocked"
-    else:
-        for backend in ("asyncio", "trio"):
-            assert anyio.run(exchange, new_transport, "https://vendor.example", backend=backend).body == b"mocked"
 
 
 def test_what_only_listens_to_httpx_passes_calls_on_to_connections_of_our_own(monkeypatch: pytest.MonkeyPatch) -> None:

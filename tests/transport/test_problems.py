@@ -31,7 +31,7 @@ from llm_rest.sync import drive
 from llm_rest.transport import HTTPRequest
 from llm_rest.transport.blocking import SyncTransport
 from llm_rest.transport.deadlines import Deadline, map_error
-from tests.callers import BEGIN, NewClient, answer, delta, frames
+from tests.callers import BEGIN, NewClient, delta
 from tests.loopback import STREAM, chunks, drip, http, loopback, reset, send, send_and_close, send_and_stall, watched
 from tests.transport.support import NewTransport, nobody, ours, rest
 
@@ -329,29 +329,3 @@ async def test_the_text_holds_neither_path_nor_query() -> None:
     with pytest.raises(ConnectError) as caught:
         drive(transport.send(HTTPRequest("GET", f"{url}/secret-path?key=secret-query", {}), Timeouts()))
     assert str(caught.value) == f"cannot connect to {url}: connection refused; is it running?"
-
-
-async def test_a_good_answer_is_not_changed_by_any_of_this(opened: Opened) -> None:
-    body = b"".join(frames("Hello"))
-    with loopback(send(STREAM + chunks(body) + b"0\r\n\r\n"), send(http(answer_bytes()))) as server:
-        async with opened(base_url=server.url) as llm:
-            await read(llm)
-            assert (await llm.generate("Hi")).output_text == "Hello"
-
-
-def answer_bytes() -> bytes:
-    import json
-
-    return json.dumps(answer("Hello")).encode()
-
-
-def test_every_phase_has_a_limit() -> None:
-    deadline = Deadline(Timeouts(connect=1, first_byte=2, read=3, stall=4, total=5), stream=True)
-    assert [deadline.limit(phase) for phase in ("connect", "first_byte", "read", "stall", "total", "pool")] == [
-        ("connect", 1),
-        ("first_byte", 2),
-        ("read", 3),
-        ("stall", 4),
-        ("total", 5),
-        ("total", 5),
-    ]

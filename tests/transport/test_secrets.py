@@ -19,9 +19,9 @@ import anyio
 import pytest
 
 from llm_rest import AsyncClient, Client, RetryPolicy
-from llm_rest.errors import AuthenticationError, ConfigError, ConnectError, LLMError
+from llm_rest.errors import ConfigError, ConnectError, LLMError
 from llm_rest.sync import drive
-from tests.callers import Awaited, NewClient
+from tests.callers import Awaited, NewClient, answer
 from tests.loopback import (
     STREAM,
     Loopback,
@@ -196,7 +196,8 @@ async def test_no_failure_shows_the_key_or_logs_the_prompt(new_client: NewClient
 
 async def test_a_call_that_succeeds_logs_neither_key_nor_prompt(new_client: NewClient) -> None:
     """Case K07."""
-    with recording() as lines, loopback(send(http(GOOD))) as server:
+    repeated = http(json.dumps(answer(PROMPT)).encode())
+    with recording() as lines, loopback(send(repeated)) as server:
         async with new_client(base_url=f"{server.url}/v1", api_key=KEY) as llm:
             reply = await llm.generate(PROMPT)
     assert not [line for line in lines if KEY in line or PROMPT in line]
@@ -279,12 +280,3 @@ async def test_a_key_that_cannot_be_sent_is_not_shown_either(new_client: NewClie
                 await llm.generate("Hi")
     assert leaks(caught.value) == []
     assert (server.heads, [line for line in lines if KEY in line]) == ([], [])
-
-
-async def test_a_key_that_was_refused_is_not_in_what_is_kept_of_the_answer(new_client: NewClient) -> None:
-    with loopback(FAILURES["401-echo"]) as server:
-        async with new_client(base_url=f"{server.url}/v1", api_key=KEY) as llm:
-            with pytest.raises(AuthenticationError) as caught:
-                await llm.generate("Hi")
-    assert "[redacted]" in caught.value.message
-    assert caught.value.body

@@ -19,8 +19,8 @@ demo: $(VENV)/.demo ## a tool conversation through every wire, without network o
 	@echo "five conversations over HTTP on this machine, against a simulated vendor"
 	@$(BIN)/llm-rest demo $(ARGS)
 
-test: $(VENV)/.dev ## the test suite; ARGS="-k name" narrows it
-	@echo "running the tests: about 17,500, $(JOBS) processes at a time, about 10 minutes and 1 GB on two cores; ARGS='-k name' narrows them"
+test: $(VENV)/.dev ## the test suite, of large tables a sample; ARGS="-k name" narrows it
+	@echo "running about 15,300 tests (of 17,300; make test-rest runs the others), $(JOBS) processes at a time, about 5 minutes and 1 GB on two cores"
 	@LLM_REST_JOBS=$(JOBS) $(BIN)/python -m tests $(ARGS)
 
 test-quick: $(VENV)/.dev ## one case of each test, in about a minute

@@ -283,6 +283,7 @@ def test_a_pause_in_this_process_can_be_cancelled_and_has_an_end(backend: str) -
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("wire", wires.NAMES)
 def test_many_streams_wait_side_by_side(wire: str, url: str) -> None:
     async def talk() -> None:

@@ -66,6 +66,7 @@ def test_a_recorded_stream_is_legal_events_wherever_it_is_cut(name: str, vendor:
     assert failures(name, vendor, check) == []
 
 
+@pytest.mark.sample(4)
 @every_pair
 def test_a_recorded_stream_goes_through_every_other_wire(name: str, vendor: str, other: str) -> None:
     there: Any = facts("compatible", other)

@@ -245,6 +245,7 @@ async def test_every_step_of_a_stream_is_a_value_of_its_own(name: str, strategy:
     assert steps[-1] == msgspec.to_builtins(stream.value)
 
 
+@pytest.mark.sample(2)
 @every_wire
 @every_strategy
 @pytest.mark.parametrize("type", [list[Person], Sequence[Person], tuple[Person, ...]])

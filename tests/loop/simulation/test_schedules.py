@@ -23,6 +23,7 @@ SCHEDULES = 24_000 if WHOLE else 6000
 BATCHES = 4
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_every_rule_holds_in_every_schedule(batch: int) -> None:
     """Calls and outputs are paired by id and complete in every request; calls that were cut never run. BUGS 28, 31 and 81."""

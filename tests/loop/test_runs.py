@@ -203,26 +203,6 @@ async def test_tools_see_the_context_of_the_caller_and_their_call(way: str) -> N
     assert outputs(model) == ['["good","run:1.1","c1","run"]']
 
 
-async def test_tools_get_the_deps_of_the_run(way: str) -> None:
-    shop = {"skis": 30}
-
-    @tool
-    def price(item: str, context: ToolContext[dict[str, int]]) -> int:
-        assert context.deps is shop
-        return context.deps[item]
-
-    @tool
-    async def known(context: ToolContext[dict[str, int]]) -> list[str]:
-        assert context.deps is shop
-        return list(context.deps)
-
-    model = Model(says(call("price", '{"item": "skis"}'), call("known", call_id="c2")), says("Done"))
-    run = new_run(way, model, [price, known], deps=shop)
-    await result(run)
-    assert outputs(model) == ["30", '["skis"]']
-    assert b"30" not in msgspec.json.encode(run.state.request)
-
-
 async def test_a_model_that_was_made_to_call_may_answer_next(way: str) -> None:
     """Otherwise it would be made to call for ever."""
     allowed = [{"type": "function", "name": "add"}]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -224,130 +224,119 @@ async def test_an_answer_that_breaks_off_each_time_is_raised_with_what_came_last
 # --- streams ------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_stream_goes_on_in_the_next_hop(new_client: NewClient) -> None:
-    acts = [
-        streamed(
-            document("One ", usage=counts(10, 1)),
-            document("two ", token="T1", finish="CONTINUATION", usage=counts(10, 8)),
-        ),
-        streamed(document("three."), document(finish="STOP", usage=counts(18, 2))),
-    ]
-    with loopback(*acts) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            said, response = await text_of(client)
-    assert (said, response.output_text, response.status, len(response.output)) == (
-        *["One two three."] * 2,
-        "completed",
-        1,
-    )
-    assert (response.usage.input_tokens, response.usage.output_tokens) == (28, 10)
-    assert asked(server)[1][1] == {**asked(server)[0][1], "continuationToken": "T1"}
+def refused(status: int, message: str, word: str) -> Any:
+    error = {"error": {"code": status, "message": message, "status": word}}
+    return http(json.dumps(error).encode(), f"HTTP/1.1 {status} No")
 
 
-async def test_a_stream_that_breaks_off_is_resumed_at_its_last_checkpoint(new_client: NewClient) -> None:
-    """gemini.long.4: What this hop had counted by then was billed."""
-    acts = [
-        broken(document("One ", token="T1"), document("two ", token="T2", usage=counts(10, 8))),
-        streamed(document("three."), document(finish="STOP", usage=counts(18, 2))),
-    ]
-    with loopback(*acts) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            said, response = await text_of(client)
-    assert (said, response.output_text) == ("One two three.",) * 2
-    assert (response.usage.input_tokens, response.usage.output_tokens) == (28, 10)
-    assert asked(server)[1][1]["continuationToken"] == "T2"
-    assert [attempt.outcome for attempt in response.info.attempts] == ["stream_interrupted", "200"]
+class Told(NamedTuple):
+    """What the server does, the text that comes of it, and the token that each request had."""
+
+    acts: list[Any]
+    text: str
+    tokens: list[str | None]
+    error: tuple[type[LLMError], str] | None = None
+    usage: tuple[int, int] | None = None
+    losses: tuple[tuple[str, str], ...] = ()
 
 
-async def test_what_had_come_behind_the_checkpoint_is_not_said_twice(new_client: NewClient) -> None:
-    acts = [
-        broken(document("One ", token="T1"), document("two "), document("thr")),
-        streamed(document("two"), document(" three."), document(finish="STOP")),
-    ]
-    with loopback(*acts) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            said, response = await text_of(client)
-    assert (said, response.output_text, response.info.losses) == ("One two three.", "One two three.", [])
+ONE = broken(document("One ", token="T1"))
+CONTINUED = document("One ", token="T1", finish="CONTINUATION")
+LAST_OF_TWO = streamed(document("two.", finish="STOP"))
+LAST_OF_THREE = streamed(document("three."), document(finish="STOP", usage=counts(18, 2)))
+BUSY, EXPIRED = refused(503, "Busy.", "UNAVAILABLE"), refused(400, "Token expired.", "INVALID_ARGUMENT")
+INTERRUPTED = (StreamInterruptedError, "broke off|ended")
+TOLD = {
+    "a hop follows the other": Told(
+        [
+            streamed(
+                document("One ", usage=counts(10, 1)),
+                document("two ", token="T1", finish="CONTINUATION", usage=counts(10, 8)),
+            ),
+            LAST_OF_THREE,
+        ],
+        "One two three.",
+        [None, "T1"],
+        usage=(28, 10),
+    ),
+    "resumed at the last checkpoint, and what was counted by then was billed": Told(
+        [broken(document("One ", token="T1"), document("two ", token="T2", usage=counts(10, 8))), LAST_OF_THREE],
+        "One two three.",
+        [None, "T2"],
+        usage=(28, 10),
+    ),
+    "what had come behind the checkpoint is not said twice": Told(
+        [
+            broken(document("One ", token="T1"), document("two "), document("thr")),
+            streamed(document("two"), document(" three."), document(finish="STOP")),
+        ],
+        "One two three.",
+        [None, "T1"],
+    ),
+    "it just ends behind a checkpoint": Told(
+        [streamed(document("One ", token="T1")), LAST_OF_TWO], "One two.", [None, "T1"]
+    ),
+    "a hop comes whole": Told([streamed(CONTINUED), whole("two.", finish="STOP")], "One two.", [None, "T1"]),
+    "resumed three times at one checkpoint": Told(
+        [ONE, broken(), broken(), broken(), LAST_OF_TWO], "One two.", [None, "T1", "T1", "T1", "T1"]
+    ),
+    "given up after that": Told([ONE, broken()], "One ", [None, "T1", "T1", "T1", "T1"], INTERRUPTED),
+    "no checkpoint came": Told([broken(document("One "))], "One ", [None], INTERRUPTED),
+    "a call came behind it": Told(
+        [broken(document("One ", token="T1"), document({"functionCall": {"name": "f"}}))],
+        "One ",
+        [None],
+        INTERRUPTED,
+    ),
+    "a hop that said something has no checkpoint of its own": Told(
+        [streamed(CONTINUED), broken(document("two "))],
+        "One two ",
+        [None, "T1"],
+        INTERRUPTED,
+    ),
+    "the next hop is refused": Told([ONE, send(EXPIRED)], "One ", [None, "T1"], (BadRequestError, "Token expired")),
+    "a hop is retried like any request": Told(
+        [ONE, send(BUSY), reset, LAST_OF_TWO], "One two.", [None, "T1", "T1", "T1"]
+    ),
+    "an error in the middle, though a checkpoint came": Told(
+        [streamed(document("One ", token="T1"), {"error": {"code": 500, "message": "Oh.", "status": "INTERNAL"}})],
+        "One ",
+        [None],
+        (LLMError, "Oh"),
+    ),
+    "the connection breaks behind the end": Told([broken(document("One.", finish="STOP"))], "One.", [None]),
+    "more comes behind the end": Told(
+        [streamed(document("One ", finish="STOP"), document("two.", finish="STOP"))],
+        "One two.",
+        [None],
+        losses=(("candidates[0].finishReason", "changed"),),
+    ),
+}
 
 
-async def test_a_stream_that_just_ends_behind_a_checkpoint_is_resumed(new_client: NewClient) -> None:
-    acts = [streamed(document("One ", token="T1")), streamed(document("two."), document(finish="STOP"))]
-    with loopback(*acts) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            assert (await text_of(client))[0] == "One two."
-
-
-async def test_a_stream_is_resumed_three_times_at_one_checkpoint(new_client: NewClient) -> None:
-    acts = [
-        broken(document("One ", token="T1")),
-        broken(),
-        broken(),
-        broken(),
-        streamed(document("two.", finish="STOP")),
-    ]
-    with loopback(*acts) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            assert (await text_of(client))[0] == "One two."
-    assert [body.get("continuationToken") for _, body in asked(server)] == [None, "T1", "T1", "T1", "T1"]
-
-
-async def test_a_stream_that_breaks_off_again_and_again_is_given_up(new_client: NewClient) -> None:
-    acts = [broken(document("One ", token="T1")), broken()]
-    with loopback(*acts) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            with pytest.raises(StreamInterruptedError) as raised:
-                await text_of(client)
-    assert raised.value.partial.output_text == "One "
-    assert len(server.bodies) == len(raised.value.attempts) == 5
-
-
-@pytest.mark.parametrize(
-    "documents",
-    [
-        pytest.param([document("One ")], id="no checkpoint came"),
-        pytest.param(
-            [document("One ", token="T1"), document({"functionCall": {"name": "f"}})], id="a call came behind it"
-        ),
-    ],
-)
-async def test_a_stream_that_cannot_be_resumed_is_broken_off(new_client: NewClient, documents: Any) -> None:
-    """gemini.long.5"""
-    with loopback(broken(*documents)) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            with pytest.raises(StreamInterruptedError):
-                await text_of(client)
-    assert len(server.bodies) == 1
-
-
-async def test_a_hop_without_a_checkpoint_of_its_own_is_not_asked_for_again_once_it_said_something(
-    new_client: NewClient,
-) -> None:
-    acts = [streamed(document("One ", token="T1", finish="CONTINUATION")), broken(document("two "))]
-    with loopback(*acts) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            with pytest.raises(StreamInterruptedError) as raised:
-                await text_of(client)
-    assert (raised.value.partial.output_text, len(server.bodies)) == ("One two ", 2)
-
-
-async def test_a_stream_whose_next_hop_is_refused_raises_that(new_client: NewClient) -> None:
-    error = http(
-        b'{"error": {"code": 400, "message": "Token expired.", "status": "INVALID_ARGUMENT"}}', "HTTP/1.1 400 No"
-    )
-    with loopback(broken(document("One ", token="T1")), send(error)) as server:
-        async with new_client(MODEL, base_url=server.url, retry=RetryPolicy(attempts=3, base_delay=0)) as client:
-            with pytest.raises(BadRequestError, match="Token expired") as raised:
-                await text_of(client)
-    assert (raised.value.partial.output_text, len(server.bodies), len(raised.value.attempts)) == ("One ", 2, 2)
-
-
-async def test_a_hop_is_retried_like_any_request(new_client: NewClient) -> None:
-    busy = http(b'{"error": {"code": 503, "message": "Busy.", "status": "UNAVAILABLE"}}', "HTTP/1.1 503 Busy")
-    acts = [broken(document("One ", token="T1")), send(busy), reset, streamed(document("two.", finish="STOP"))]
-    with loopback(*acts) as server:
-        async with new_client(MODEL, base_url=server.url, retry=RetryPolicy(attempts=3, base_delay=0)) as client:
-            said, response = await text_of(client)
-    assert (said, len(response.info.attempts)) == ("One two.", 4)
+@pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
+async def test_a_stream_goes_on_where_it_can(new_client: NewClient, told: Told) -> None:
+    """gemini.long.4, gemini.long.5, gemini.stream.23"""
+    retry = RetryPolicy(attempts=3, base_delay=0)
+    with loopback(*told.acts) as server:
+        async with new_client(MODEL, base_url=server.url, on_loss="ignore", retry=retry) as client:
+            if told.error is None:
+                said, response = await text_of(client)
+                known: Any = response.info
+            else:
+                with pytest.raises(told.error[0], match=told.error[1]) as raised:
+                    await text_of(client)
+                known, response = raised.value, raised.value.partial
+    assert response.output_text == told.text
+    bodies = [body for _, body in asked(server)]
+    assert [body.pop("continuationToken", None) for body in bodies] == told.tokens
+    assert all(body == bodies[0] for body in bodies)
+    assert len(known.attempts) == len(told.tokens)
+    if told.error is None:
+        assert (said, response.status, len(response.output)) == (told.text, "completed", 1)
+        assert tuple((loss.path, loss.kind) for loss in known.losses) == told.losses
+    if told.usage is not None:
+        assert (response.usage.input_tokens, response.usage.output_tokens) == told.usage
 
 
 async def test_the_deadline_of_a_stream_is_for_all_its_hops(new_client: NewClient) -> None:
@@ -357,13 +346,6 @@ async def test_the_deadline_of_a_stream_is_for_all_its_hops(new_client: NewClien
             with pytest.raises(APITimeoutError) as raised:
                 await text_of(client, timeout=Timeouts(total=0.6))
     assert (raised.value.phase, raised.value.partial.output_text) == ("total", "One two ")
-
-
-async def test_a_hop_that_comes_whole_instead_of_as_a_stream_is_read_all_the_same(new_client: NewClient) -> None:
-    acts = [streamed(document("One ", token="T1", finish="CONTINUATION")), whole("two.", finish="STOP")]
-    with loopback(*acts) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            assert (await text_of(client))[0] == "One two."
 
 
 # --- the end of a stream ------------------------------------------------------------------------------------------------
@@ -395,23 +377,6 @@ async def test_keep_alives_behind_the_end_do_not_make_it_longer(new_client: NewC
     assert time.monotonic() - began < 6
 
 
-async def test_a_connection_that_breaks_behind_the_end_breaks_no_answer(new_client: NewClient) -> None:
-    with loopback(broken(document("One.", finish="STOP"))) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            said, response = await text_of(client)
-    assert (said, response.status) == ("One.", "completed")
-
-
-async def test_what_comes_behind_the_end_is_part_of_the_answer_and_a_loss(new_client: NewClient) -> None:
-    """gemini.stream.23"""
-    documents = [document("One ", finish="STOP"), document("two.", finish="STOP")]
-    with loopback(streamed(*documents)) as server:
-        async with new_client(MODEL, base_url=server.url, on_loss="ignore") as client:
-            said, response = await text_of(client)
-    assert said == response.output_text == "One two."
-    assert [(loss.path, loss.kind) for loss in response.info.losses] == [("candidates[0].finishReason", "changed")]
-
-
 async def test_a_host_that_writes_an_end_into_every_chunk_is_waited_for(new_client: NewClient) -> None:
     def slow(connection: Any, server: Any) -> bool:
         connection.sendall(STREAM + chunks(frames(document("One ", finish="STOP"), document("two ", finish="STOP"))))
@@ -422,12 +387,3 @@ async def test_a_host_that_writes_an_end_into_every_chunk_is_waited_for(new_clie
     with loopback(slow) as server:
         async with new_client(MODEL, base_url=server.url, on_loss="ignore") as client:
             assert (await text_of(client))[0] == "One two three."
-
-
-async def test_an_error_in_the_middle_is_raised_though_a_checkpoint_came(new_client: NewClient) -> None:
-    error = {"error": {"code": 500, "message": "Oh.", "status": "INTERNAL"}}
-    with loopback(streamed(document("One ", token="T1"), error)) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            with pytest.raises(LLMError, match="Oh"):
-                await text_of(client)
-    assert len(server.bodies) == 1

@@ -23,7 +23,7 @@ import pytest
 from llm_rest import wires
 from llm_rest.cli import BROKEN_PIPE, CUT, FAILED, INTERRUPTED, LOST, USAGE, main
 from llm_rest.responses import Request
-from llm_rest.responses.events import TERMINAL, OutputTextDelta
+from llm_rest.responses.events import TERMINAL
 from llm_rest.simulator import handle_stream
 from llm_rest.vendors.rows import DIALECTS, VENDORS, NoAuth
 from tests.support.legal import faults
@@ -119,46 +119,6 @@ def test_help_and_conversion_load_neither_rich_nor_the_server() -> None:
 # --- convert --------------------------------------------------------------------------------------------------------
 
 
-def test_the_sample_of_the_documentation_works() -> None:
-    done = shell(f"echo '{SAMPLE}' | llm-rest convert --from anthropic_messages --to openai_chat --kind request")
-    assert (done.returncode, done.stderr) == (0, "")
-    converted = json.loads(done.stdout)
-    assert converted["model"] == "claude-haiku-4-5"
-    assert converted["messages"] == [{"role": "user", "content": "hi"}]
-    assert converted["max_completion_tokens"] == 50
-
-
-@pytest.mark.parametrize("wire", wires.NAMES)
-def test_a_request_converted_to_its_own_wire_stays_as_it_was(run: Console, wire: str) -> None:
-    bodies: dict[str, Any] = {
-        "openai_responses": {"model": "m", "input": "hi", "temperature": 0.5},
-        "openai_chat": {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stop": ["a"]},
-        "anthropic_messages": {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]},
-        "gemini_generate_content": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
-        "ollama_chat": {"model": "m", "messages": [{"role": "user", "content": "hi"}], "think": False},
-    }
-    code, out, err = run("convert", "--from", wire, "--to", wire, "--strict", stdin=json.dumps(bodies[wire]))
-    assert (code, err) == (0, "")
-    assert json.loads(out) == bodies[wire]
-
-
-def test_an_answer_is_converted(run: Console) -> None:
-    message = {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": "claude-haiku-4-5",
-        "content": [{"type": "text", "text": "hi", "citations": None}],
-        "stop_reason": "end_turn",
-        "stop_sequence": None,
-        "usage": {"input_tokens": 3, "output_tokens": 1},
-    }
-    wire = ("--from", "anthropic_messages", "--to", "openai_chat", "--kind", "response")
-    code, out, _ = run("convert", *wire, stdin=json.dumps(message))
-    assert code == 0
-    assert json.loads(out)["choices"][0]["message"]["content"] == "hi"
-
-
 def test_json_lines_come_out_as_json_lines(run: Console) -> None:
     arguments = ("convert", "--from", "anthropic_messages", "--to", "openai_responses", "--lines")
     code, out, _ = run(*arguments, stdin=f"{SAMPLE}\n\n{SAMPLE}\n")
@@ -213,16 +173,6 @@ def frames(name: str, script: str = "pieces 3\nsay Hello.") -> list[bytes]:
 
 def streamed(source: str, target: str) -> tuple[str, ...]:
     return ("convert", "--kind", "stream", "--from", source, "--to", target)
-
-
-@pytest.mark.parametrize("source", wires.NAMES)
-@pytest.mark.parametrize("target", wires.NAMES)
-def test_a_stream_is_converted(run: Console, source: str, target: str) -> None:
-    code, out, _ = run(*streamed(source, target), stdin=b"".join(frames(source)).decode())
-    assert code == 0
-    events = read(target, [out.encode()])
-    assert faults(events) == []
-    assert [event.delta for event in events if isinstance(event, OutputTextDelta)] == ["Hel", "lo."]
 
 
 @pytest.mark.sample(4)

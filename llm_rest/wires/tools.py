@@ -135,7 +135,7 @@ def report_name(
 
 def call_arguments(item: Call, path: str, lost: Losses) -> str:
     """The arguments of a call; of a custom tool's call, those of the function that represents the tool."""
-    if not isinstance(item, CustomToolCall):
+    if item.type != "custom_tool_call":
         return item.arguments
     lost.emulated(path, "a call with free text, sent as a function with one text")
     return msgspec.json.encode({"input": item.input}).decode()
@@ -145,8 +145,8 @@ def object_arguments(text: str, path: str, lost: Losses) -> Raw:
     """The arguments of a call at `path` as a JSON object: nothing is an empty one, and what is none goes as the text in one."""
     if text[:1] != "{":
         text = text.strip()
-    if text in ("", "null"):
-        return Raw(b"{}")
+        if text in ("", "null"):
+            return Raw(b"{}")
     value = json_value(text) if text[:1] == "{" else None
     if value is None:
         lost.changed(f"{path}.arguments", "not a JSON object; sent as the text of INVALID_JSON")

@@ -11,8 +11,7 @@ touch no content but a model's that is still open. Follows Google's guide to fun
 from __future__ import annotations
 
 from collections import deque
-from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -24,11 +23,11 @@ from ...responses.carriers import BEGINS, SPELLING
 from ...unknown import given
 from ..call_ids import UnansweredCalls
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import as_object, keep_message, kept_message, struct_of
+from ..leftovers import as_object, copies, keep_message, kept_message
 from ..tool_names import Call
 from ..tools import json_value
 from . import types
-from .content import VisibleItem, comparing, decode_content, encode_content, new_part
+from .content import comparing, decode_content, encode_content, new_part
 from .reasoning import AssistantMessage, Reader
 from .tools import Output, encode_call
 from .types import WIRE, Json, encode, text_of
@@ -40,12 +39,16 @@ if TYPE_CHECKING:
 
 RULES = Rules(apart=frozenset({"parts"}), words=frozenset({"role"}))
 
+OUTPUTS = frozenset({ours.FunctionCallOutput.type, ours.CustomToolCallOutput.type})
+
 SAME_CONTENT = "joined"
 """The note on a message that is in the content before it, behind the outputs there."""
 
 
 # --- Responses -> Gemini --------------------------------------------------------------------------------------------
 
+
+new_content = copies(types.Content())
 
 class MessageWriter:
     """Writes the contents of a request: its `messages`, and its instructions in `system`.
@@ -61,34 +64,26 @@ class MessageWriter:
         self.state = state
         self._message = AssistantMessage(context)
         self._items = items
-        self._open = False  # whether the last content is the model's and takes more
-        self._written = False  # whether there is anything of it
-        self._left: Json | None = None  # what the content that begins next says around its parts
+        self._open = False  # whether the model's content is
+        self._left: Json | None = None  # what the content that is open, or begins next, says around its parts
         self._waiting: list[tuple[int, Call, types.FunctionCall]] = []  # calls without an output yet
-        self._outputs: dict[str, deque[tuple[int, Output]]] | None = None  # by call id, in their order
+        self._outputs: dict[str | None, deque[int]] | None = None  # where they are, by call id
         self._placed: set[int] = set()
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
+        items = self._items
         if self._outputs is None:
             self._outputs = {}
-            for i, output in enumerate(islice(self._items, start, None), start):
-                if isinstance(output, Output):
-                    self._outputs.setdefault(output.call_id or "", deque()).append((i, output))
-        items = self._items
+            for i in range(start, len(items)):
+                if items[i].type in OUTPUTS:
+                    self._outputs.setdefault(cast("Output", items[i]).call_id, deque()).append(i)
         for i in range(start, end):
             item = items[i]
-            add = self.HANDLERS.get(type(item))
-            if add is not None and self._left is None and item.leftovers is None:  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]
-                add(self, item, i)
-                continue
-            if (left := kept_message(item, WIRE)) is not None:
+            if getattr(item, "leftovers", None) and (left := kept_message(item, WIRE)) is not None:
                 self._close()
                 self._left = left
-            self.HANDLERS.get(struct_of(item), MessageWriter._add_assistant)(self, item, i)
-            # Reasoning and searches may begin no content.
-            if self._left is not None and not isinstance(item, ours.Reasoning | VisibleItem):
-                self._left = None
+            self.HANDLERS.get(item.type, MessageWriter._add_assistant)(self, item, i)
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; whether nothing that follows can change it."""
@@ -115,74 +110,70 @@ class MessageWriter:
         self._close_turn(i)
         if i not in self._placed:
             self.lost.refused(f"input[{i}]", "an output without a call before it")
-            self._begin("user", [encode_output(item, None, f"input[{i}]", self.context)[0]])
+            self._add_content("user", [encode_output(item, None, f"input[{i}]", self.context)[0]])
 
     def _refuse(self, _: ours.AnyItem, i: int) -> None:
         self.lost.refused(f"input[{i}]", "what only a server that keeps conversations knows")
 
-    def _begin(self, role: str, parts: list[types.Part]) -> None:
+    def _add_content(self, role: str, parts: list[types.Part]) -> None:
+        left, self._left = self._left, None
         if not parts:
             return
-        content = types.Content(role=role, parts=parts)
-        if self._left:
-            content = patch(content, self._left)
+        content = new_content()
+        content.role, content.parts = role, parts
+        if left:
+            content = patch(content, left)
             content.parts = parts
-        self._left = None
         self.messages.append(content)
 
-    def _close(self) -> None:
-        if not self._written:
-            return
-        self._written = False
-        self._message.close()
-        self._message.begin()
-        self._open = False
-
     def _add_assistant(self, item: ours.AnyItem, i: int) -> None:
-        message, self._written = self._message, True
-        message.write(item, f"input[{i}]")
-        if isinstance(item, Call):
-            self._waiting.append((i, item, message.parts[-1].function_call or types.FunctionCall()))
-        if message.parts and not self._open:
-            self._begin("model", message.parts)
-            self._open = True
+        self._open = True
+        self._message.write(item, f"input[{i}]")
+
+    def _add_call(self, item: Call, i: int) -> None:
+        self._add_assistant(item, i)
+        self._waiting.append((i, item, self._message.parts[-1].function_call or types.FunctionCall()))
+
+    def _close(self) -> None:
+        """The model's content is complete, if one is open."""
+        if self._open:
+            self._open = False
+            self._add_content("model", self._message.close())
 
     def _close_turn(self, i: int) -> None:
         """What follows at `i` is not the model's: its content is complete, and its calls need their outputs now."""
-        if self._written:
-            self._close()
-        if self._waiting:
-            self._answer(i)
-
-    def _answer(self, i: int) -> None:
+        self._close()
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, []
         outputs: list[types.Part] = []
         beside: list[types.Part] = []
-        there = i  # up to here the outputs already are behind their calls
-        while there < len(self._items) and isinstance(self._items[there], Output):
-            there += 1
-        for k, call, encoded in self._waiting:
+        behind = i  # up to here the outputs already are behind their calls
+        while behind < len(self._items) and self._items[behind].type in OUTPUTS:
+            behind += 1
+        for k, call, encoded in waiting:
             later = self._outputs.get(call.call_id) if self._outputs else None
-            while later and later[0][0] < k:
+            while later and later[0] < k:
                 later.popleft()  # it is before the call, and before every later one
             if not later:
                 self.lost.refused(f"input[{k}]", "a call without an output")
                 continue
-            n, found = later.popleft()
-            if n > there:
+            n = later.popleft()
+            if n > behind:
                 self.lost.emulated(f"input[{n}]", "an output, moved up to its call")
             self._placed.add(n)
-            part, more = encode_output(found, encoded, f"input[{n}]", self.context)
+            part, more = encode_output(cast("Output", self._items[n]), encoded, f"input[{n}]", self.context)
             outputs.append(part)
             beside += more
-        self._waiting = []
-        self._begin("user", outputs + beside)
+        if outputs:
+            self._add_content("user", outputs + beside)
 
     def _add_message(self, item: ours.Message, i: int) -> None:
         if item.role == "assistant":
             self._add_assistant(item, i)
             return
-        path = f"input[{i}]"
         self._close_turn(i)
+        path = f"input[{i}]"
         left = own_leftovers(item, WIRE, path, self.lost)
         parts = encode_content(item.content, f"{path}.content", self.context)
         if item.role in ("system", "developer"):
@@ -202,18 +193,18 @@ class MessageWriter:
         if last and last.parts and last.role == "user" and as_object(left.get(SPELLING)).get(SAME_CONTENT):
             last.parts.extend(parts)
         else:
-            self._begin("user", parts)
+            self._add_content("user", parts)
 
-    HANDLERS: ClassVar[dict[type, Callable[[MessageWriter, Any, int], None]]] = {
-        ours.Message: _add_message,
-        ours.FunctionCall: _add_assistant,
-        ours.FunctionCallOutput: _add_output,
-        ours.CustomToolCallOutput: _add_output,
-        ours.ItemReference: _refuse,
-        ours.CompactionTrigger: _refuse,
-        ours.AdditionalTools: lambda writer, item, i: None,  # offered with the other tools
+    HANDLERS: ClassVar[dict[str, Callable[[MessageWriter, Any, int], None]]] = {
+        "message": _add_message,
+        "function_call": _add_call,
+        "custom_tool_call": _add_call,
+        **dict.fromkeys(OUTPUTS, _add_output),
+        "item_reference": _refuse,
+        "compaction_trigger": _refuse,
+        "additional_tools": lambda writer, item, i: None,  # offered with the other tools
     }
-    """What writes an item; any other is the assistant's."""
+    """What writes an item, by its type; any other is the assistant's."""
 
 
 # --- outputs --------------------------------------------------------------------------------------------------------
@@ -222,45 +213,52 @@ FORM = "response"
 """The note on an object of an output that is more than its text: the `whole` of it is the text, or the `value` of its one key."""
 
 
+new_response = copies(types.FunctionResponse())
+
+
 def encode_output(
     item: Output, call: types.FunctionCall | None, path: str, context: Context
 ) -> tuple[types.Part, list[types.Part]]:
     """The part with the output of `call`, and the media that have to be beside it."""
     lost = context.lost
     left = own_leftovers(item, WIRE, path, lost)
-    if isinstance(item, ours.CustomToolCallOutput):
+    if item.type == "custom_tool_call_output":
         lost.emulated(path, "a custom tool's output is sent as a function's")
-    if given(item.caller) and not isinstance(item.caller, ours.Direct):
+    if item.caller is not None and not isinstance(item.caller, ours.Direct):
         lost.dropped(f"{path}.caller", "which program made the call")
-    text, inside, beside = _encode_output(item, path, context)
+    text: str | None
+    inside: list[types.Part] = []
+    beside: list[types.Part] = []
+    if isinstance(item.output, str):
+        text = item.output
+    else:
+        text, inside, beside = _encode_output(item.output, path, context)
     if text is None and item.is_error:
         lost.changed(f"{path}.output", "an error without a text, sent as an empty text")
         text = ""
     form = as_object(left.get(SPELLING)).get(FORM) if left else None
-    made = types.FunctionResponse(
-        id=item.call_id or "" if call is None else call.id,
-        name=item.call_id or "" if call is None else call.name,
-        response=Raw(b"{}") if text is None else _object_of(text, form, item.is_error),
-        parts=inside or UNSET,
-    )
+    made = new_response()
+    made.id, made.name = (call.id, call.name) if call is not None else (item.call_id or "", item.call_id or "")
+    made.response = Raw(b"{}") if text is None else _object_of(text, form, item.is_error)
+    made.parts = inside or UNSET
     part = new_part()
     part.function_response = made
     if left:
         part = patch(part, {name: value for name, value in left.items() if name != BEGINS})
-    if isinstance(item, ours.FunctionCallOutput) and given(item.name) and part.function_response:
+    if item.type == "function_call_output" and item.name is not None and part.function_response:
         part.function_response.name = item.name
     return part, beside
 
 
-def _encode_output(item: Output, path: str, context: Context) -> tuple[str | None, list[types.Part], list[types.Part]]:
-    """The text of an output (`None` where it has none), its media inside, and its media beside."""
-    if isinstance(item.output, str):
-        return item.output, [], []
+def _encode_output(
+    output: Sequence[ours.ContentPart], path: str, context: Context
+) -> tuple[str | None, list[types.Part], list[types.Part]]:
+    """The text of an output in parts (`None` where it has none), its media inside, and its media beside."""
     lost = context.lost
     texts: list[str] = []
     inside: list[types.Part] = []
     beside: list[types.Part] = []
-    for j, our in enumerate(item.output):
+    for j, our in enumerate(output):
         for part in encode_content([our], f"{path}.output", context, j):
             media = part.inline_data or part.file_data
             if given(part.text):
@@ -277,7 +275,7 @@ def _encode_output(item: Output, path: str, context: Context) -> tuple[str | Non
                 beside.append(part)
     if len(texts) > 1:
         lost.changed(f"{path}.output", "texts of an output, sent as one")
-    has_text = texts or beside or (item.output and not inside)
+    has_text = texts or beside or (output and not inside)
     return "\n".join(texts) if has_text else None, inside, beside
 
 

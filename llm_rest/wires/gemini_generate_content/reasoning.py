@@ -12,7 +12,7 @@ be rebuilt. Follows Google's guides to thinking, thought signatures and tool com
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
@@ -41,6 +41,8 @@ from .tools import decode_call, encode_call
 from .types import WIRE, ProtoDecoder, encode, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ...losses import Losses
     from .content import Context
 
@@ -122,6 +124,12 @@ def returning_parts(raw: Raw) -> list[types.Part] | None:
 # --- Responses -> Gemini --------------------------------------------------------------------------------------------
 
 
+KEEP_PENDING = frozenset({ours.Reasoning.type, *(kind.type for kind in PREFIX)})
+"""Items that do not end a run of the vendor's tools."""
+KEEP_AWAITING = frozenset({ours.Reasoning.type, ours.Message.type, ours.ImageGenerationCall.type})
+"""Items that a waiting signature may be for, and reasoning, which looks after that itself."""
+
+
 class Awaiting(NamedTuple):
     """Signatures that wait for the item they are for."""
 
@@ -130,7 +138,7 @@ class Awaiting(NamedTuple):
 
 
 class AssistantMessage:
-    """Turns items of the model into parts: `begin` a content, `write` each item, `close`.
+    """Turns items of the model into parts: `write` each item, then `close`, which gives the parts of the content.
 
     `outputs` holds the texts with their parts, for the sources of an answer. With `blocked`, refusals are kept in `refusals`,
     since an answer that was held back says why beside its parts; elsewhere they are plain text.
@@ -142,62 +150,55 @@ class AssistantMessage:
         self.refusals: list[str] = []
         self.outputs: list[tuple[types.Part, ours.OutputText, str]] = []
         self.queries: list[str] = []
-        self._lost = context.lost
-        self.begin()
-
-    def begin(self) -> None:
-        """Begin a content."""
         self.parts: list[types.Part] = []
+        self._lost = context.lost
         self._called = False
-        self._visible: str | None = (
-            ""  # what was shown last, of which there is nothing behind a thought or call, and its parts
-        )
+        self._visible: str | None = ""  # what was shown last, of which there is nothing behind a thought or call
         self._visible_parts: list[types.Part] = []
-        self._signatures: dict[str, tuple[str, str]] = {}
+        self._signatures: dict[str, tuple[str, str]] = {}  # of calls that follow, each with its path
         self._next = ("", "")  # how an envelope names the call right behind it, and the tool it calls
         self._pending: list[tuple[str, ours.AnyItem]] = []
         self._awaiting: Awaiting | None = None
 
-    def close(self) -> None:
+    def close(self) -> list[types.Part]:
         """The content ends here; report what was still waiting for its carrier, or its call."""
         if self._pending:
             self._drop_pending()
-        self._drop_awaiting()
-        for path, _ in self._signatures.values():
-            self._lost.dropped(path, "the signature of a call that is gone")
-        self._signatures = {}
+        if self._awaiting is not None:
+            self._drop_awaiting()
+        if self._signatures:
+            for path, _ in self._signatures.values():
+                self._lost.dropped(path, "the signature of a call that is gone")
+            self._signatures, self._next = {}, ("", "")
+        parts, self.parts = self.parts, []
+        self._called, self._visible, self._visible_parts = False, "", []
+        return parts
 
     def write(self, item: ours.AnyItem, path: str) -> None:
         """Add the parts of one item, at `path`."""
-        if isinstance(item, ours.Reasoning):
-            self._reasoning(item, path)
-            return
-        if self._pending and not isinstance(item, VisibleItem):
+        if self._pending and item.type not in KEEP_PENDING:
             self._drop_pending()
-        if self._awaiting is not None and not isinstance(item, ours.Message | ours.ImageGenerationCall):
+        if self._awaiting is not None and item.type not in KEEP_AWAITING:
             self._drop_awaiting()
-        match item:
-            case ours.Message():
-                self._message(item, path)
-            case ours.FunctionCall() | ours.CustomToolCall():
-                self._call(item, path)
-            case ours.ImageGenerationCall():
-                self._image(item, path)
-            case ours.Compaction():
-                report_unknown(item, path, self._lost)
-                report = self._lost.withheld if self.context.replay else self._lost.dropped
-                report(path, "the compaction of another vendor")
-            case Unknown():
-                self._lost.dropped(path, not_in(f"an item of type {item.kind!r}", "Gemini"))
-            case ours.WebSearchCall() | ours.FileSearchCall() | ours.CodeInterpreterCall():
-                own_leftovers(item, WIRE, path, self._lost)
-                if not is_grounded(item.leftovers):
-                    self._pending.append((path, item))
-                elif isinstance(item, ours.WebSearchCall) and isinstance(item.action, ours.Search):
-                    self.queries += item.action.queries or ()
-            case _:
-                report_unknown(item, path, self._lost)
-                self._lost.dropped(path, f"an item of type {kind_of(item)!r}, which Gemini cannot rebuild")
+        self.HANDLERS.get(item.type, AssistantMessage._other)(self, item, path)
+
+    def _run_item(self, item: VisibleItem, path: str) -> None:
+        own_leftovers(item, WIRE, path, self._lost)
+        if not is_grounded(item.leftovers):
+            self._pending.append((path, item))
+        elif isinstance(item, ours.WebSearchCall) and isinstance(item.action, ours.Search):
+            self.queries += item.action.queries or ()
+
+    def _other(self, item: ours.AnyItem, path: str) -> None:
+        if isinstance(item, Unknown):
+            self._lost.dropped(path, not_in(f"an item of type {item.kind!r}", "Gemini"))
+            return
+        report_unknown(item, path, self._lost)
+        if isinstance(item, ours.Compaction):
+            report = self._lost.withheld if self.context.replay else self._lost.dropped
+            report(path, "the compaction of another vendor")
+        else:
+            self._lost.dropped(path, f"an item of type {kind_of(item)!r}, which Gemini cannot rebuild")
 
     def _drop_pending(self) -> None:
         for path, item in self._pending:
@@ -208,7 +209,7 @@ class AssistantMessage:
 
     def _message(self, item: ours.Message, path: str) -> None:
         own_leftovers(item, WIRE, path, self._lost)
-        if given(item.phase):
+        if item.phase is not None:
             self._lost.dropped(f"{path}.phase", no_such("field", "Gemini"))
         if isinstance(item.content, str):
             self._add_visible([text_part(item.content)] if item.content else [], item.content)
@@ -344,10 +345,8 @@ class AssistantMessage:
             before = id(shown[mark.at]) if mark.at < len(shown) else 0
             between.setdefault(before, []).append(hidden)
         if between:
-            # In place, since the content holds this very list.
-            self.parts[:] = [one for part in self.parts for one in (*between.get(id(part), ()), part)] + between.get(
-                0, []
-            )
+            self.parts = [one for part in self.parts for one in (*between.get(id(part), ()), part)]
+            self.parts += between.get(0, ())
 
     def _restore(self, payload: Whole, path: str) -> None:
         pending, self._pending = self._pending, []
@@ -384,6 +383,16 @@ class AssistantMessage:
         if found is None and tool and tool == call.name:
             found = self._signatures.pop(ref, None)
         return found[1] if found is not None else ""
+
+    HANDLERS: ClassVar[dict[str, Callable[[AssistantMessage, Any, str], None]]] = {
+        "message": _message,
+        "reasoning": _reasoning,
+        "function_call": _call,
+        "custom_tool_call": _call,
+        "image_generation_call": _image,
+        **dict.fromkeys((kind.type for kind in PREFIX), _run_item),
+    }
+    """What writes an item, by its type."""
 
 
 # --- Gemini -> Responses --------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ from .tools import wire_name
 from .types import WIRE, Json, encode, restored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ...errors import ErrorFacts
     from ...unknown import Opt
@@ -230,11 +230,11 @@ def _encode_answer(
     message = AssistantMessage(Context(lost, dialect, gemini_model(model), replay=False), blocked=is_blocked(response))
     for i, item in enumerate(response.output):
         message.write(item, f"output[{i}]")
-    message.close()
-    content = types.Content(role="model", parts=message.parts or UNSET)
+    parts = message.close()
+    content = types.Content(role="model", parts=parts or UNSET)
     if response.output and (around := kept_message(response.output[0], WIRE)):
         content = patch(content, around)
-        content.parts = message.parts or UNSET
+        content.parts = parts or UNSET
     body = types.Response(
         usage_metadata=encode_usage(response, lost),
         model_version=response.model or model or UNSET,
@@ -249,17 +249,22 @@ def _encode_answer(
         candidate.finish_message = "\n".join(message.refusals)
     found = Losses()
     if message.outputs or message.queries:
-        places = {id(part): place for place, part in enumerate(message.parts)}
+        places = {id(part): place for place, part in enumerate(parts)}
         outputs = [(places.get(id(wire), 0), part, path) for wire, part, path in message.outputs]
         candidate.grounding_metadata = grounding_of(outputs, message.queries, found)
-        _encode_scores(candidate, message, lost)
+        _encode_scores(candidate, parts, message.outputs, lost)
     return body, candidate, found
 
 
-def _encode_scores(candidate: types.Candidate, message: AssistantMessage, lost: Losses) -> None:
+def _encode_scores(
+    candidate: types.Candidate,
+    parts: Sequence[types.Part],
+    outputs: Sequence[tuple[types.Part, ours.OutputText, str]],
+    lost: Losses,
+) -> None:
     """Set the probabilities, which belong to an answer of one text."""
-    alone = len(message.outputs) == 1 == sum(bool(part.text) and not part.thought for part in message.parts)
-    for _, part, path in message.outputs:
+    alone = len(outputs) == 1 == sum(bool(part.text) and not part.thought for part in parts)
+    for _, part, path in outputs:
         if part.logprobs and alone:
             for k, entry in enumerate(part.logprobs):
                 report_unknown(entry, f"{path}.logprobs[{k}]", lost)

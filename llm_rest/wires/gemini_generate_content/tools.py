@@ -25,7 +25,7 @@ from ...losses import Losses
 from ...responses.carriers import BEGINS, SPELLING, WITHIN
 from ...unknown import Unknown, given, or_none, or_unset
 from ..kept import Rules, diff, note, own_leftovers, patch
-from ..leftovers import as_list, as_object, new_call, report_unknown
+from ..leftovers import as_list, as_object, copies, new_call, report_unknown
 from ..options import report_missing
 from ..schema import GEMINI, fitted
 from ..tool_names import Call, fitted_name, qualified, report_unsaid
@@ -418,11 +418,15 @@ def _arrange(tools: list[types.Tool], groups: Any) -> list[types.Tool]:
 Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
 
 
+new_function_call = copies(types.FunctionCall())
+
+
 def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
     """The part of a call, without its signature."""
     found = Losses() if item.leftovers else lost
     args = object_arguments(call_arguments(item, path, lost), path, found)
-    call = types.FunctionCall(id=item.call_id, name=wire_name(item.name, item.namespace or ""), args=args)
+    call = new_function_call()
+    call.id, call.name, call.args = item.call_id, wire_name(item.name, item.namespace or ""), args
     if item.namespace or item.caller or item.async_:
         report_unsaid(item, path, lost)
     if call.name != item.name and call.name != qualified(item.name, item.namespace):

@@ -77,6 +77,8 @@ class Unknown(dict[str, Any]):
     __slots__ = ()
 
     type: ClassVar[Literal["unknown"]] = "unknown"
+    leftovers: ClassVar[None] = None
+    """Nothing: an object of an unknown kind is kept whole."""
 
     @property
     def kind(self) -> str:

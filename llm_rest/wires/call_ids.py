@@ -19,15 +19,10 @@ if TYPE_CHECKING:
     from ..losses import Losses
     from ..unknown import Opt
 
-CALLS = (it.FunctionCall, it.CustomToolCall, it.ComputerCall, it.LocalShellCall, it.ShellCall, it.ApplyPatchCall)
-OUTPUTS = (
-    it.FunctionCallOutput,
-    it.CustomToolCallOutput,
-    it.ComputerCallOutput,
-    it.LocalShellCallOutput,
-    it.ShellCallOutput,
-    it.ApplyPatchCallOutput,
-)
+CALLS = frozenset("function_call custom_tool_call computer_call local_shell_call shell_call apply_patch_call".split())
+"""The types of calls."""
+OUTPUTS = frozenset(f"{kind}_output" for kind in CALLS)
+"""The types of their outputs."""
 
 
 def paired(items: Sequence[it.AnyItem], lost: Losses, start: int = 0) -> Sequence[it.AnyItem]:
@@ -40,13 +35,11 @@ def paired(items: Sequence[it.AnyItem], lost: Losses, start: int = 0) -> Sequenc
     changed: list[it.AnyItem] | None = None
     for i in range(start, len(items)):
         item: Any = items[i]
-        if isinstance(item, it.Message) or (not named and isinstance(item, it.FunctionCallOutput)):
-            continue
-        if isinstance(item, CALLS):
+        if item.type in CALLS:
             calls.add(item.call_id)
             if item.id is not None:
                 named[item.id] = item.call_id
-        elif named and isinstance(item, OUTPUTS) and item.call_id not in calls and item.call_id in named:
+        elif named and item.type in OUTPUTS and item.call_id not in calls and item.call_id in named:
             call_id = named[item.call_id]
             lost.changed(f"input[{i}].call_id", f"the id of the item {item.call_id}, sent as the call's id {call_id}")
             changed = list(items) if changed is None else changed

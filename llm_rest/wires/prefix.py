@@ -28,8 +28,8 @@ _options = attrgetter(
     *(name for name in Request.__struct_fields__ if name not in ("input", "stream", "stream_options"))
 )
 
-_WHOLE = (it.AdditionalTools, it.CompactionTrigger, it.ConfigurationUpdate, it.ItemReference)
-"""Items that say something about the whole request."""
+_WHOLE = frozenset("additional_tools compaction_trigger configuration_update item_reference".split())
+"""The types of items that say something about the whole request."""
 
 
 class Writer(Protocol):
@@ -161,12 +161,10 @@ def _is_complete(items: Sequence[it.AnyItem], start: int) -> bool:
     """Whether the outputs from `start` on belong to calls there, and nothing there is about the whole request."""
     calls: set[str] = set()
     for i in range(start, len(items)):
-        item = items[i]
-        if type(item) is it.Message:
-            continue
-        if isinstance(item, CALLS):
+        item: Any = items[i]
+        if item.type in CALLS:
             calls.add(item.call_id)
-        elif isinstance(item, _WHOLE) or (isinstance(item, OUTPUTS) and item.call_id not in calls):
+        elif item.type in _WHOLE or (item.type in OUTPUTS and item.call_id not in calls):
             return False
     return True
 
@@ -186,12 +184,12 @@ def _begins(items: Sequence[it.AnyItem], i: int) -> bool:
         while k and isinstance(items[k], it.Reasoning):
             k -= 1
         return _speaks(items[k], "assistant")
-    if not isinstance(items[i - 1], OUTPUTS):
+    if items[i - 1].type not in OUTPUTS:
         return False
     while k < len(items) - 1 and isinstance(items[k], it.Reasoning):
         k += 1
     item = items[k]
-    return _speaks(item, "assistant") or (isinstance(item, CALLS) and getattr(item, "status", None) != "incomplete")
+    return _speaks(item, "assistant") or (item.type in CALLS and getattr(item, "status", None) != "incomplete")
 
 
 def _speaks(item: it.AnyItem, role: str) -> bool:

@@ -14,7 +14,6 @@ from msgspec import Raw
 
 from ..losses import not_in
 from ..responses.carriers import NAMES
-from ..responses.items import CustomToolCall
 from ..responses.tools import (
     ChooseAllowed,
     ChooseCustom,

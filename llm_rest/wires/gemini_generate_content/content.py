@@ -103,11 +103,9 @@ def text_part(text: str) -> types.Part:
 
 
 def encode_content(
-    content: str | Sequence[ours.ContentPart], path: str, context: Context, first: int = 0
+    content: Sequence[ours.ContentPart], path: str, context: Context, first: int = 0
 ) -> list[types.Part]:
     """The parts of a content at `path`, from position `first`; empty texts are left out, since the vendor refuses them."""
-    if isinstance(content, str):
-        return [text_part(content)] if content else []
     parts: list[types.Part] = []
     for j, part in enumerate(content, first):
         if type(part) is ours.InputText and part.leftovers is None and part.prompt_cache_breakpoint is None:

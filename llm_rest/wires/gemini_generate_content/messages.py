@@ -11,7 +11,7 @@ touch no content but a model's that is still open. Follows Google's guide to fun
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -24,10 +24,9 @@ from ...unknown import given
 from ..call_ids import UnansweredCalls
 from ..kept import Rules, diff, own_leftovers, patch
 from ..leftovers import as_object, copies, keep_message, kept_message
-from ..tool_names import Call
 from ..tools import json_value
 from . import types
-from .content import comparing, decode_content, encode_content, new_part
+from .content import comparing, decode_content, encode_content, new_part, text_part
 from .reasoning import AssistantMessage, Reader
 from .tools import Output, encode_call
 from .types import WIRE, Json, encode, text_of
@@ -50,40 +49,38 @@ SAME_CONTENT = "joined"
 
 new_content = copies(types.Content())
 
-class MessageWriter:
+
+class MessageWriter(AssistantMessage):
     """Writes the contents of a request: its `messages`, and its instructions in `system`.
 
     `state` are the instructions of the turns that were encoded before; `None` where there are no such turns.
     """
 
     def __init__(self, items: Sequence[ours.AnyItem], context: Context, state: list[types.Part] | None = None) -> None:
-        self.context = context
-        self.lost = context.lost
+        super().__init__(context)
         self.system = [*(state or ())]
         self.messages: list[types.Content] = []
         self.state = state
-        self._message = AssistantMessage(context)
         self._items = items
-        self._open = False  # whether the model's content is
+        self._at = 0  # the item that is written
         self._left: Json | None = None  # what the content that is open, or begins next, says around its parts
-        self._waiting: list[tuple[int, Call, types.FunctionCall]] = []  # calls without an output yet
-        self._outputs: dict[str | None, deque[int]] | None = None  # where they are, by call id
+        self._outputs: dict[str, deque[int]] | None = (
+            None  # by call id, where they may be that are not behind their calls
+        )
         self._placed: set[int] = set()
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
-        items = self._items
-        if self._outputs is None:
-            self._outputs = {}
-            for i in range(start, len(items)):
-                if items[i].type in OUTPUTS:
-                    self._outputs.setdefault(cast("Output", items[i]).call_id, deque()).append(i)
+        add = self.add
         for i in range(start, end):
-            item = items[i]
-            if getattr(item, "leftovers", None) and (left := kept_message(item, WIRE)) is not None:
-                self._close()
-                self._left = left
-            self.HANDLERS.get(item.type, MessageWriter._add_assistant)(self, item, i)
+            self._at = i
+            add(self._items[i], f"input[{i}]")
+
+    def begin_with(self, item: ours.AnyItem) -> None:
+        """Begin a content with the item, where its document did."""
+        if (left := kept_message(item, WIRE)) is not None:
+            self._close_content()
+            self._left = left
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; whether nothing that follows can change it."""
@@ -106,76 +103,86 @@ class MessageWriter:
         if first.role == "model" and any(given(part.function_call) for part in first.parts or ()):
             self.lost.refused("input", "a conversation cannot begin with a call")
 
-    def _add_output(self, item: Output, i: int) -> None:
-        self._close_turn(i)
-        if i not in self._placed:
-            self.lost.refused(f"input[{i}]", "an output without a call before it")
-            self._add_content("user", [encode_output(item, None, f"input[{i}]", self.context)[0]])
-
-    def _refuse(self, _: ours.AnyItem, i: int) -> None:
-        self.lost.refused(f"input[{i}]", "what only a server that keeps conversations knows")
-
     def _add_content(self, role: str, parts: list[types.Part]) -> None:
-        left, self._left = self._left, None
-        if not parts:
-            return
         content = new_content()
         content.role, content.parts = role, parts
-        if left:
-            content = patch(content, left)
-            content.parts = parts
-        self.messages.append(content)
+        if self._left is not None:
+            content = patch(content, self._left)
+            content.parts, self._left = parts, None
+        if parts:
+            self.messages.append(content)
 
-    def _add_assistant(self, item: ours.AnyItem, i: int) -> None:
-        self._open = True
-        self._message.write(item, f"input[{i}]")
-
-    def _add_call(self, item: Call, i: int) -> None:
-        self._add_assistant(item, i)
-        self._waiting.append((i, item, self._message.parts[-1].function_call or types.FunctionCall()))
-
-    def _close(self) -> None:
-        """The model's content is complete, if one is open."""
-        if self._open:
-            self._open = False
-            self._add_content("model", self._message.close())
+    def _close_content(self) -> None:
+        """The model's content is complete, where one is open."""
+        if self.parts or self.waits:
+            self._add_content("model", self.close())
 
     def _close_turn(self, i: int) -> None:
         """What follows at `i` is not the model's: its content is complete, and its calls need their outputs now."""
-        self._close()
-        if not self._waiting:
+        if self.parts or self.waits:
+            self._close_content()
+        if not self.calls:
             return
-        waiting, self._waiting = self._waiting, []
+        items: Any = self._items
         outputs: list[types.Part] = []
         beside: list[types.Part] = []
-        behind = i  # up to here the outputs already are behind their calls
-        while behind < len(self._items) and self._items[behind].type in OUTPUTS:
-            behind += 1
-        for k, call, encoded in waiting:
-            later = self._outputs.get(call.call_id) if self._outputs else None
-            while later and later[0] < k:
-                later.popleft()  # it is before the call, and before every later one
-            if not later:
-                self.lost.refused(f"input[{k}]", "a call without an output")
+        near = behind = i  # the first output that may be next, and the first item that is no output
+        for call, part, path in self.calls:
+            n = self._place_of_output(call.call_id, i, near)
+            if n is None:
+                self.lost.refused(path, "a call without an output")
                 continue
-            n = later.popleft()
-            if n > behind:
+            near += n == near
+            while behind <= n and items[behind].type in OUTPUTS:
+                behind += 1
+            if n >= behind:
                 self.lost.emulated(f"input[{n}]", "an output, moved up to its call")
             self._placed.add(n)
-            part, more = encode_output(cast("Output", self._items[n]), encoded, f"input[{n}]", self.context)
-            outputs.append(part)
-            beside += more
+            outputs.append(encode_output(items[n], part.function_call or None, f"input[{n}]", self.context, beside))
+        self.calls = []
         if outputs:
             self._add_content("user", outputs + beside)
 
-    def _add_message(self, item: ours.Message, i: int) -> None:
+    def _place_of_output(self, call_id: str, i: int, near: int) -> int | None:
+        """Where the first output from `i` on is that belongs to a call: at `near`, more often than not."""
+        items: Any = self._items
+        first = items[near] if near < len(items) else None
+        if first is not None and first.type in OUTPUTS and first.call_id == call_id and near not in self._placed:
+            return near
+        if self._outputs is None:
+            self._outputs = {}
+            for n in range(i, len(items)):
+                if items[n].type in OUTPUTS:
+                    self._outputs.setdefault(items[n].call_id or "", deque()).append(n)
+        later = self._outputs.get(call_id)
+        while later and (later[0] < i or later[0] in self._placed):
+            later.popleft()
+        return later.popleft() if later else None
+
+    def _add_output(self, item: Output, path: str) -> None:
+        if self.parts or self.calls or self.waits:
+            self._close_turn(self._at)
+        if self._at not in self._placed:
+            self.lost.refused(path, "an output without a call before it")
+            self._add_content("user", [encode_output(item, None, path, self.context, [])])
+
+    def _refuse(self, _: ours.AnyItem, path: str) -> None:
+        self.lost.refused(path, "what only a server that keeps conversations knows")
+
+    def _offered_already(self, item: ours.AdditionalTools, path: str) -> None:
+        """Nothing: the tools are offered with the others."""
+
+    def _message(self, item: ours.Message, path: str) -> None:
         if item.role == "assistant":
-            self._add_assistant(item, i)
+            self._assistant_message(item, path)
             return
-        self._close_turn(i)
-        path = f"input[{i}]"
+        if self.parts or self.calls or self.waits:
+            self._close_turn(self._at)
         left = own_leftovers(item, WIRE, path, self.lost)
-        parts = encode_content(item.content, f"{path}.content", self.context)
+        if isinstance(item.content, str):
+            parts = [text_part(item.content)] if item.content else []
+        else:
+            parts = encode_content(item.content, f"{path}.content", self.context)
         if item.role in ("system", "developer"):
             texts = [part for part in parts if part.inline_data is part.file_data is UNSET]
             if len(texts) < len(parts):
@@ -195,16 +202,14 @@ class MessageWriter:
         else:
             self._add_content("user", parts)
 
-    HANDLERS: ClassVar[dict[str, Callable[[MessageWriter, Any, int], None]]] = {
-        "message": _add_message,
-        "function_call": _add_call,
-        "custom_tool_call": _add_call,
+    HANDLERS: ClassVar[dict[str, Callable[[Any, Any, str], None]]] = {
+        **AssistantMessage.HANDLERS,
+        "message": _message,
         **dict.fromkeys(OUTPUTS, _add_output),
         "item_reference": _refuse,
         "compaction_trigger": _refuse,
-        "additional_tools": lambda writer, item, i: None,  # offered with the other tools
+        "additional_tools": _offered_already,
     }
-    """What writes an item, by its type; any other is the assistant's."""
 
 
 # --- outputs --------------------------------------------------------------------------------------------------------
@@ -217,47 +222,48 @@ new_response = copies(types.FunctionResponse())
 
 
 def encode_output(
-    item: Output, call: types.FunctionCall | None, path: str, context: Context
-) -> tuple[types.Part, list[types.Part]]:
-    """The part with the output of `call`, and the media that have to be beside it."""
+    item: Output, call: types.FunctionCall | None, path: str, context: Context, beside: list[types.Part]
+) -> types.Part:
+    """The part with the output of `call`; media that cannot be in it are added to those `beside`."""
     lost = context.lost
     left = own_leftovers(item, WIRE, path, lost)
-    if item.type == "custom_tool_call_output":
-        lost.emulated(path, "a custom tool's output is sent as a function's")
-    if item.caller is not None and not isinstance(item.caller, ours.Direct):
-        lost.dropped(f"{path}.caller", "which program made the call")
-    text: str | None
     inside: list[types.Part] = []
-    beside: list[types.Part] = []
-    if isinstance(item.output, str):
-        text = item.output
-    else:
-        text, inside, beside = _encode_output(item.output, path, context)
+    text = item.output if isinstance(item.output, str) else _encode_output(item.output, path, context, inside, beside)
     if text is None and item.is_error:
         lost.changed(f"{path}.output", "an error without a text, sent as an empty text")
         text = ""
-    form = as_object(left.get(SPELLING)).get(FORM) if left else None
     made = new_response()
-    made.id, made.name = (call.id, call.name) if call is not None else (item.call_id or "", item.call_id or "")
+    made.id = made.name = item.call_id or ""
+    if call is not None:
+        made.id, made.name = call.id, call.name
+    form = as_object(left.get(SPELLING)).get(FORM) if left else None
     made.response = Raw(b"{}") if text is None else _object_of(text, form, item.is_error)
-    made.parts = inside or UNSET
+    if inside:
+        made.parts = inside
+    if item.caller is not None and not isinstance(item.caller, ours.Direct):
+        lost.dropped(f"{path}.caller", "which program made the call")
     part = new_part()
     part.function_response = made
     if left:
         part = patch(part, {name: value for name, value in left.items() if name != BEGINS})
-    if item.type == "function_call_output" and item.name is not None and part.function_response:
+    if isinstance(item, ours.CustomToolCallOutput):
+        lost.emulated(path, "a custom tool's output is sent as a function's")
+    elif item.name is not None and part.function_response:
         part.function_response.name = item.name
-    return part, beside
+    return part
 
 
 def _encode_output(
-    output: Sequence[ours.ContentPart], path: str, context: Context
-) -> tuple[str | None, list[types.Part], list[types.Part]]:
-    """The text of an output in parts (`None` where it has none), its media inside, and its media beside."""
+    output: Sequence[ours.ContentPart],
+    path: str,
+    context: Context,
+    inside: list[types.Part],
+    beside: list[types.Part],
+) -> str | None:
+    """The text of an output in parts, `None` where it has none; its media are added to those `inside` and `beside`."""
     lost = context.lost
     texts: list[str] = []
-    inside: list[types.Part] = []
-    beside: list[types.Part] = []
+    begun = len(beside)
     for j, our in enumerate(output):
         for part in encode_content([our], f"{path}.output", context, j):
             media = part.inline_data or part.file_data
@@ -275,14 +281,16 @@ def _encode_output(
                 beside.append(part)
     if len(texts) > 1:
         lost.changed(f"{path}.output", "texts of an output, sent as one")
-    has_text = texts or beside or (output and not inside)
-    return "\n".join(texts) if has_text else None, inside, beside
+    has_text = texts or len(beside) > begun or (output and not inside)
+    return "\n".join(texts) if has_text else None
 
 
 def _object_of(text: str, form: Any, failed: Any) -> Raw:
     """`response`: in the form it had, where the text still fits it, else the text under its usual key."""
     key = "error" if failed else "output"
-    value = json_value(text) if form in ("whole", "value") else None
+    if form not in ("whole", "value"):
+        return Raw(encode({key: text}))
+    value = json_value(text)
     if value is not None and form == "value":
         return Raw(encode({key: value}))
     return value if value is not None and bytes(value)[:1] == b"{" else Raw(encode({key: text}))
@@ -358,7 +366,7 @@ def decode_output(
     notes = {FORM: form} if form else {}
     item.leftovers = {WIRE: {SPELLING: notes}} if notes else None
     call = encode_call(found, "", Losses()).function_call if found else None
-    made, _ = encode_output(item, call or None, "", comparing())
+    made = encode_output(item, call or None, "", comparing(), [])
     if made.function_response and given(response.response):
         made.function_response.response = response.response  # which the text and its form say
     if made.function_response and response.parts:

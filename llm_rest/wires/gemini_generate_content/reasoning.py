@@ -137,11 +137,33 @@ class Awaiting(NamedTuple):
     path: str
 
 
-class AssistantMessage:
-    """Turns items of the model into parts: `write` each item, then `close`, which gives the parts of the content.
+class Shown(NamedTuple):
+    """The text or image that was shown last, of which there is none behind a thought or call, and its parts."""
 
-    `outputs` holds the texts with their parts, for the sources of an answer. With `blocked`, refusals are kept in `refusals`,
-    since an answer that was held back says why beside its parts; elsewhere they are plain text.
+    item: ours.Message | ours.ImageGenerationCall | None
+    parts: list[types.Part]
+
+    def has(self, payload: VisibleSignatures) -> bool:
+        """Whether signatures are of this item."""
+        match self.item:
+            case None:
+                return False
+            case ours.ImageGenerationCall(result=result):
+                return payload.digest == digest(result or "")
+            case ours.Message(content=str(text)):
+                return payload.digest == digest(text)
+            case ours.Message(content=parts):
+                return payload.digest == digest("".join(p.text for p in parts if isinstance(p, ours.OutputText)))
+
+
+NOTHING = Shown(None, [])
+
+
+class AssistantMessage:
+    """Turns items of the model into parts: `add` each item, then `close`, which gives the parts of the content.
+
+    `outputs` holds the texts with their parts, for the sources of an answer, and `calls` the calls with theirs. With `blocked`,
+    refusals are kept in `refusals`, since an answer that was held back says why beside its parts; elsewhere they are plain text.
     """
 
     def __init__(self, context: Context, *, blocked: bool = False) -> None:
@@ -151,10 +173,12 @@ class AssistantMessage:
         self.outputs: list[tuple[types.Part, ours.OutputText, str]] = []
         self.queries: list[str] = []
         self.parts: list[types.Part] = []
-        self._lost = context.lost
+        self.calls: list[tuple[Call, types.Part, str]] = []
+        self.lost = context.lost
+        self._stands_in = context.replay and context.model.signs_calls
         self._called = False
-        self._visible: str | None = ""  # what was shown last, of which there is nothing behind a thought or call
-        self._visible_parts: list[types.Part] = []
+        self._shown = NOTHING
+        self.waits = False  # whether anything is in the fields below
         self._signatures: dict[str, tuple[str, str]] = {}  # of calls that follow, each with its path
         self._next = ("", "")  # how an envelope names the call right behind it, and the tool it calls
         self._pending: list[tuple[str, ours.AnyItem]] = []
@@ -162,115 +186,118 @@ class AssistantMessage:
 
     def close(self) -> list[types.Part]:
         """The content ends here; report what was still waiting for its carrier, or its call."""
-        if self._pending:
+        if self.waits:
             self._drop_pending()
-        if self._awaiting is not None:
             self._drop_awaiting()
-        if self._signatures:
             for path, _ in self._signatures.values():
-                self._lost.dropped(path, "the signature of a call that is gone")
-            self._signatures, self._next = {}, ("", "")
+                self.lost.dropped(path, "the signature of a call that is gone")
+            self._signatures, self.waits = {}, False
         parts, self.parts = self.parts, []
-        self._called, self._visible, self._visible_parts = False, "", []
+        self._called, self._shown = False, NOTHING
         return parts
 
-    def write(self, item: ours.AnyItem, path: str) -> None:
+    def begin_with(self, item: ours.AnyItem) -> None:
+        """An item comes that a document left something with, which may be said of the content that begins there."""
+
+    def add(self, item: ours.AnyItem, path: str) -> None:
         """Add the parts of one item, at `path`."""
-        if self._pending and item.type not in KEEP_PENDING:
-            self._drop_pending()
-        if self._awaiting is not None and item.type not in KEEP_AWAITING:
-            self._drop_awaiting()
-        self.HANDLERS.get(item.type, AssistantMessage._other)(self, item, path)
+        if item.leftovers is not None:
+            self.begin_with(item)
+        if self.waits:
+            if item.type not in KEEP_PENDING:
+                self._drop_pending()
+            if item.type not in KEEP_AWAITING:
+                self._drop_awaiting()
+        add = self.HANDLERS.get(item.type)
+        if add is not None:
+            add(self, item, path)
+        else:
+            self._other(item, path)
 
     def _run_item(self, item: VisibleItem, path: str) -> None:
-        own_leftovers(item, WIRE, path, self._lost)
+        own_leftovers(item, WIRE, path, self.lost)
         if not is_grounded(item.leftovers):
             self._pending.append((path, item))
+            self.waits = True
         elif isinstance(item, ours.WebSearchCall) and isinstance(item.action, ours.Search):
             self.queries += item.action.queries or ()
 
     def _other(self, item: ours.AnyItem, path: str) -> None:
         if isinstance(item, Unknown):
-            self._lost.dropped(path, not_in(f"an item of type {item.kind!r}", "Gemini"))
+            self.lost.dropped(path, not_in(f"an item of type {item.kind!r}", "Gemini"))
             return
-        report_unknown(item, path, self._lost)
+        report_unknown(item, path, self.lost)
         if isinstance(item, ours.Compaction):
-            report = self._lost.withheld if self.context.replay else self._lost.dropped
+            report = self.lost.withheld if self.context.replay else self.lost.dropped
             report(path, "the compaction of another vendor")
         else:
-            self._lost.dropped(path, f"an item of type {kind_of(item)!r}, which Gemini cannot rebuild")
+            self.lost.dropped(path, f"an item of type {kind_of(item)!r}, which Gemini cannot rebuild")
 
     def _drop_pending(self) -> None:
         for path, item in self._pending:
-            self._lost.dropped(path, f"an item of type {kind_of(item)!r} without the parts it was made from")
+            self.lost.dropped(path, f"an item of type {kind_of(item)!r} without the parts it was made from")
         self._pending = []
 
     # --- texts
 
-    def _message(self, item: ours.Message, path: str) -> None:
-        own_leftovers(item, WIRE, path, self._lost)
+    def _assistant_message(self, item: ours.Message, path: str) -> None:
+        if item.leftovers is not None or type(item) is not ours.Message:
+            own_leftovers(item, WIRE, path, self.lost)
         if item.phase is not None:
-            self._lost.dropped(f"{path}.phase", no_such("field", "Gemini"))
+            self.lost.dropped(f"{path}.phase", no_such("field", "Gemini"))
         if isinstance(item.content, str):
-            self._add_visible([text_part(item.content)] if item.content else [], item.content)
+            self._show(item, [text_part(item.content)] if item.content else [])
             return
         parts: list[types.Part] = []
-        visible: list[str] = []
         for j, part in enumerate(item.content):
             at = f"{path}.content[{j}]"
             if isinstance(part, ours.RefusalPart):
                 if self.blocked:
                     self.refusals.append(part.refusal)
                     continue
-                self._lost.changed(at, "a refusal is plain text at Gemini")
+                self.lost.changed(at, "a refusal is plain text at Gemini")
             found = encode_content([part], f"{path}.content", self.context, j)
             if isinstance(part, ours.OutputText):
-                visible.append(part.text)
                 if self.context.replay:
                     self._drop_sources(part, at)
                 elif found:
                     self.outputs.append((found[0], part, at))
             parts += found
-        self._add_visible(parts, "".join(visible))
+        self._show(item, parts)
 
     def _drop_sources(self, part: ours.OutputText, path: str) -> None:
         if part.annotations and not is_grounded(part.leftovers):
-            self._lost.dropped(f"{path}.annotations", "sources of an earlier answer, which Gemini does not take back")
+            self.lost.dropped(f"{path}.annotations", "sources of an earlier answer, which Gemini does not take back")
         if part.logprobs:
-            self._lost.dropped(f"{path}.logprobs", "probabilities of an earlier answer")
+            self.lost.dropped(f"{path}.logprobs", "probabilities of an earlier answer")
 
-    def _add_visible(self, parts: list[types.Part], visible: str) -> None:
-        before = self._visible_parts, self._visible
+    def _show(self, item: ours.Message | ours.ImageGenerationCall, parts: list[types.Part]) -> None:
+        before, self._shown = self._shown, Shown(item, parts)
         self.parts += parts
-        self._visible_parts, self._visible = parts, visible
-        if (waiting := self._awaiting) is not None:
-            if self._is_visible(waiting.payload):
-                self._awaiting = None
-                self.mark(waiting.payload.marks)
-            self._drop_awaiting(*before)
-
-    def _is_visible(self, payload: VisibleSignatures) -> bool:
-        """Whether what was shown last is what a signature is of."""
-        return self._visible is not None and payload.digest == digest(self._visible)
+        if self._awaiting is not None:
+            waiting, self._awaiting = self._awaiting, None
+            # Streams show some texts first and their signatures then.
+            self._mark(self._shown if self._shown.has(waiting.payload) else before, *waiting)
 
     def _image(self, item: ours.ImageGenerationCall, path: str) -> None:
-        left = own_leftovers(item, WIRE, path, self._lost)
+        left = own_leftovers(item, WIRE, path, self.lost)
         for name in ("action", "background", "quality", "revised_prompt", "size", "error", "svg_usage"):
             if given(getattr(item, name)):
-                self._lost.dropped(f"{path}.{name}", no_such("field", "Gemini"))
+                self.lost.dropped(f"{path}.{name}", no_such("field", "Gemini"))
         if not given(item.result):
-            self._lost.dropped(path, "an image without its data")
+            self.lost.dropped(path, "an image without its data")
             return
-        self._add_visible([patch(encode_image(item, item.result), left)], item.result)
+        self._show(item, [patch(encode_image(item, item.result), left)])
 
     # --- thoughts and carriers
 
     def _reasoning(self, item: ours.Reasoning, path: str) -> None:
         payload: AnyPayload | None = opened(item, WIRE, self.context.dialect.issuer, AnyPayload)
-        if not isinstance(payload, Whole) and self._pending:
+        self.waits = True
+        if not isinstance(payload, Whole):
             self._drop_pending()
         self._drop_awaiting()
-        own_leftovers(item, WIRE, path, self._lost)
+        own_leftovers(item, WIRE, path, self.lost)
         match payload:
             case Thought():
                 self._thought(item, payload, path)
@@ -279,7 +306,7 @@ class AssistantMessage:
             case Whole():
                 self._restore(payload, path)
             case None if self.context.replay:
-                report_unopened(item, WIRE, self.context.dialect.issuer, path, self._lost)
+                report_unopened(item, WIRE, self.context.dialect.issuer, path, self.lost)
             case None:
                 self._encode_foreign_thinking(item, path)
 
@@ -289,53 +316,46 @@ class AssistantMessage:
             self._signatures[payload.call] = path, payload.signature
             self._next = payload.call, payload.tool
         if digest("".join(part.text for part in summary)) != payload.digest:
-            self._lost.dropped(f"{path}.summary", "a thought whose text was changed")
+            self.lost.dropped(f"{path}.summary", "a thought whose text was changed")
             return
         parts = [patch(types.Part(text=part.text, thought=True), own(part.leftovers, WIRE)) for part in summary]
         self.parts += parts
-        self._visible_parts, self._visible = parts, None  # nothing behind a thought belongs to it
-        self.mark(payload.marks, thought=True)
+        self._shown = NOTHING
+        self.mark(payload.marks, parts, thought=True)
 
     def _encode_foreign_thinking(self, item: ours.Reasoning, path: str) -> None:
         """Show a client what another vendor's model thought."""
         if item.content or (self.parts and self.parts[-1].thought):
-            self._lost.changed(path, "what the model thought is shown as one summary")
+            self.lost.changed(path, "what the model thought is shown as one summary")
         for part in (*(item.summary or ()), *(item.content or ())):
             if part.text:
                 self.parts.append(types.Part(text=part.text, thought=True))
         if given(item.encrypted_content):
             place = f"{path}.encrypted_content" if item.summary or item.content else path
-            self._lost.dropped(place, "opaque state, which no answer of Gemini holds")
+            self.lost.dropped(place, "opaque state, which no answer of Gemini holds")
 
     def _add_signatures(self, payload: VisibleSignatures, path: str) -> None:
         if payload.before:
             self._awaiting = Awaiting(payload, path)
             return
-        is_shown = self._is_visible(payload)
-        if not is_shown and payload.digest != EMPTY:
-            self._lost.dropped(path, "the signature of a text or image that was changed or is gone")
-            return
-        if not is_shown:
-            self._visible_parts = []
-        self.mark(payload.marks)
+        self._mark(self._shown, payload, path)
 
-    def _drop_awaiting(self, shown: list[types.Part] | None = None, visible: str | None = None) -> None:
-        """What waited for the next item does not wait for longer: streams show some texts first and their signatures then."""
-        if self._awaiting is None:
-            return
-        waiting, self._awaiting = self._awaiting, None
-        now = self._visible_parts, self._visible
-        if shown is not None:
-            self._visible_parts, self._visible = shown, visible
-        if self._is_visible(waiting.payload):
-            self.mark(waiting.payload.marks)
+    def _drop_awaiting(self) -> None:
+        """What waited for the next item does not wait for longer."""
+        if self._awaiting is not None:
+            waiting, self._awaiting = self._awaiting, None
+            self._mark(self._shown, *waiting)
+
+    def _mark(self, shown: Shown, payload: VisibleSignatures, path: str) -> None:
+        if shown.has(payload):
+            self.mark(payload.marks, shown.parts)
+        elif payload.digest == EMPTY and not payload.before:
+            self.mark(payload.marks, [])
         else:
-            self._lost.dropped(waiting.path, "the signature of a text or image that was changed or is gone")
-        self._visible_parts, self._visible = now
+            self.lost.dropped(path, "the signature of a text or image that was changed or is gone")
 
-    def mark(self, marks: list[Mark], *, thought: bool = False) -> None:
-        """Put signatures on the parts that were shown last, and between them."""
-        shown = self._visible_parts
+    def mark(self, marks: list[Mark], shown: list[types.Part], *, thought: bool = False) -> None:
+        """Put signatures on the parts of one item, and between them."""
         between: dict[int, list[types.Part]] = {}
         for mark in marks:
             if not mark.hidden and shown:
@@ -356,22 +376,21 @@ class AssistantMessage:
             return
         self._pending = pending
         self._drop_pending()
-        self._lost.dropped(path, "parts of tools whose items were changed or are gone")
+        self.lost.dropped(path, "parts of tools whose items were changed or are gone")
 
     # --- calls
 
     def _call(self, item: Call, path: str) -> None:
-        part = encode_call(item, path, self._lost)
-        signature = self._signature(item, part.function_call or types.FunctionCall()) if self._signatures else ""
-        if signature:
+        part = encode_call(item, path, self.lost)
+        if self._signatures and (signature := self._signature(item, part.function_call or types.FunctionCall())):
             part.thought_signature = signature
-        elif not self._called and self.context.replay and self.context.model.signs_calls:
+        elif self._stands_in and not self._called:
             part.thought_signature = DUMMY
-            self._lost.emulated(path, "a call without this vendor's signature, which the documented stand-in replaces")
+            self.lost.emulated(path, "a call without this vendor's signature, which the documented stand-in replaces")
         self._called = True
-        self._next = "", ""
-        self._visible_parts, self._visible = [], None
+        self._shown = NOTHING
         self.parts.append(part)
+        self.calls.append((item, part, path))
 
     def _signature(self, item: Call, call: types.FunctionCall) -> str:
         """The signature that was carried to a call."""
@@ -379,13 +398,13 @@ class AssistantMessage:
         if found is None:
             arguments = text_of(call.args) if call.args is not UNSET else "{}"
             found = self._signatures.pop(call_ref(None, call.name or "", arguments), None)
-        ref, tool = self._next
+        (ref, tool), self._next = self._next, ("", "")
         if found is None and tool and tool == call.name:
             found = self._signatures.pop(ref, None)
         return found[1] if found is not None else ""
 
-    HANDLERS: ClassVar[dict[str, Callable[[AssistantMessage, Any, str], None]]] = {
-        "message": _message,
+    HANDLERS: ClassVar[dict[str, Callable[[Any, Any, str], None]]] = {
+        "message": _assistant_message,
         "reasoning": _reasoning,
         "function_call": _call,
         "custom_tool_call": _call,

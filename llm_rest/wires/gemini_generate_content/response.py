@@ -229,7 +229,7 @@ def _encode_answer(
     """The answer in our own writing, its candidate, and what the sources lose in it."""
     message = AssistantMessage(Context(lost, dialect, gemini_model(model), replay=False), blocked=is_blocked(response))
     for i, item in enumerate(response.output):
-        message.write(item, f"output[{i}]")
+        message.add(item, f"output[{i}]")
     parts = message.close()
     content = types.Content(role="model", parts=parts or UNSET)
     if response.output and (around := kept_message(response.output[0], WIRE)):

@@ -447,7 +447,7 @@ class _LateMessage(AssistantMessage):
         """The parts of a complete item but for its texts at the places `streamed`."""
         self.parts = []
         self.outputs = []
-        self.write(item, "")
+        self.add(item, "")
         if not streamed:
             return self.parts
         if isinstance(item, ours.Message) and not isinstance(item.content, str):
@@ -464,10 +464,10 @@ class _LateMessage(AssistantMessage):
 
     def _add_signatures(self, payload: VisibleSignatures, path: str) -> None:
         # A stream of this wire tells a text before its signature.
-        behind = payload.before and self._is_visible(payload)
+        behind = payload.before and self._shown.has(payload)
         super()._add_signatures(replace(payload, before=False) if behind else payload, path)
 
-    def mark(self, marks: list[Mark], *, thought: bool = False) -> None:
+    def mark(self, marks: list[Mark], shown: list[types.Part], *, thought: bool = False) -> None:
         """Put signatures behind what they are for."""
         for mark in marks:
             self.late = self.late or not mark.hidden

@@ -433,6 +433,8 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
         found.changed(f"{path}.name", f"a name Gemini does not take, sent as {call.name}")
     part = new_part()
     part.function_call = call
+    if item.leftovers is None and type(item) is ours.FunctionCall:
+        return part
     if left := own_leftovers(item, WIRE, path, lost):
         part = patch(part, {name: value for name, value in left.items() if name != BEGINS})
     if found and found is not lost:  # which is no loss where the document said the same

@@ -55,11 +55,9 @@ def kind_of(data: str) -> str:
 
 
 def encode_content(
-    content: str | Sequence[ours.ContentPart], path: str, lost: Losses, *, between: str = "\n"
+    content: Sequence[ours.ContentPart], path: str, lost: Losses, *, between: str = "\n"
 ) -> tuple[str, list[str]]:
     """The text and the images of a content; `between` joins its texts."""
-    if isinstance(content, str):
-        return content, []
     texts: list[str] = []
     images: list[str] = []
     for j, part in enumerate(content):

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from msgspec import UNSET
+
 from ... import responses as ours
 from ...losses import Losses
 from ...responses.lenient import derived_call_id
-from ...unknown import Unknown, given, or_none, or_unset
+from ...unknown import Unknown, or_none, or_unset
 from ..call_ids import UnansweredCalls
 from ..kept import Json, diff, own_leftovers, patch, unknown
-from ..leftovers import copies, keep_message, kept_message, new_message, report_unknown, struct_of
+from ..leftovers import copies, keep_message, kept_message, new_message, report_unknown
 from ..tool_names import Call, qualified
 from . import types
 from .content import decode_content, encode_content
@@ -55,54 +57,48 @@ TEXT_FIELDS = ("annotations", "logprobs")
 
 new_message_of_assistant = copies(types.Message(role="assistant", content=""))
 
+Texts = list[tuple[str, str]]
+"""Texts, each with its path."""
+
 
 class AssistantMessage:
     """One message of the assistant, put together from items; `finish` gives it."""
 
-    __slots__ = ("_content", "_lost", "_thinking", "begins", "calls", "left", "msg", "texts", "thoughts")
+    __slots__ = ("_lost", "begins", "calls", "left", "msg", "texts", "thoughts")
 
     def __init__(self, lost: Losses, left: Json | None, begins: int = 0) -> None:
         self.msg = new_message_of_assistant()
         self.left = left
         self.begins = begins  # the item it begins with
         self.calls: list[tuple[Call, str]] = []  # each with its path
-        self.thoughts: list[str] = []  # their paths
-        self.texts: list[str] = []
-        self._content: list[str] = []
-        self._thinking: list[str] = []
+        self.thoughts: Texts = []
+        self.texts: Texts = []
         self._lost = lost
-
-    def _add(self, text: str, pieces: list[str], path: str, paths: list[str]) -> None:
-        """`text` after the `pieces` that are there already. Joined pieces can no longer be separated."""
-        pieces.append(text)
-        paths.append(path)
-        if len(pieces) > 1:
-            for each in paths if len(paths) == 2 else paths[-1:]:
-                self._lost.changed(each, "joined with its neighbour to one text, with a blank line between them")
 
     def add_thinking(self, text: str, path: str) -> None:
         """Add a thought."""
         if self.texts or self.calls:
             self._lost.changed(path, "a thought after a text or call, put before them")
-        self._add(text, self._thinking, path, self.thoughts)
+        self.thoughts.append((text, path))
 
     def add_text(self, item: ours.Message, path: str, text_fields: Sequence[str] = TEXT_FIELDS) -> None:
         """Add the text of a message; one that is empty adds nothing. The `text_fields` of its parts are lost."""
-        lost = self._lost
-        for j, part in enumerate(item.content if isinstance(item.content, list) else ()):
-            for name in text_fields if isinstance(part, ours.OutputText) else ():
-                if getattr(part, name):
-                    lost.dropped(f"{path}.content[{j}].{name}", "what stands beside a text has no place at Ollama")
-        text, images = encode_content(item.content, f"{path}.content", lost, between="")
-        if images:
-            lost.refused(f"{path}.content", "something other than text in a message of the assistant")
-        if given(item.phase):
+        text, lost = item.content, self._lost
+        if not isinstance(text, str):
+            for j, part in enumerate(text):
+                for name in text_fields if isinstance(part, ours.OutputText) else ():
+                    if getattr(part, name):
+                        lost.dropped(f"{path}.content[{j}].{name}", "what stands beside a text has no place at Ollama")
+            text, images = encode_content(text, f"{path}.content", lost, between="")
+            if images:
+                lost.refused(f"{path}.content", "something other than text in a message of the assistant")
+        if item.phase is not None:
             lost.dropped(f"{path}.phase", f"that the text is {item.phase}")
         if not text:
             return
         if self.calls:
             lost.changed(path, "a text after a call, put before it")
-        self._add(text, self._content, path, self.texts)
+        self.texts.append((text, path))
 
     def add_call(self, item: Call, path: str) -> None:
         """Add a call."""
@@ -115,13 +111,20 @@ class AssistantMessage:
 
     def finish(self) -> types.Message:
         """The message."""
-        if self._content:
-            self.msg.content = "\n\n".join(self._content)
-        if self._thinking:
-            self.msg.thinking = "\n\n".join(self._thinking)
-        if self.texts and is_blank(self.msg.content or "", self.calls):
-            self._lost.changed(self.texts[0], "nothing but space beside calls, which is read as no message")
+        if self.texts:
+            self.msg.content = self._joined(self.texts)
+            if self.calls and is_blank(self.msg.content, self.calls):
+                self._lost.changed(self.texts[0][1], "nothing but space beside calls, which is read as no message")
+        if self.thoughts:
+            self.msg.thinking = self._joined(self.thoughts)
         return patch(self.msg, self.left) if self.left else self.msg
+
+    def _joined(self, texts: Texts) -> str:
+        if len(texts) == 1:
+            return texts[0][0]
+        for _, path in texts:
+            self._lost.changed(path, "joined with its neighbour to one text, with a blank line between them")
+        return "\n\n".join(text for text, _ in texts)
 
 
 def is_blank(text: str, calls: object) -> bool:
@@ -150,19 +153,26 @@ def decode_message(
 
 # --- Responses -> Ollama --------------------------------------------------------------------------------------------
 
+CALLS = frozenset({ours.FunctionCall.type, ours.CustomToolCall.type})
+OUTPUTS = frozenset({ours.FunctionCallOutput.type, ours.CustomToolCallOutput.type})
+
+new_plain = copies(types.Message(role="user", content=""))
+new_output = copies(types.Message(role="tool", content=""))
+
 
 class MessageWriter:
     """Writes the items as messages; the instructions, what system messages say first, and `note` are one message."""
 
     state = None  # a turn needs to know nothing of those before it
-    __slots__ = tuple("begins messages _dialect _items _lost _open _outputs _placed _preamble".split())
+    __slots__ = tuple("begins messages _begun _dialect _items _lost _open _outputs _placed _preamble".split())
 
     def __init__(
         self, instructions: str, items: Sequence[ours.AnyItem], note: str, dialect: OllamaDialect, lost: Losses
     ) -> None:
         self.messages: list[types.Message] = []
-        self.begins: list[int] = []
-        """The position of the item that each message begins with, or -1."""
+        self.begins: dict[int, types.Message] = {}
+        """The messages by the positions of the items that they begin with."""
+        self._begun = False  # whether there are messages, which may have been written for an earlier request
         self._items = items
         self._dialect = dialect
         self._lost = lost
@@ -173,18 +183,16 @@ class MessageWriter:
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
+        items: Any = self._items
         if self._outputs is None:
-            self._outputs = {}
-            if start:  # the messages before were written for an earlier request
-                self.begins.append(-1)
-            for i in range(len(self._items) - 1, start - 1, -1):
-                item = self._items[i]
-                if isinstance(item, Output):
-                    self._outputs.setdefault(item.call_id or "", []).append(i)
+            self._outputs, self._begun = {}, start > 0
+            for i in range(len(items) - 1, start - 1, -1):
+                if items[i].type in OUTPUTS:
+                    self._outputs.setdefault(items[i].call_id or "", []).append(i)
+        handlers, other = self.HANDLERS, MessageWriter._add_other
         for i in range(start or self._begin(end), end):
-            item = self._items[i]
-            add = self.HANDLERS.get(type(item)) or self.HANDLERS.get(struct_of(item), MessageWriter._add_other)
-            add(self, i, item, f"input[{i}]")
+            item = items[i]
+            handlers.get(item.type, other)(self, i, item, f"input[{i}]")
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; whether nothing that follows can change it."""
@@ -196,7 +204,7 @@ class MessageWriter:
         last = self._open
         if last is not None and not last.texts and not last.calls and last.left is None:
             # A message that ends the conversation is taken for the beginning of the answer.
-            for path in last.thoughts:
+            for _, path in last.thoughts:
                 self._lost.dropped(path, "a thought that nothing follows")
             self._open = None
         self._close(len(self._items))
@@ -219,12 +227,13 @@ class MessageWriter:
         for path in msg if len(texts) > 1 else ():
             self._lost.changed(path, "part of one system message, in which blank lines stand between the parts")
         if texts:
-            self._put(types.Message(role="system", content="\n\n".join(texts)), -1)
+            self._put(types.Message(role="system", content="\n\n".join(texts)))
         return i
 
-    def _put(self, message: types.Message, i: int) -> None:
+    def _put(self, message: types.Message, i: int = -1) -> None:
+        self._begun = True
         self.messages.append(message)
-        self.begins.append(i)
+        self.begins[i] = message
 
     def _add_message(self, i: int, item: ours.Message, path: str) -> None:
         if item.role == "assistant":
@@ -233,7 +242,7 @@ class MessageWriter:
         if self._open is not None:
             self._close(i)
         message = self._plain(item, path)
-        left = kept_message(item, WIRE)
+        left = kept_message(item, WIRE) if item.leftovers is not None else None
         if message.content or message.images or left is not None:
             self._put(patch(message, left) if left else message, i)
 
@@ -241,7 +250,8 @@ class MessageWriter:
         self._assistant(i, item, path).add_call(item, path)
 
     def _add_output(self, i: int, item: Output, path: str) -> None:
-        self._close(i)
+        if self._open is not None:
+            self._close(i)
         if i not in self._placed:
             self._lost.refused(path, "an output without a call before it")
             self._place(item.call_id or "")
@@ -267,12 +277,14 @@ class MessageWriter:
     def _assistant(self, i: int, item: ours.AnyItem, path: str) -> AssistantMessage:
         """The message that an item of the assistant belongs to; a text or thought after a text begins another."""
         own_leftovers(item, WIRE, path, self._lost)
-        left, msg = kept_message(item, WIRE), self._open
-        if msg is not None and (left is not None or (msg.texts and not msg.calls and not isinstance(item, Call))):
+        left = kept_message(item, WIRE) if item.leftovers is not None else None
+        msg = self._open
+        if msg is not None and (left is not None or (msg.texts and not msg.calls and item.type not in CALLS)):
             self._close(i)
-        if self._open is None:
-            self._open = AssistantMessage(self._lost, left, i)
-        return self._open
+            msg = None
+        if msg is None:
+            msg = self._open = AssistantMessage(self._lost, left, i)
+        return msg
 
     def _close(self, i: int) -> None:
         """Write the open message, and the outputs of its calls behind it, before the item at `i`."""
@@ -293,7 +305,7 @@ class MessageWriter:
             self._placed.add(place)
             after += self._output(place, self._items[place], qualified(call.name, call.namespace))
         if after:
-            self._put(types.Message(role="user", content="", images=after), -1)
+            self._put(types.Message(role="user", content="", images=after))
 
     def _place(self, call_id: str) -> int | None:
         """Where the next output of a call is."""
@@ -304,13 +316,14 @@ class MessageWriter:
         """Write an output, and give the images that have no place in it."""
         path, lost = f"input[{i}]", self._lost
         own_leftovers(item, WIRE, path, lost)
-        text, images = encode_content(item.output, f"{path}.output", lost)
+        text, images = item.output, list[str]()
+        if not isinstance(text, str):
+            text, images = encode_content(text, f"{path}.output", lost)
         if item.is_error or item.status == "incomplete":
             lost.changed(f"{path}.{'is_error' if item.is_error else 'status'}", 'a failure, marked by "Error: "')
             text = f"Error: {text}"
-        message = types.Message(
-            role="tool", content=text, tool_name=or_unset(name), tool_call_id=or_unset(item.call_id)
-        )
+        message = new_output()
+        message.content, message.tool_name, message.tool_call_id = text, or_unset(name), or_unset(item.call_id)
         if images and self._dialect.tool_images:
             message.images, images = images, []
         elif images:
@@ -321,25 +334,28 @@ class MessageWriter:
     def _plain(self, item: ours.Message, path: str) -> types.Message:
         """The message for an item that is not the assistant's."""
         own_leftovers(item, WIRE, path, self._lost)
-        text, images = encode_content(item.content, f"{path}.content", self._lost)
-        message = types.Message(role=item.role, content=text)
-        if images:
-            message.images = images
+        message = new_plain()
+        message.role = item.role
+        if isinstance(item.content, str):
+            message.content = item.content
+        else:
+            message.content, images = encode_content(item.content, f"{path}.content", self._lost)
+            message.images = images or UNSET
         if item.role in SYSTEM:
             message.role = "system"
-            if item.role == "developer" and self.begins:
+            if item.role == "developer" and self._begun:
                 self._lost.changed(f"{path}.role", "the role developer, sent as system")
-            if images:
+            if message.images:
                 self._lost.refused(f"{path}.content", "an image in a system message")
         return message
 
-    HANDLERS: ClassVar[dict[type, Callable[[MessageWriter, int, Any, str], None]]] = {
-        ours.Message: _add_message,
-        ours.FunctionCall: _add_call,
-        ours.CustomToolCall: _add_call,
-        ours.FunctionCallOutput: _add_output,
-        ours.CustomToolCallOutput: _add_output,
+    HANDLERS: ClassVar[dict[str, Callable[[MessageWriter, int, Any, str], None]]] = {
+        "message": _add_message,
+        "function_call": _add_call,
+        "custom_tool_call": _add_call,
+        **dict.fromkeys(OUTPUTS, _add_output),
     }
+    """What writes an item, by its type."""
 
 
 # --- Ollama -> Responses --------------------------------------------------------------------------------------------
@@ -358,7 +374,7 @@ def decode_messages(
         writer = MessageWriter("", reader.items, "", dialect, Losses())
         writer.write(0, len(reader.items))
         writer.finish()
-        for made, i in zip(writer.messages, writer.begins, strict=True):
+        for i, made in writer.begins.items():
             if i in reader.begins and (left := diff(reader.begins[i], made)):
                 keep_message(reader.items[i], WIRE, left)
     return msg or None, reader.items

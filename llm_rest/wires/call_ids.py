@@ -47,6 +47,41 @@ def paired(items: Sequence[it.AnyItem], lost: Losses, start: int = 0) -> Sequenc
     return items if changed is None else changed
 
 
+TOOL_OUTPUTS = frozenset({it.FunctionCallOutput.type, it.CustomToolCallOutput.type})
+"""The types of outputs of functions and custom tools."""
+
+
+class PlacedOutputs:
+    """The outputs in the items of a request, which a wire has right behind their calls: each is taken once."""
+
+    __slots__ = ("_by_id", "_items", "places")
+
+    def __init__(self, items: Sequence[it.AnyItem]) -> None:
+        self.places: set[int] = set()
+        """Where those were that are taken."""
+        self._items: Any = items
+        self._by_id: dict[str, deque[int]] | None = None
+
+    def take(self, call_id: str, start: int, near: int) -> int | None:
+        """Where the first output from `start` on is that belongs to a call, which is then taken: `near`, more often than not."""
+        items, found = self._items, near
+        first = items[near] if near < len(items) else None
+        if first is None or first.type not in TOOL_OUTPUTS or first.call_id != call_id or near in self.places:
+            if self._by_id is None:
+                self._by_id = {}
+                for i in range(start, len(items)):
+                    if items[i].type in TOOL_OUTPUTS:
+                        self._by_id.setdefault(items[i].call_id or "", deque()).append(i)
+            later = self._by_id.get(call_id)
+            while later and (later[0] < start or later[0] in self.places):
+                later.popleft()
+            if not later:
+                return None
+            found = later.popleft()
+        self.places.add(found)
+        return found
+
+
 class UnansweredCalls:
     """Calls that wait for their outputs, found by the id they came with, by their name, and in their order."""
 

@@ -10,7 +10,6 @@ touch no content but a model's that is still open. Follows Google's guide to fun
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -21,7 +20,7 @@ from ... import responses as ours
 from ...losses import Losses
 from ...responses.carriers import BEGINS, SPELLING
 from ...unknown import given
-from ..call_ids import UnansweredCalls
+from ..call_ids import TOOL_OUTPUTS, PlacedOutputs, UnansweredCalls
 from ..kept import Rules, diff, own_leftovers, patch
 from ..leftovers import as_object, copies, keep_message, kept_message
 from ..tools import json_value
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from .content import Context
 
 RULES = Rules(apart=frozenset({"parts"}), words=frozenset({"role"}))
-
-OUTPUTS = frozenset({ours.FunctionCallOutput.type, ours.CustomToolCallOutput.type})
 
 SAME_CONTENT = "joined"
 """The note on a message that is in the content before it, behind the outputs there."""
@@ -64,10 +61,7 @@ class MessageWriter(AssistantMessage):
         self._items = items
         self._at = 0  # the item that is written
         self._left: Json | None = None  # what the content that is open, or begins next, says around its parts
-        self._outputs: dict[str, deque[int]] | None = (
-            None  # by call id, where they may be that are not behind their calls
-        )
-        self._placed: set[int] = set()
+        self._outputs = PlacedOutputs(items)
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
@@ -85,7 +79,7 @@ class MessageWriter(AssistantMessage):
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; whether nothing that follows can change it."""
         self._close_turn(end)
-        if max(self._placed, default=0) >= end or self._left is not None:
+        if max(self._outputs.places, default=0) >= end or self._left is not None:
             return False
         self._check_first()
         self.state = [*self.system]
@@ -128,41 +122,24 @@ class MessageWriter(AssistantMessage):
         beside: list[types.Part] = []
         near = behind = i  # the first output that may be next, and the first item that is no output
         for call, part, path in self.calls:
-            n = self._place_of_output(call.call_id, i, near)
+            n = self._outputs.take(call.call_id, i, near)
             if n is None:
                 self.lost.refused(path, "a call without an output")
                 continue
             near += n == near
-            while behind <= n and items[behind].type in OUTPUTS:
+            while behind <= n and items[behind].type in TOOL_OUTPUTS:
                 behind += 1
             if n >= behind:
                 self.lost.emulated(f"input[{n}]", "an output, moved up to its call")
-            self._placed.add(n)
             outputs.append(encode_output(items[n], part.function_call or None, f"input[{n}]", self.context, beside))
         self.calls = []
         if outputs:
             self._add_content("user", outputs + beside)
 
-    def _place_of_output(self, call_id: str, i: int, near: int) -> int | None:
-        """Where the first output from `i` on is that belongs to a call: at `near`, more often than not."""
-        items: Any = self._items
-        first = items[near] if near < len(items) else None
-        if first is not None and first.type in OUTPUTS and first.call_id == call_id and near not in self._placed:
-            return near
-        if self._outputs is None:
-            self._outputs = {}
-            for n in range(i, len(items)):
-                if items[n].type in OUTPUTS:
-                    self._outputs.setdefault(items[n].call_id or "", deque()).append(n)
-        later = self._outputs.get(call_id)
-        while later and (later[0] < i or later[0] in self._placed):
-            later.popleft()
-        return later.popleft() if later else None
-
     def _add_output(self, item: Output, path: str) -> None:
         if self.parts or self.calls or self.waits:
             self._close_turn(self._at)
-        if self._at not in self._placed:
+        if self._at not in self._outputs.places:
             self.lost.refused(path, "an output without a call before it")
             self._add_content("user", [encode_output(item, None, path, self.context, [])])
 
@@ -205,7 +182,7 @@ class MessageWriter(AssistantMessage):
     HANDLERS: ClassVar[dict[str, Callable[[Any, Any, str], None]]] = {
         **AssistantMessage.HANDLERS,
         "message": _message,
-        **dict.fromkeys(OUTPUTS, _add_output),
+        **dict.fromkeys(TOOL_OUTPUTS, _add_output),
         "item_reference": _refuse,
         "compaction_trigger": _refuse,
         "additional_tools": _offered_already,

@@ -17,7 +17,7 @@ from ... import responses as ours
 from ...losses import Losses
 from ...responses.lenient import derived_call_id
 from ...unknown import Unknown, or_none, or_unset
-from ..call_ids import UnansweredCalls
+from ..call_ids import TOOL_OUTPUTS, PlacedOutputs, UnansweredCalls
 from ..kept import Json, diff, own_leftovers, patch, unknown
 from ..leftovers import copies, keep_message, kept_message, new_message, report_unknown
 from ..tool_names import Call, qualified
@@ -154,7 +154,6 @@ def decode_message(
 # --- Responses -> Ollama --------------------------------------------------------------------------------------------
 
 CALLS = frozenset({ours.FunctionCall.type, ours.CustomToolCall.type})
-OUTPUTS = frozenset({ours.FunctionCallOutput.type, ours.CustomToolCallOutput.type})
 
 new_plain = copies(types.Message(role="user", content=""))
 new_output = copies(types.Message(role="tool", content=""))
@@ -164,7 +163,7 @@ class MessageWriter:
     """Writes the items as messages; the instructions, what system messages say first, and `note` are one message."""
 
     state = None  # a turn needs to know nothing of those before it
-    __slots__ = tuple("begins messages _begun _dialect _items _lost _open _outputs _placed _preamble".split())
+    __slots__ = tuple("begins messages _begun _dialect _items _lost _open _outputs _preamble".split())
 
     def __init__(
         self, instructions: str, items: Sequence[ours.AnyItem], note: str, dialect: OllamaDialect, lost: Losses
@@ -177,27 +176,21 @@ class MessageWriter:
         self._dialect = dialect
         self._lost = lost
         self._open: AssistantMessage | None = None
-        self._placed: set[int] = set()  # outputs that are behind their calls already
-        self._outputs: dict[str, list[int]] | None = None  # where the outputs of a call are, the first one last
+        self._outputs = PlacedOutputs(items)
         self._preamble = instructions, note
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
-        items: Any = self._items
-        if self._outputs is None:
-            self._outputs, self._begun = {}, start > 0
-            for i in range(len(items) - 1, start - 1, -1):
-                if items[i].type in OUTPUTS:
-                    self._outputs.setdefault(items[i].call_id or "", []).append(i)
+        self._begun = start > 0
         handlers, other = self.HANDLERS, MessageWriter._add_other
         for i in range(start or self._begin(end), end):
-            item = items[i]
+            item = self._items[i]
             handlers.get(item.type, other)(self, i, item, f"input[{i}]")
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; whether nothing that follows can change it."""
         self._close(end)
-        return max(self._placed, default=0) < end
+        return max(self._outputs.places, default=0) < end
 
     def finish(self) -> None:
         """End the conversation."""
@@ -252,9 +245,8 @@ class MessageWriter:
     def _add_output(self, i: int, item: Output, path: str) -> None:
         if self._open is not None:
             self._close(i)
-        if i not in self._placed:
+        if i not in self._outputs.places:
             self._lost.refused(path, "an output without a call before it")
-            self._place(item.call_id or "")
             self._output(i, item, item.name if isinstance(item, ours.FunctionCallOutput) else None)
 
     def _add_other(self, i: int, item: ours.AnyItem, path: str) -> None:
@@ -294,23 +286,18 @@ class MessageWriter:
         if msg.texts or msg.calls or msg.thoughts or msg.left is not None:
             self._put(msg.finish(), msg.begins)
         after: list[str] = []
+        start = i
         for call, path in msg.calls:
-            place = self._place(call.call_id)
+            place = self._outputs.take(call.call_id, start, i)
             if place is None:
                 self._lost.refused(path, "a call without an output")
                 continue
             if place != i:
                 self._lost.emulated(f"input[{place}]", "an output, moved behind its call")
             i = place + 1
-            self._placed.add(place)
             after += self._output(place, self._items[place], qualified(call.name, call.namespace))
         if after:
             self._put(types.Message(role="user", content="", images=after))
-
-    def _place(self, call_id: str) -> int | None:
-        """Where the next output of a call is."""
-        places = (self._outputs or {}).get(call_id)
-        return places.pop() if places else None
 
     def _output(self, i: int, item: Any, name: Any) -> list[str]:
         """Write an output, and give the images that have no place in it."""
@@ -353,7 +340,7 @@ class MessageWriter:
         "message": _add_message,
         "function_call": _add_call,
         "custom_tool_call": _add_call,
-        **dict.fromkeys(OUTPUTS, _add_output),
+        **dict.fromkeys(TOOL_OUTPUTS, _add_output),
     }
     """What writes an item, by its type."""
 

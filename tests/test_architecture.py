@@ -121,7 +121,7 @@ SIZES = {
     "wires.openai_chat": Size(4_220, 9),
     "wires.anthropic_messages": Size(4_840, 10),
     "wires.ollama_chat": Size(2_050, 9),
-    "wires.gemini_generate_content": Size(4_590, 9),
+    "wires.gemini_generate_content": Size(4_570, 9),
     "vendors": Size(2_890, 6),
     "transport": Size(3_185, 12, goal=2_300),
     "tools": Size(1_675, 11),

@@ -537,18 +537,14 @@ def visible_items(parts: list[types.Part]) -> list[VisibleItem]:
             if code is None:
                 code = ours.CodeInterpreterCall(code="")
                 items.append(code)
-            _add_result(code, part.code_execution_result)
+            result = part.code_execution_result
+            code.status = OUTCOMES.get(result.outcome, "incomplete") if given(result.outcome) else "completed"
+            code.outputs = [ours.CodeLogs(logs=result.output)] if given(result.output) else []
             code = None
         elif given(part.tool_call):
             status = "completed" if part.tool_call.id in answered else "in_progress"
             items += _tool_items(part.tool_call, status)
     return items
-
-
-def _add_result(code: ours.CodeInterpreterCall, result: types.CodeExecutionResult) -> None:
-    outcome = result.outcome
-    code.status = OUTCOMES.get(outcome, "incomplete") if given(outcome) else "completed"
-    code.outputs = [ours.CodeLogs(logs=result.output)] if given(result.output) else []
 
 
 def _tool_items(call: types.ToolCall, status: str) -> list[VisibleItem]:

@@ -65,16 +65,13 @@ class MessageWriter(AssistantMessage):
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
-        add = self.add
         for i in range(start, end):
+            item = self._items[i]
+            if item.leftovers is not None and (left := kept_message(item, WIRE)) is not None:
+                self._close_content()
+                self._left = left
             self._at = i
-            add(self._items[i], f"input[{i}]")
-
-    def begin_with(self, item: ours.AnyItem) -> None:
-        """Begin a content with the item, where its document did."""
-        if (left := kept_message(item, WIRE)) is not None:
-            self._close_content()
-            self._left = left
+            self.add(item, f"input[{i}]")
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; whether nothing that follows can change it."""
@@ -146,9 +143,6 @@ class MessageWriter(AssistantMessage):
     def _refuse(self, _: ours.AnyItem, path: str) -> None:
         self.lost.refused(path, "what only a server that keeps conversations knows")
 
-    def _offered_already(self, item: ours.AdditionalTools, path: str) -> None:
-        """Nothing: the tools are offered with the others."""
-
     def _message(self, item: ours.Message, path: str) -> None:
         if item.role == "assistant":
             self._assistant_message(item, path)
@@ -185,7 +179,7 @@ class MessageWriter(AssistantMessage):
         **dict.fromkeys(TOOL_OUTPUTS, _add_output),
         "item_reference": _refuse,
         "compaction_trigger": _refuse,
-        "additional_tools": _offered_already,
+        "additional_tools": lambda writer, item, path: None,  # offered with the other tools
     }
 
 

@@ -130,13 +130,6 @@ KEEP_AWAITING = frozenset({ours.Reasoning.type, ours.Message.type, ours.ImageGen
 """Items that a waiting signature may be for, and reasoning, which looks after that itself."""
 
 
-class Awaiting(NamedTuple):
-    """Signatures that wait for the item they are for."""
-
-    payload: VisibleSignatures
-    path: str
-
-
 class Shown(NamedTuple):
     """The text or image that was shown last, of which there is none behind a thought or call, and its parts."""
 
@@ -182,7 +175,7 @@ class AssistantMessage:
         self._signatures: dict[str, tuple[str, str]] = {}  # of calls that follow, each with its path
         self._next = ("", "")  # how an envelope names the call right behind it, and the tool it calls
         self._pending: list[tuple[str, ours.AnyItem]] = []
-        self._awaiting: Awaiting | None = None
+        self._awaiting: tuple[VisibleSignatures, str] | None = None  # signatures of the next item, and their path
 
     def close(self) -> list[types.Part]:
         """The content ends here; report what was still waiting for its carrier, or its call."""
@@ -196,13 +189,8 @@ class AssistantMessage:
         self._called, self._shown = False, NOTHING
         return parts
 
-    def begin_with(self, item: ours.AnyItem) -> None:
-        """An item comes that a document left something with, which may be said of the content that begins there."""
-
     def add(self, item: ours.AnyItem, path: str) -> None:
         """Add the parts of one item, at `path`."""
-        if item.leftovers is not None:
-            self.begin_with(item)
         if self.waits:
             if item.type not in KEEP_PENDING:
                 self._drop_pending()
@@ -277,7 +265,7 @@ class AssistantMessage:
         if self._awaiting is not None:
             waiting, self._awaiting = self._awaiting, None
             # Streams show some texts first and their signatures then.
-            self._mark(self._shown if self._shown.has(waiting.payload) else before, *waiting)
+            self._mark(self._shown if self._shown.has(waiting[0]) else before, *waiting)
 
     def _image(self, item: ours.ImageGenerationCall, path: str) -> None:
         left = own_leftovers(item, WIRE, path, self.lost)
@@ -336,7 +324,7 @@ class AssistantMessage:
 
     def _add_signatures(self, payload: VisibleSignatures, path: str) -> None:
         if payload.before:
-            self._awaiting = Awaiting(payload, path)
+            self._awaiting = payload, path
             return
         self._mark(self._shown, payload, path)
 
@@ -369,14 +357,13 @@ class AssistantMessage:
             self.parts += between.get(0, ())
 
     def _restore(self, payload: Whole, path: str) -> None:
-        pending, self._pending = self._pending, []
         parts = returning_parts(payload.parts)
-        if parts is not None and payload.digest == fingerprint([item for _, item in pending]):
+        if parts is not None and payload.digest == fingerprint([item for _, item in self._pending]):
             self.parts += parts
-            return
-        self._pending = pending
-        self._drop_pending()
-        self.lost.dropped(path, "parts of tools whose items were changed or are gone")
+            self._pending = []
+        else:
+            self._drop_pending()
+            self.lost.dropped(path, "parts of tools whose items were changed or are gone")
 
     # --- calls
 

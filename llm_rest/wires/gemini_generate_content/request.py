@@ -49,7 +49,6 @@ from .tools import (
     decode_choice,
     decode_tools,
     encode_choice,
-    is_strict,
     keep_tools,
     patch_tools,
     unnamed_tools,
@@ -233,7 +232,8 @@ def _decode_options(body: types.Request, request: ours.Request, lost: Losses) ->
     config, choice = body.generation_config, body.tool_config
     calling = choice.function_calling_config if given(choice) else UNSET
     if body.tools is not UNSET:
-        request.tools = decode_tools(body.tools, strict=given(calling) and is_strict(calling))
+        mode = calling.mode if given(calling) else UNSET
+        request.tools = decode_tools(body.tools, strict=given(mode) and mode.upper() == "VALIDATED")
     if given(calling):
         request.tool_choice = decode_choice(calling)
     if not given(config):
@@ -478,9 +478,11 @@ def encode_rest(request: ours.Request, body: types.Request, context: Context) ->
     lost, lacks, tier = context.lost, context.dialect.lacks, request.service_tier
     report_missing(request, WIRE, lost, refused=REFUSED, dropped=DROPPED)
     if given(request.metadata) and "labels" not in lacks:
-        labels = {name: value for name, value in request.metadata.items() if _is_label(name, value)}
-        for name in request.metadata:
-            if name not in labels:
+        labels: dict[str, str] = {}
+        for name, value in request.metadata.items():
+            if re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", name) and re.fullmatch(r"[a-z0-9_-]{0,63}", value):
+                labels[name] = value
+            else:
                 lost.dropped(f"metadata.{name}", "labels are up to 63 lower-case letters, digits, dashes, underscores")
         if labels or not request.metadata:
             body.labels = labels
@@ -494,10 +496,6 @@ def encode_rest(request: ours.Request, body: types.Request, context: Context) ->
         body.service_tier = TIERS[tier]
     elif given(tier) and tier != "auto":
         lost.dropped("service_tier", f"this host takes no {tier!r} here")
-
-
-def _is_label(name: str, value: str) -> bool:
-    return bool(re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", name) and re.fullmatch(r"[a-z0-9_-]{0,63}", value))
 
 
 # --- beside answering -----------------------------------------------------------------------------------------------

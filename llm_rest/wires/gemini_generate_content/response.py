@@ -567,19 +567,14 @@ def encode_error(facts: ErrorFacts) -> tuple[int, types.Response]:
     found = restored(types.Status, kept) if isinstance(kept, dict) else None
     if found is not None and given(found.details):
         error.details = found.details
-    else:
-        error.details = _details_of(facts) or UNSET
-    return status, types.Response(error=error)
-
-
-def _details_of(facts: ErrorFacts) -> list[types.Json]:
-    """The details that tell what the body's own fields cannot."""
+        return status, types.Response(error=error)
     details: list[types.Json] = []
     if facts.code is not None and _REASON.fullmatch(facts.code):
         details.append({"@type": ERROR_INFO, "reason": facts.code})
     if facts.retry_after is not None:
         details.append({"@type": RETRY_INFO, "retryDelay": f"{facts.retry_after:g}s"})
-    return details
+    error.details = details or UNSET
+    return status, types.Response(error=error)
 
 
 def decode_failure(error: types.Status) -> ours.ResponseError:

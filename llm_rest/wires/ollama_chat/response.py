@@ -304,9 +304,6 @@ def origin_of(line: types.Line) -> str:
 
 # --- what it cost ---------------------------------------------------------------------------------------------------
 
-COUNTS = {"prompt_eval_count": "input_tokens", "eval_count": "output_tokens"}
-"""The counts there are, theirs on the left."""
-
 
 def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> ours.Usage | None:
     """The counts of the last line; nothing where it has none."""
@@ -324,8 +321,7 @@ def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> ours.Usage
 
 def encode_usage(usage: ours.Usage, body: types.Line, lost: Losses) -> None:
     """Set the counts."""
-    for theirs, our in COUNTS.items():
-        setattr(body, theirs, getattr(usage, our))
+    body.prompt_eval_count, body.eval_count = usage.input_tokens, usage.output_tokens
     report_usage(usage, WIRE, lost)
     own_leftovers(usage, WIRE, "usage", lost)
 

@@ -65,23 +65,21 @@ def _encode_tool(
 ) -> types.Tool:
     report_missing(tool, WIRE, lost, dropped=DROPPED, path=path)
     function = as_function(tool, path, lost)
+    if function.strict:
+        lost.dropped(f"{path}.strict", "strict arguments, which this server does not promise")
     parameters = function.parameters
     if parameters is None:
         parameters = NO_PARAMETERS
     elif function is tool:
-        rewritings.append((_encode_parameters(parameters, path, found := Losses()), found))
-        parameters = rewritings[-1][0]
-    if function.strict:
-        lost.dropped(f"{path}.strict", "strict arguments, which this server does not promise")
+        path = f"{path}.parameters"
+        found = Losses()
+        if not parameters:
+            found.changed(path, "an empty schema, sent as an object without properties")
+        parameters = fitted_parameters(parameters, OLLAMA, found, path)
+        rewritings.append((parameters, found))
     name = qualified(tool.name, namespace)
     made = types.Function(name=name, description=or_unset(function.description), parameters=parameters)
     return types.Tool(type="function", function=made)
-
-
-def _encode_parameters(schema: Json, path: str, lost: Losses) -> Json:
-    if not schema:
-        lost.changed(f"{path}.parameters", "an empty schema, sent as an object without properties")
-    return fitted_parameters(schema, OLLAMA, lost, f"{path}.parameters")
 
 
 def decode_tools(tools: Sequence[types.Tool]) -> list[ours.AnyTool]:

@@ -426,7 +426,7 @@ class MessageWriter:
         for i in range(start, end):
             item = self._items[i]
             add: Any = self.HANDLERS.get(type(item))
-            if add is not None and not self._left and item.leftovers is None:  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]
+            if add is not None and not self._left and item.leftovers is None:
                 add(self, item, i)
             else:
                 self._write_with_leftovers(item, i)

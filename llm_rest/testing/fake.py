@@ -8,6 +8,7 @@ model may serve several threads: an entry of the script is given out once.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from inspect import isfunction, ismethod
@@ -108,6 +109,7 @@ class FakeModel:
         self.requests: list[Request] = []
         """The requests so far, read by their wire's decoder; an attempt of a retry is one of its own."""
         self._lock = Lock()
+        self._place = _place()
         self.name = f"{next(_NUMBERS)}"
         """The first part of the paths under which it is found in this process."""
         _MODELS[self.name] = self
@@ -161,7 +163,7 @@ class FakeModel:
         if self.unused:
             left = ", ".join(_shown(entry) for entry in self._script[-self.unused :])
             raise AssertionError(
-                f"{self.unused} of {len(self._script)} answers of the fake model were not used: {left}"
+                f"{self.unused} of {len(self._script)} answers of the fake model made at {self._place} were not used: {left}"
             )
 
     def __enter__(self) -> Self:
@@ -180,7 +182,8 @@ class FakeModel:
             self.requests.append(request)
         if not self._endless and number >= len(self._script):
             raise ConfigError(
-                f"the fake model has no answer for request {number + 1}: its script has {len(self._script)}",
+                f"the fake model made at {self._place} has no answer for request {number + 1}: "
+                f"its script has {len(self._script)}",
                 hint="add an answer to the script, or give one text or function for all requests",
             )
         entry: Any = self._script[0 if self._endless else number]
@@ -292,6 +295,14 @@ def _step(entry: Any) -> steps.Step:
                     f"the fake model cannot answer with {_shown(entry)}",
                     hint="give text, ToolCall(...), a value that can be written as JSON, or an error",
                 ) from None
+
+
+def _place() -> str:
+    """The file and line of the program where a fake model is made."""
+    frame: Any = sys._getframe(2)  # pyright: ignore[reportPrivateUsage] - the only way to a caller's line
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("llm_rest.testing"):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def _shown(entry: Any) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import time
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from llm_rest import Budget, BudgetError, Client, ConfigError
+from llm_rest import AsyncClient, Budget, BudgetError, Client, ConfigError
 from tests.callers import NewClient, answer, frames
 from tests.loopback import END, STREAM, chunks, http, loopback, send
 from tests.support import WHOLE
@@ -50,6 +52,26 @@ def test_a_budget_is_exceeded_by_no_more_than_the_requests_in_flight() -> None:
             spent += takes
             budget.settle(share, 0, takes)
         assert budget.spent("tokens") == spent <= limit + beyond
+        assert budget._reserved["tokens"] == 0
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_tasks_on_the_simulator_exceed_a_budget_by_no_more_than_their_requests_in_flight() -> None:
+    for seed in range(500 if WHOLE else 8):
+        chance, most, sizes = random.Random(seed), 5, list[int]()
+        budget = Budget(tokens=chance.randint(100, 1500))
+
+        async def calls(llm: AsyncClient, chance: random.Random, budget: Budget, sizes: list[int]) -> None:
+            with contextlib.suppress(BudgetError):
+                for _ in range(20):
+                    text = f"say {'word ' * chance.randint(1, 40)}"
+                    reply = await llm.generate(text, budget=budget, max_output_tokens=chance.choice([16, 60, None]))
+                    sizes.append(int(reply.info.metadata["total_tokens"]))
+
+        async with AsyncClient("simulator/x") as llm, anyio.create_task_group() as tasks:
+            for _ in range(most):
+                tasks.start_soon(calls, llm, chance, budget, sizes)
+        assert budget.spent("tokens") == sum(sizes) <= budget.limits["tokens"] + most * max(sizes, default=0)
         assert budget._reserved["tokens"] == 0
 
 

@@ -95,12 +95,17 @@ def test_a_stream_breaks_with_an_error_after_its_text() -> None:
 
 
 def test_the_script_is_strict_about_its_ends() -> None:
-    with pytest.raises(AssertionError, match=r"2 of 3 answers of the fake model were not used: 'b', ToolCall"):
+    with pytest.raises(
+        AssertionError,
+        match=r"2 of 3 answers of the fake model made at .*test_fake_model.py:\d+ were not used: 'b', ToolCall",
+    ):
         with FakeModel(["a", "b", ToolCall("f")]) as model:
             model.client().generate("hi")
     with FakeModel(["a"]) as model:
         model.client().generate("hi")
-        with pytest.raises(ConfigError, match="no answer for request 2: its script has 1"):
+        with pytest.raises(
+            ConfigError, match=r"made at .*test_fake_model.py:\d+ has no answer for request 2: its script has 1"
+        ):
             model.client().generate("hi")
     with pytest.raises(ConfigError, match="cannot answer with <object"):
         FakeModel([object()]).client().generate("hi")

@@ -44,7 +44,7 @@ def test_fixtures_and_the_mark_are_known(project: pytest.Pytester) -> None:
     )
     result = run(project, "--strict-markers")
     result.assert_outcomes(passed=3, errors=1)
-    result.stdout.fnmatch_lines(["*1 of 1 answers of the fake model were not used: 'never asked for'*"])
+    result.stdout.fnmatch_lines(["*1 of 1 answers of the fake model made at *.py:15 were not used: 'never asked for'*"])
 
 
 def test_record_writes_a_file_once_and_replays_it_afterwards(project: pytest.Pytester) -> None:

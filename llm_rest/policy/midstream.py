@@ -7,7 +7,7 @@ its reasoning is left out, and that a model often repeats the end of a text, or 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -39,15 +39,6 @@ _PART_ENDS = (ev.ContentPartDone, ev.ReasoningSummaryPartDone)
 _TEXTS = (OutputText, ReasoningText, SummaryText)
 
 
-class OpenEnd:
-    """An item that was begun and not ended: its last part, of its content and of its summary, and how far that has come."""
-
-    def __init__(self) -> None:
-        self.content = self.summary = -1
-        self.part: Literal["", "open", "text"] = ""
-        """Whether the last part is under way: `open`, its text has ended (`text`), or neither."""
-
-
 class Trail:
     """How far the events of a stream have come that were handed out."""
 
@@ -58,8 +49,8 @@ class Trail:
         """How many items were begun."""
         self.begun = False
         """Whether the response was announced."""
-        self.open: dict[int, OpenEnd] = {}
-        """The items that have no end yet, by index."""
+        self.open: dict[int, AnyEvent | None] = {}
+        """The items that have no end yet, by index, each with the last event about a part of it."""
         self._plain = True
 
     def feed(self, events: list[AnyEvent]) -> None:
@@ -68,26 +59,18 @@ class Trail:
             number = getattr(event, "sequence_number", None)
             self.number = number + 1 if isinstance(number, int) else self.number + 1
             self.begun = self.begun or isinstance(event, ev.ResponseCreated)
-            index = getattr(event, "output_index", None)
-            if not isinstance(index, int):
-                continue
-            if index >= self.items:
+            index, part = getattr(event, "output_index", None), getattr(event, "part", None)
+            if isinstance(index, int) and index >= self.items:
                 self._plain = self._plain and index == self.items
-                self.items, self.open[index] = index + 1, OpenEnd()
-            end = self.open.get(index)
+                self.items, self.open[index] = index + 1, None
             if isinstance(event, ev.OutputItemAdded):
                 self._plain = self._plain and isinstance(event.item, Message | Reasoning)
             elif isinstance(event, ev.OutputItemDone):
-                self.open.pop(index, None)
-            elif end is not None and isinstance(event, ev.OfSummary):
-                end.summary = event.summary_index
-            elif end is not None and isinstance(event, ev.OfPart):
-                end.content = event.content_index
-                part = getattr(event, "part", None)
-                self._plain = self._plain and (part is None or isinstance(part, _TEXTS))
-            if end is not None and isinstance(event, ev.OfPart | ev.OfSummary):
-                end.part = "" if isinstance(event, _PART_ENDS) else "text" if isinstance(event, _TEXT_ENDS) else "open"
-            self._plain = self._plain and not isinstance(event, ev.RefusalDelta)
+                self.open.pop(event.output_index, None)
+            elif isinstance(event, ev.OfPart | ev.OfSummary) and event.output_index in self.open:
+                self.open[event.output_index] = event
+                others = part is not None and not isinstance(part, _TEXTS)
+                self._plain = self._plain and not others and not isinstance(event, ev.RefusalDelta)
 
     def continuable(self, request: Request) -> bool:
         """Whether all that was handed out is text and reasoning, so that another model can continue it."""
@@ -151,25 +134,24 @@ class Continuation:
         self.losses: list[Loss] = []
         for index, end in trail.open.items():
             last: Any = self._output[index]
-            item = OpenItem(self._to, index, last.id or "", end.content, end.summary)
+            parts: list[Any] = getattr(last, "content", None) or []
+            summary: list[Any] = getattr(last, "summary", None) or []
+            item = OpenItem(self._to, index, last.id or "", len(parts) - 1, len(summary) - 1)
             if isinstance(last, Message) and self._item is None:
                 self._continue(item, last, end)
             else:
-                self._end(item, last, end)
+                if end is not None and not isinstance(end, _PART_ENDS):
+                    part = (parts or summary)[-1]
+                    (item.end_part if isinstance(end, _TEXT_ENDS) else item.end)(part)
+                item.done(last)
 
-    def _continue(self, item: OpenItem, message: Any, end: OpenEnd) -> None:
-        if end.part == "open":
+    def _continue(self, item: OpenItem, message: Any, end: AnyEvent | None) -> None:
+        if isinstance(end, _TEXT_ENDS):
+            item.end_part(message.content[-1])
+        elif end is not None and not isinstance(end, _PART_ENDS):
             *parts, self._part = message.content
             message = replace(message, content=parts)
-        elif end.part == "text":
-            item.end_part(message.content[-1])
         self._item, self._message = item, message
-
-    def _end(self, item: OpenItem, last: Any, end: OpenEnd) -> None:
-        if end.part:
-            part = last.content[-1] if end.content >= 0 else last.summary[-1]
-            (item.end if end.part == "open" else item.end_part)(part)
-        item.done(last)
 
     def feed(self, events: list[AnyEvent]) -> list[AnyEvent]:
         """What is handed out for these events of the other answer."""

@@ -114,13 +114,13 @@ class Size(NamedTuple):
 
 
 SIZES = {
-    "": Size(2_265, 9),  # the modules at the top alone
+    "": Size(2_270, 9),  # the modules at the top alone
     "responses": Size(4_825, 14),
     "wires": Size(20_900, 59, goal=15_700),
     "wires.openai_responses": Size(1_700, 9),
     "wires.openai_chat": Size(4_220, 9),
     "wires.anthropic_messages": Size(4_840, 10),
-    "wires.ollama_chat": Size(2_050, 9),
+    "wires.ollama_chat": Size(2_045, 9),
     "wires.gemini_generate_content": Size(4_570, 9),
     "vendors": Size(2_890, 6),
     "transport": Size(3_185, 12, goal=2_300),
@@ -128,11 +128,11 @@ SIZES = {
     "loop": Size(2_180, 9),
     "client": Size(7_315, 23),
     "conversation": Size(1_650, 7, goal=900),
-    "policy": Size(2_195, 9, goal=1_200),
-    "server": Size(3_540, 16, goal=2_600),
+    "policy": Size(2_175, 9, goal=1_200),
+    "server": Size(3_545, 16, goal=2_600),
     "simulator": Size(1_895, 8, goal=1_300),
     "telemetry": Size(605, 1),  # 300 of code, the rest are tables
-    "testing": Size(1_315, 6),
+    "testing": Size(1_360, 6),
     "cli": Size(2_060, 17, goal=1_600),
     "bulk": Size(3_560, 12, goal=1_800),
 }
@@ -153,12 +153,12 @@ TESTS = {
     "loop": 3_320,
     "oracles": 510,
     "peers": 870,
-    "policy": 1_860,
+    "policy": 1_900,
     "responses": 900,
     "structured": 1_550,
     "support": 700,
     "telemetry": 1_000,
-    "testing": 600,
+    "testing": 640,
     "tools": 1_500,
     "transport": 4_160,
     "typing": 1_850,

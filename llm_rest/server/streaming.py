@@ -124,7 +124,7 @@ async def encoded_stream(
             return
         finally:
             context.late.extend(writer.losses)
-        yield b"".join([writer.feed(event) for event in _failed(begun, number, _as_wire_error(facts, context.wire))])
+        yield b"".join([writer.feed(event) for event in failed(begun, number, as_wire_error(facts, context.wire))])
 
 
 async def as_array(events: AsyncGenerator[bytes | Pause]) -> AsyncGenerator[bytes | Pause]:
@@ -162,7 +162,7 @@ CODES = {429: "rate_limit_exceeded", 529: "server_overloaded"}
 """The code of an error without one, by its status, which a stream has no field for; any other is a `server_error`."""
 
 
-def _as_wire_error(facts: ErrorFacts, wire: str) -> ErrorFacts:
+def as_wire_error(facts: ErrorFacts, wire: str) -> ErrorFacts:
     """The facts with the type that the wire has for an error of that status, and with a code."""
     module = wires.load(wire)
     status, document = module.encode_error(facts)
@@ -170,7 +170,8 @@ def _as_wire_error(facts: ErrorFacts, wire: str) -> ErrorFacts:
     return replace(decoded, code=decoded.code or CODES.get(facts.status))
 
 
-def _failed(begun: Response, number: int, facts: ErrorFacts) -> list[AnyEvent]:
+def failed(begun: Response, number: int, facts: ErrorFacts) -> list[AnyEvent]:
+    """The events that end a stream with an error."""
     error = ResponseError(code=facts.code, message=facts.message, type=facts.type)
     return [
         ev.ErrorEvent(

@@ -10,11 +10,14 @@ conversion, for every client of the process.
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -24,10 +27,12 @@ import msgspec
 from msgspec import Struct, field
 
 from .. import wires
-from ..client.events import StreamReader
-from ..errors import ConfigError, DecodeError
+from ..client.events import StreamReader, StreamWriter
+from ..errors import ConfigError, DecodeError, ErrorFacts
+from ..responses import Response
 from ..responses.stream import Assembler
 from ..server.routes import find
+from ..server.streaming import as_wire_error, failed
 from ..transport import HTTPRequest
 from ..transport.address import origin_of
 from ..transport.connection import Connection, plain
@@ -39,10 +44,8 @@ from .fake import handle as answer_whole
 from .fake import handle_stream as answer_streamed
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Awaitable, Generator, Mapping
 
-    from ..responses import Response
     from ..transport.deadlines import Deadline
     from ..transport.sockets import RawHeaders, Waiter
 
@@ -60,6 +63,8 @@ _SECRET = re.compile(
     r"authorization|headers|.*(api_?key|token|secret|password|credential)|(organization|project|account)(_id)?|user",
     re.IGNORECASE,
 )
+_ACCOUNT = re.compile(r"(?<=/projects/)[^/]+|(?<=/accounts/)[^/]+|(?<=/organizations/)[^/]+")
+"""The names of accounts in paths."""
 BLANK = "[redacted]"
 
 
@@ -79,7 +84,7 @@ class Fault(Struct, frozen=True, kw_only=True):
     duplicate: bool = False
     """Every piece comes twice."""
     status: int | None = None
-    """This HTTP status instead of the answer."""
+    """This HTTP status instead of the answer; with `cut`, an error event of that status in the stream, in the wire's format."""
 
 
 class Exchange(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -95,11 +100,6 @@ class Exchange(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=T
     """Text, or `{"base64": ...}` for what is no UTF-8."""
     cut: bool = False
     """Whether the answer was not read to its end."""
-
-
-class _File(Struct):
-    exchanges: list[Exchange]
-    times: list[list[float]]
 
 
 def _secrets(headers: Mapping[str, Any]) -> list[str]:
@@ -129,8 +129,9 @@ def _blank(value: Any, secrets: Sequence[str]) -> Any:
 
 def _url(url: str, secrets: Sequence[str]) -> str:
     parts = urlsplit(url)
+    path = _ACCOUNT.sub(BLANK, parts.path)
     query = urlencode([(name, value if name in QUERY else BLANK) for name, value in parse_qsl(parts.query)], safe="[]")
-    return _without(urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, "")), secrets)
+    return _without(urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, query, "")), secrets)
 
 
 def _body(body: bytes, secrets: Sequence[str]) -> Any:
@@ -150,26 +151,63 @@ def _request(request: HTTPRequest, secrets: Sequence[str]) -> Exchange:
     )
 
 
+def _redacted(pieces: Sequence[bytes], secrets: Sequence[str]) -> list[bytes]:
+    """The pieces of an answer without secrets, wherever it was cut: a line that held one is in the piece that it ends in."""
+    whole = b"".join(pieces)
+    lines = [whole] if _document(whole) is not None else whole.splitlines(keepends=True)
+    made, ends, place = [b""] * bool(pieces), [*accumulate(map(len, pieces))], 0
+    for line in lines:
+        blank, place = _line(line, secrets), place + len(line)
+        while len(made) < len(ends) and ends[len(made) - 1] < place:
+            head, line = (
+                (line[: (cut := len(line) - place + ends[len(made) - 1])], line[cut:]) if blank is None else (b"", line)
+            )
+            made[-1] += head
+            made.append(b"")
+        made[-1] += line if blank is None else blank
+    return made
+
+
+def _line(line: bytes, secrets: Sequence[str]) -> bytes | None:
+    """A line, or a document, without secrets; `None` where it holds none."""
+    text = line.removeprefix(b"data:")
+    document = _document(text)
+    if document is None:
+        blank = line
+        for secret in secrets:
+            blank = blank.replace(secret.encode(), BLANK.encode())
+        return None if blank == line else blank
+    blank = _blank(document, secrets)
+    end = line[len(line.rstrip()) :]
+    return None if blank == document else b"data: " * (text != line) + json.dumps(blank).encode() + end
+
+
+def _document(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
 class _Recording(Connection):
     """A connection whose exchange is recorded."""
 
     def __init__(
-        self, origin: str, waiter: Waiter, real: Callable[[], Awaitable[Connection]], file: _File, lock: Lock
+        self, origin: str, waiter: Waiter, real: Callable[[], Awaitable[Connection]], all: list[_Recording]
     ) -> None:
         super().__init__(origin, waiter)
-        self._make, self._file, self._lock = real, file, lock
+        self._make, self._all = real, all
         self._inner: Connection | None = None
         self._exchange: Exchange
-        self._held = b""
+        self.times: list[float] = []
+        self._pieces: list[bytes] = []
 
     async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         self._inner = await self._make()
         self._secrets = _secrets(request.headers)
-        self._exchange, self._times = _request(request, self._secrets), list[float]()
+        self._exchange = _request(request, self._secrets)
         self._exchange.cut = True
-        with self._lock:
-            self._file.exchanges.append(self._exchange)
-            self._file.times.append(self._times)
+        self._all.append(self)
         headers = {name: value for name, value in request.headers.items() if name.lower() != "accept-encoding"}
         readable = msgspec.structs.replace(request, headers={**headers, "accept-encoding": "identity"})
         self._started = time.monotonic()
@@ -186,16 +224,14 @@ class _Recording(Connection):
         if piece is None:
             self._exchange.cut = False
         else:
-            self._exchange.chunks.append(self._chunk(piece))
-            self._times.append(round(time.monotonic() - self._started, 3))
+            self._pieces.append(piece)
+            self.times.append(round(time.monotonic() - self._started, 3))
         return piece
 
-    def _chunk(self, piece: bytes) -> str | dict[str, str]:
-        try:
-            text = piece.decode()
-        except UnicodeDecodeError:
-            return {"base64": b64encode(piece).decode()}
-        return _without(text, self._secrets)
+    def exchange(self) -> Exchange:
+        """What is written, without secrets."""
+        self._exchange.chunks = [_chunk(piece) for piece in _redacted(self._pieces, self._secrets)]
+        return self._exchange
 
     async def finish(self) -> Any:
         assert self._inner is not None
@@ -210,38 +246,26 @@ class _Recording(Connection):
             self._inner.drop()
 
 
+def _chunk(piece: bytes) -> str | dict[str, str]:
+    try:
+        return piece.decode()
+    except UnicodeDecodeError:
+        return {"base64": b64encode(piece).decode()}
+
+
 @contextmanager
 def record(path: str | os.PathLike[str]) -> Generator[None]:
     """Record every HTTP exchange of this process into a file, which is written at the end of the block, also after an error."""
-    file, lock = _File([], []), Lock()
-
-    def connection(origin: str, waiter: Waiter, real: Callable[[], Awaitable[Connection]]) -> Connection:
-        return _Recording(origin, waiter, real, file, lock)
-
-    with _intercepted(connection):
+    made: list[_Recording] = []
+    with _intercepted(partial(_Recording, all=made)):
         try:
             yield
         finally:
-            _write(Path(path), file)
-
-
-def _write(path: Path, file: _File) -> None:
-    documents = [{"llm_rest_cassette": VERSION}, *map(_complete, file.exchanges), {"times": file.times}]
-    lines = b"".join(msgspec.json.encode(document) + b"\n" for document in documents)
-    made = path.with_name(f"{path.name}.new")
-    made.write_bytes(lines)
-    made.replace(path)
-
-
-def _complete(exchange: Exchange) -> Exchange:
-    """The exchange with secrets of its answer blank where that is one JSON document."""
-    text = "".join(chunk for chunk in exchange.chunks if isinstance(chunk, str))
-    try:
-        document = json.loads(text)
-    except ValueError:
-        return exchange
-    blank = _blank(document, ())
-    return exchange if blank == document else msgspec.structs.replace(exchange, chunks=[json.dumps(blank)])
+            first, last = {"llm_rest_cassette": VERSION}, {"times": [one.times for one in made]}
+            documents = [first, *(one.exchange() for one in made), last]
+            new = Path(f"{os.fspath(path)}.new")
+            new.write_bytes(b"".join(msgspec.json.encode(document) + b"\n" for document in documents))
+            new.replace(path)
 
 
 @contextmanager
@@ -350,10 +374,12 @@ class _Replaying(Connection):
     async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         self._deadline = deadline
         exchange, times, fault = self._played.take(request)
-        if fault.status is not None:
+        if fault.status is not None and fault.cut is None:
             self._pieces = iter([b'{"error": {"message": "a fault of the replay"}}'])
             return fault.status, [(b"content-type", b"application/json")]
         status, headers, pieces = _in_wire_of(request, exchange)
+        if fault.status is not None:
+            pieces, fault = _with_error(b"".join(pieces), fault, _wire(request.url)[0]), Fault(stall=fault.stall)
         self._pieces = _paced(pieces, times, fault)
         return status, [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
 
@@ -384,9 +410,21 @@ def _paced(pieces: list[bytes], times: list[float], fault: Fault) -> Iterator[by
             yield ConnectionResetError("a fault of the replay: the connection was cut")
             return
         left = None if left is None else left - len(piece)
-        yield piece
+        if piece:
+            yield piece
         if fault.duplicate:
             yield piece
+
+
+def _with_error(whole: bytes, fault: Fault, wire: str | None) -> list[bytes]:
+    """A stream that has an error event after the event in which it is cut."""
+    if wire is None or fault.status is None:
+        return [whole]
+    end = re.compile(rb"\r?\n\r?\n|\n(?=\{)").search(whole, fault.cut or 0)
+    facts = ErrorFacts(status=fault.status, message="a fault of the replay")
+    writer = StreamWriter(wires.load(wire), dialect=DIALECTS[wire]())
+    events = failed(Response(id="", status="in_progress", output=[]), 0, as_wire_error(facts, wire))
+    return [whole[: end.end()] if end else whole, b"".join([writer.feed(event) for event in events])]
 
 
 def _in_wire_of(request: HTTPRequest, exchange: Exchange) -> tuple[int, list[tuple[str, str]], list[bytes]]:

@@ -229,11 +229,7 @@ _OF_CLIENTS: WeakKeyDictionary[Any, FakeModel] = WeakKeyDictionary()
 
 def handle(method: str, path: str, headers: Any, body: bytes) -> Answer:
     """The answer of the model that the path begins with: what a client in this process calls."""
-    model, rest = _found(path)
-    turn = _Turn(model)
-    answer = answer_whole(method, rest, headers, body, turn)
-    if turn.error is not None:
-        raise turn.error
+    answer: Answer = _played(answer_whole, method, path, headers, body)[0]
     return answer
 
 
@@ -241,12 +237,19 @@ def handle_stream(
     method: str, path: str, headers: Any, body: bytes
 ) -> tuple[int, dict[str, str], Iterator[bytes | float]]:
     """The same as a stream."""
-    model, rest = _found(path)
+    (status, answered, pieces), turn = _played(answer_streamed, method, path, headers, body)
+    return status, answered, _until_error(pieces, turn)
+
+
+def _played(answer: Callable[..., Any], method: str, path: str, headers: Any, body: bytes) -> tuple[Any, _Turn]:
+    name, _, rest = path.lstrip("/").partition("/")
+    if (model := _MODELS.get(name)) is None:
+        raise ConfigError("this fake model is gone", hint="keep the FakeModel as long as its clients")
     turn = _Turn(model)
-    status, answered, pieces = answer_streamed(method, rest, headers, body, turn)
+    found = answer(method, f"/{rest}", headers, body, turn)
     if turn.error is not None:
         raise turn.error
-    return status, answered, _until_error(pieces, turn)
+    return found, turn
 
 
 def _until_error(pieces: Iterator[bytes | float], turn: _Turn) -> Generator[bytes | float]:
@@ -254,14 +257,6 @@ def _until_error(pieces: Iterator[bytes | float], turn: _Turn) -> Generator[byte
         yield from pieces
         if turn.error is not None:
             raise turn.error
-
-
-def _found(path: str) -> tuple[FakeModel, str]:
-    name, _, rest = path.lstrip("/").partition("/")
-    model = _MODELS.get(name)
-    if model is None:
-        raise ConfigError("this fake model is gone", hint="keep the FakeModel as long as its clients")
-    return model, f"/{rest}"
 
 
 def _playback(entry: Entry, request: Request) -> Playback:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,17 @@ from typing import Any
 import httpx
 import pytest
 
-from llm_rest import AsyncClient, Client, ConfigError, LLMError, RetryPolicy, StreamInterruptedError, Timeouts, wires
+from llm_rest import (
+    AsyncClient,
+    Client,
+    ConfigError,
+    InternalServerError,
+    LLMError,
+    RetryPolicy,
+    StreamInterruptedError,
+    Timeouts,
+    wires,
+)
 from llm_rest.server.app import serve_in_thread
 from llm_rest.testing import CassetteError, FakeModel, Fault, Streamed, record, replay
 
@@ -102,6 +114,64 @@ def test_no_secret_is_written(tmp_path: Path, place: str) -> None:
     assert KEY not in text
     assert "0123456789" not in text
     assert "[redacted]" in text
+
+
+def test_no_secret_is_written_of_a_stream_wherever_it_is_cut(tmp_path: Path) -> None:
+    begun = {"id": "r", "object": "response", "status": "in_progress", "output": [], "user": "user-0123456789"}
+    ended = {**begun, "status": "completed", "instructions": f"é {KEY}", "metadata": {"api_key": "meta-0123456789"}}
+    kinds = {"response.created": begun, "response.completed": ended}
+    events = [{"type": kind, "sequence_number": 0, "response": response} for kind, response in kinds.items()]
+    lines = [f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n" for event in events]
+    whole = f": {KEY}\n\n{''.join(lines)}".encode()
+    for size in (1, 7, len(whole)):
+        pieces = [whole[i : i + size] for i in range(0, len(whole), size)]
+        http = httpx.Client(
+            transport=httpx.MockTransport(lambda _, sent=pieces: httpx.Response(200, stream=Pieces(sent)))
+        )
+        with Client("openai/gpt-5.2", api_key=KEY, http=http) as llm, record(tmp_path / "talk"):
+            with llm.stream("hi") as stream:
+                assert [event.type for event in stream] == [*kinds]
+        exchange, times = (json.loads(line) for line in (tmp_path / "talk").read_text().splitlines()[1:])
+        bodies = [one if isinstance(one, str) else b64decode(one["base64"]) for one in exchange["chunks"]]
+        written = b"".join(one.encode() if isinstance(one, str) else one for one in bodies)
+        assert b"0123456789" not in written
+        assert written.count(b"[redacted]") == 5
+        assert len(bodies) == len(pieces) == len(times["times"][0])
+        with Client("openai/gpt-5.2", api_key=KEY) as llm, replay(tmp_path / "talk"), llm.stream("hi") as stream:
+            assert [event.type for event in stream] == [*kinds]
+
+
+class Pieces(httpx.SyncByteStream):
+    """The body of an answer, in these pieces."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._pieces)
+
+
+def test_names_of_accounts_in_a_url_are_not_written(tmp_path: Path) -> None:
+    http = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, json={"candidates": []})))
+    url = "https://aiplatform.googleapis.com/v1beta1/projects/my-project/locations/global"
+    with Client("vertex/gemini-2.5-flash", api_key="token-0123456789", base_url=url, http=http) as llm:
+        with record(tmp_path / "talk"):
+            llm.try_generate("hi")
+    assert "my-project" not in (tmp_path / "talk").read_text()
+
+
+@pytest.mark.parametrize("wire", wires.NAMES)
+def test_an_error_in_mid_stream_is_an_event_of_the_wire(tmp_path: Path, wire: str) -> None:
+    path = tmp_path / "talk.jsonl"
+    with FakeModel([Streamed("A long enough text.")]) as model, model.client(wire=wire) as llm, record(path):
+        with llm.stream("hi") as events:
+            list(events)
+    cut = len("".join(json.loads(path.read_text().splitlines()[1])["chunks"])) // 2
+    with model.client(wire=wire, retry=1) as llm, replay(path, faults=[Fault(cut=cut, status=529)]):
+        with pytest.raises(InternalServerError) as caught, llm.stream("hi") as events:
+            list(events)
+    assert caught.value.partial.output_text
+    assert "A long enough text.".startswith(caught.value.partial.output_text)
 
 
 def test_a_request_that_differs_is_named_with_its_place(tmp_path: Path) -> None:

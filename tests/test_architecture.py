@@ -129,10 +129,10 @@ SIZES = {
     "client": Size(7_315, 23),
     "conversation": Size(1_650, 7, goal=900),
     "policy": Size(2_175, 9, goal=1_200),
-    "server": Size(3_545, 16, goal=2_600),
+    "server": Size(3_540, 16, goal=2_600),
     "simulator": Size(1_895, 8, goal=1_300),
     "telemetry": Size(605, 1),  # 300 of code, the rest are tables
-    "testing": Size(1_360, 6),
+    "testing": Size(1_370, 7),
     "cli": Size(2_060, 17, goal=1_600),
     "bulk": Size(3_560, 12, goal=1_800),
 }

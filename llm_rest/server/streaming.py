@@ -172,13 +172,9 @@ def as_wire_error(facts: ErrorFacts, wire: str) -> ErrorFacts:
 
 def failed(begun: Response, number: int, facts: ErrorFacts) -> list[AnyEvent]:
     """The events that end a stream with an error."""
-    error = ResponseError(code=facts.code, message=facts.message, type=facts.type)
+    told: dict[str, Any] = {"code": facts.code, "message": facts.message, "type": facts.type}
+    response = replace(begun, status="failed", error=ResponseError(**told), usage=None)
     return [
-        ev.ErrorEvent(
-            sequence_number=number,
-            error=ev.StreamError(code=facts.code, message=facts.message, type=facts.type, param=facts.param),
-        ),
-        ev.ResponseFailed(
-            sequence_number=number + 1, response=replace(begun, status="failed", error=error, usage=None)
-        ),
+        ev.ErrorEvent(sequence_number=number, error=ev.StreamError(**told, param=facts.param)),
+        ev.ResponseFailed(sequence_number=number + 1, response=response),
     ]

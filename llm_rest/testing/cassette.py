@@ -1,9 +1,7 @@
 """`record` and `replay`: the HTTP exchanges of this process in a file of JSON lines, and the same answers again without network.
 
-The file holds no secrets by construction: of headers only those in `HEADERS` are written, of a query only `QUERY`,
-fields of a body that are named like a secret are blank, and what stood in a header that is left out is blank
-everywhere else too. Its first line is the version, its last one all times, so that recording again changes as few
-lines as the answers changed. Before changing this file, know that both replace connections below retries and
+The file holds no secrets (`redaction.py`). Its first line is the version, its last one all times, so that recording again
+changes as few lines as the answers changed. Before changing this file, know that both replace connections below retries and
 conversion, for every client of the process.
 """
 
@@ -17,11 +15,10 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, cast
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct, field
@@ -42,30 +39,15 @@ from ..vendors.rows import DIALECTS
 from .fake import FakeModel
 from .fake import handle as answer_whole
 from .fake import handle_stream as answer_streamed
+from .redaction import HEADERS, redacted_body, redacted_pieces, redacted_url, secrets_in
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Generator, Mapping
+    from collections.abc import Awaitable, Generator
 
     from ..transport.deadlines import Deadline
     from ..transport.sockets import RawHeaders, Waiter
 
 VERSION = 1
-
-HEADERS = frozenset(
-    "accept anthropic-beta anthropic-version content-type openai-beta retry-after retry-after-ms x-should-retry".split()
-)
-"""The headers that are written."""
-
-QUERY = frozenset({"alt", "api-version", "beta"})
-"""The parameters of a query that are written."""
-
-_SECRET = re.compile(
-    r"authorization|headers|.*(api_?key|token|secret|password|credential)|(organization|project|account)(_id)?|user",
-    re.IGNORECASE,
-)
-_ACCOUNT = re.compile(r"(?<=/projects/)[^/]+|(?<=/accounts/)[^/]+|(?<=/organizations/)[^/]+")
-"""The names of accounts in paths."""
-BLANK = "[redacted]"
 
 
 class CassetteError(ConfigError):
@@ -102,91 +84,14 @@ class Exchange(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=T
     """Whether the answer was not read to its end."""
 
 
-def _secrets(headers: Mapping[str, Any]) -> list[str]:
-    """What stands in the headers that are not written, and may be repeated elsewhere."""
-    values = [plain(value) for name, value in headers.items() if name.lower() not in HEADERS]
-    found = {word for value in values for word in (value, *value.split()) if len(word) >= 12}
-    return sorted(found, key=len, reverse=True)
-
-
-def _without(text: str, secrets: Sequence[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, BLANK)
-    return text
-
-
-def _blank(value: Any, secrets: Sequence[str]) -> Any:
-    """JSON without secrets: whatever is named like one, and every text that holds a known one."""
-    if isinstance(value, dict):
-        return {
-            name: BLANK if _SECRET.fullmatch(name) and inner else _blank(inner, secrets)
-            for name, inner in cast("dict[str, Any]", value).items()
-        }
-    if isinstance(value, list):
-        return [_blank(one, secrets) for one in cast("list[object]", value)]
-    return _without(value, secrets) if isinstance(value, str) else value
-
-
-def _url(url: str, secrets: Sequence[str]) -> str:
-    parts = urlsplit(url)
-    path = _ACCOUNT.sub(BLANK, parts.path)
-    query = urlencode([(name, value if name in QUERY else BLANK) for name, value in parse_qsl(parts.query)], safe="[]")
-    return _without(urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, query, "")), secrets)
-
-
-def _body(body: bytes, secrets: Sequence[str]) -> Any:
-    try:
-        return _blank(json.loads(body), secrets) if body else None
-    except ValueError:
-        return _without(body.decode(errors="replace"), secrets)
-
-
 def _request(request: HTTPRequest, secrets: Sequence[str]) -> Exchange:
     headers = {name.lower(): plain(value) for name, value in request.headers.items() if name.lower() in HEADERS}
     return Exchange(
         method=request.method,
-        url=_url(request.url, secrets),
+        url=redacted_url(request.url, secrets),
         headers=dict(sorted(headers.items())),
-        body=_body(request.body, secrets),
+        body=redacted_body(request.body, secrets),
     )
-
-
-def _redacted(pieces: Sequence[bytes], secrets: Sequence[str]) -> list[bytes]:
-    """The pieces of an answer without secrets, wherever it was cut: a line that held one is in the piece that it ends in."""
-    whole = b"".join(pieces)
-    lines = [whole] if _document(whole) is not None else whole.splitlines(keepends=True)
-    made, ends, place = [b""] * bool(pieces), [*accumulate(map(len, pieces))], 0
-    for line in lines:
-        blank, place = _line(line, secrets), place + len(line)
-        while len(made) < len(ends) and ends[len(made) - 1] < place:
-            head, line = (
-                (line[: (cut := len(line) - place + ends[len(made) - 1])], line[cut:]) if blank is None else (b"", line)
-            )
-            made[-1] += head
-            made.append(b"")
-        made[-1] += line if blank is None else blank
-    return made
-
-
-def _line(line: bytes, secrets: Sequence[str]) -> bytes | None:
-    """A line, or a document, without secrets; `None` where it holds none."""
-    text = line.removeprefix(b"data:")
-    document = _document(text)
-    if document is None:
-        blank = line
-        for secret in secrets:
-            blank = blank.replace(secret.encode(), BLANK.encode())
-        return None if blank == line else blank
-    blank = _blank(document, secrets)
-    end = line[len(line.rstrip()) :]
-    return None if blank == document else b"data: " * (text != line) + json.dumps(blank).encode() + end
-
-
-def _document(text: bytes) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
 
 
 class _Recording(Connection):
@@ -204,7 +109,7 @@ class _Recording(Connection):
 
     async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         self._inner = await self._make()
-        self._secrets = _secrets(request.headers)
+        self._secrets = secrets_in(request.headers)
         self._exchange = _request(request, self._secrets)
         self._exchange.cut = True
         self._all.append(self)
@@ -230,7 +135,7 @@ class _Recording(Connection):
 
     def exchange(self) -> Exchange:
         """What is written, without secrets."""
-        self._exchange.chunks = [_chunk(piece) for piece in _redacted(self._pieces, self._secrets)]
+        self._exchange.chunks = [_chunk(piece) for piece in redacted_pieces(self._pieces, self._secrets)]
         return self._exchange
 
     async def finish(self) -> Any:
@@ -297,7 +202,7 @@ class Replay:
 
     def take(self, request: HTTPRequest) -> tuple[Exchange, list[float], Fault]:
         """The exchange that answers a request. Raises `CassetteError` naming what differs from the nearest one."""
-        asked = _request(request, _secrets(request.headers))
+        asked = _request(request, secrets_in(request.headers))
         with self._lock:
             if not self._left:
                 text = (

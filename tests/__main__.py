@@ -28,21 +28,21 @@ HERE = Path(__file__).parent
 PARTS = (
     "",
     "hostile/",
-    "bulk/",
-    "test_r",
-    "oracles/",
     "transport/",
-    "gateway/attacks/",
+    "bulk/",
     "laws/",
+    "gateway/attacks/",
     "conversation/",
+    "wires/",
     "gateway/",
     "clients/",
-    "test_client",
     "corpus/",
     "loop/",
-    "test_simulator",
     "structured/",
-    "wires/",
+    "test_r",
+    "oracles/",
+    "test_simulator",
+    "test_client",
 )
 """How the paths of the files in each part begin; a file is in the part with the longest. The slow parts come first."""
 

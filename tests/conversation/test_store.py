@@ -352,6 +352,14 @@ def test_what_is_no_character_is_refused_and_nothing_is_written(store: Store) ->
     assert len(store.get(talk.id).items) == 1
 
 
+def test_a_store_in_memory_needs_no_close() -> None:
+    store = MemoryConversationStore()
+    connection = store._db  # pyright: ignore[reportPrivateUsage]
+    del store
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
+
+
 def test_a_closed_store_says_so(written: tuple[Path, Conversation]) -> None:
     store = SQLiteConversationStore(written[0])
     store.close()

@@ -23,7 +23,8 @@ test: $(VENV)/.dev ## the test suite, of large tables a sample; ARGS="-k name" n
 	@echo "running about 15,300 tests (of 17,300; make test-rest runs the others), $(JOBS) processes at a time, about 5 minutes and 1 GB on two cores"
 	@LLM_REST_JOBS=$(JOBS) $(BIN)/python -m tests $(ARGS)
 
-test-quick: $(VENV)/.dev ## one case of each test, in about a minute
+test-quick: $(VENV)/.dev ## one case of each test
+	@echo "running one case of each test: about 2,300, $(JOBS) processes at a time, about 3 minutes on two cores"
 	@LLM_REST_TESTS=quick LLM_REST_JOBS=$(JOBS) $(BIN)/python -m tests $(ARGS)
 
 test-rest: $(VENV)/.dev ## what `make test` leaves out, and the laws with more examples

@@ -94,7 +94,9 @@ def generated() -> Iterator[tuple[str, str]]:
         )
     )
     for page, (title, _) in GROUPS.items():
-        here = [name for name, home in names.items() if group_of(home) == page]
+        here = sorted(
+            (name for name, home in names.items() if group_of(home) == page), key=lambda name: rank(names[name])
+        )
         if page == "errors":
             here = [name for name in tree(llm_rest.LLMError) if name in names] + ["Failure"]
         yield f"reference/api/{page}.md", page_of(title, [f"llm_rest.{name}" for name in here])
@@ -122,6 +124,13 @@ def group_of(home: str) -> str:
         if any(home == module or home.startswith(f"{module}.") for module in modules):
             return page
     raise LookupError(f"{home} is in no group of docs/_tools/pages.py")
+
+
+def rank(home: str) -> int:
+    """The place of a module on its page."""
+    return next(
+        i for i, module in enumerate(GROUPS[group_of(home)][1]) if home == module or home.startswith(f"{module}.")
+    )
 
 
 def tree(kind: type) -> Iterator[str]:

@@ -56,6 +56,7 @@ def interrupted_everywhere(work: Callable[[], object], event: str, files: tuple[
     """Runs `work` again and again, interrupted at one point after the other, until it comes to its end."""
     for at in itertools.count():
         before = sys.gettrace()
+        sys._getframe().f_trace_opcodes = event == "opcode"  # where no frame has it, Python 3.12 traces no opcodes
         sys.settrace(Interrupt(at, event, files))
         try:
             work()

@@ -1,14 +1,13 @@
 """What other libraries cost: `python -m benchmarks.peers` installs each in an environment of its own and measures it.
 
 Printed are the distributions and megabytes that `pip install` brings, the CPU time until there is a client, until its first
-answer and of each further call, and the memory then. The vendor is a server on this machine, in another process, whose answer
-is 1 kB. The package index has to be reachable; it takes some minutes and is no part of `make bench`.
+answer and of each further call, and the memory then: the least of several processes. The vendor is a server on this machine, in
+another process, whose answer is 1 kB. The package index has to be reachable; it takes minutes and is no part of `make bench`.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -64,6 +63,8 @@ PEERS = {
 }
 """What to install, the program that makes a client, and the call that gives the text of an answer."""
 
+ROUNDS = 5
+
 MEASURE = """
 import sys, time
 _start = time.process_time()
@@ -74,7 +75,7 @@ _answer = eval(_call)
 assert isinstance(_answer, str) and _answer, _answer
 _first = time.process_time() - _start
 _further = []
-for _ in range(10):
+for _ in range(5):
     _start = time.process_time()
     for _ in range(20):
         eval(_call)
@@ -97,32 +98,35 @@ def run(python: str, program: str, call: str, url: str) -> list[float]:
     return [float(number) for number in printed.split()[-4:]]
 
 
-def measured(requirement: str, program: str, call: str, url: str, rounds: int) -> str:
-    """The columns of a library."""
-    with tempfile.TemporaryDirectory() as home:
-        venv.create(home, with_pip=False)
-        python = f"{home}/bin/python"
-        pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "--quiet"]
-        subprocess.run([*pip, "install", "--no-compile", requirement], check=True, stderr=subprocess.DEVNULL)
-        listed = [path.name.removesuffix(".dist-info").rsplit("-", 1) for path in Path(home).rglob("*.dist-info")]
-        size = sum(path.stat().st_size for path in Path(home, "lib").rglob("*") if path.is_file()) / 1e6
-        found = [run(python, program, call, url) for _ in range(rounds + 1)][1:]  # the first one writes the caches
-        name = "llm_rest" if requirement == str(ROOT) else requirement.partition("[")[0].replace("-", "_")
-        client, first, further, memory = (statistics.median(each) for each in zip(*found, strict=True))
-        times = f"{client * 1000:.0f} | {first * 1000:.0f} | {further * 1000:.2f}"
-        return f"{dict(listed)[name]} | {len(listed)} | {size:.1f} | {times} | {memory:.0f}"
+def install(requirement: str, home: str) -> str:
+    """Install a library into a new environment; its version, the distributions and the megabytes."""
+    venv.create(home, with_pip=False)
+    pip = [sys.executable, "-m", "pip", "--python", f"{home}/bin/python", "--disable-pip-version-check", "--quiet"]
+    subprocess.run([*pip, "install", "--no-compile", requirement], check=True, stderr=subprocess.DEVNULL)
+    listed = [path.name.removesuffix(".dist-info").rsplit("-", 1) for path in Path(home).rglob("*.dist-info")]
+    size = sum(path.stat().st_size for path in Path(home, "lib").rglob("*") if path.is_file()) / 1e6
+    name = "llm_rest" if requirement == str(ROOT) else requirement.partition("[")[0].replace("-", "_")
+    return f"{dict(listed)[name]} | {len(listed)} | {size:.1f}"
 
 
 def main() -> None:
     """Print a table in Markdown."""
     chosen = sys.argv[1:] or list(PEERS)
+    found: dict[str, list[list[float]]] = {name: [] for name in chosen}
+    with tempfile.TemporaryDirectory() as homes, server() as url:
+        installed = {name: install(PEERS[name][0], f"{homes}/{name}") for name in chosen}
+        for _ in range(ROUNDS + 1):  # in turn, so that whatever slows the machine slows all of them
+            for name in chosen:
+                found[name].append(run(f"{homes}/{name}/bin/python", *PEERS[name][1:], url))
     print(
-        "| library | version | distributions | MB installed | ms of CPU to a client | to an answer | each call | MB of memory |"
+        "| library | version | distributions | MB installed | ms to a client | ms to an answer | ms each call | MB of memory |"
     )
-    print("|---|---|--:|--:|--:|--:|--:|--:|", flush=True)
-    with server() as url:
-        for name in chosen:
-            print(f"| `{name}` | {measured(*PEERS[name], url, rounds=5)} |", flush=True)
+    print("|---|---|--:|--:|--:|--:|--:|--:|")
+    for name in chosen:
+        # The first round writes the compiled modules.
+        client, first, further, memory = (min(each) for each in zip(*found[name][1:], strict=True))
+        times = f"{client * 1000:.0f} | {first * 1000:.0f} | {further * 1000:.2f} | {memory:.0f}"
+        print(f"| `{name}` | {installed[name]} | {times} |")
 
 
 if __name__ == "__main__":

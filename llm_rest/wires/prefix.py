@@ -40,12 +40,17 @@ class Writer(Protocol):
     state: Any
     """After `settled`: what a writer of later items needs to know of these."""
 
+    @property
+    def changing(self) -> int | None:
+        """After `settled`: which message is now the one that a later turn may change; `None` where that is an earlier one."""
+        ...
+
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
         ...
 
     def settled(self, end: int) -> bool:
-        """End the turn before the item at `end`; whether the messages stay as they are, whatever follows.
+        """End the turn before the item at `end`; whether the messages, but for that one, stay as they are, whatever follows.
 
         They are taken out of `messages` then.
         """
@@ -91,15 +96,19 @@ class EncodedPrefix:
 class Turns:
     """Encoded turns: their items, messages and losses, and what the wire's writer needs to know of them (`state`)."""
 
-    __slots__ = ("_searched", "items", "key", "losses", "prefix", "raw", "seen", "state")
+    __slots__ = ("_searched", "changing", "items", "key", "losses", "prefix", "raw", "seen", "settled", "state")
 
     def __init__(self, key: tuple[Any, ...] = ()) -> None:
         self.key = key
         """The dialect and the options they were encoded for."""
         self.items: list[it.AnyItem] = []
         """Their items."""
+        self.settled = b""
+        """Their messages as JSON, without the brackets of a list, up to the one that a later turn may change."""
+        self.changing: list[Any] = []
+        """That message, if there is one."""
         self.raw = b""
-        """Their messages as JSON, without the brackets of a list."""
+        """The messages behind it."""
         self.losses: list[Loss] = []
         """What was lost of them."""
         self.state: Any = None
@@ -123,24 +132,28 @@ class Turns:
     def encode(self, items: Sequence[it.AnyItem], writer: Writer, lost: Losses) -> list[Any]:
         """The messages of all items; those of earlier turns are one `msgspec.Raw`, without the brackets of a list."""
         before, start = len(lost), len(self.items)
-        lost += self.losses
+        lost += self.losses  # of which none is refused
+        known = len(lost)
         end = 0 if self.prefix is None else _boundary(items, start)
         if end:
             writer.write(start, end)
             # What cannot be sent may become sendable by what follows, such as the output of a call.
-            if not any(loss.kind == "refused" for loss in lost) and writer.settled(end):
+            if not any(map(_is_refused, lost[known:])) and writer.settled(end):
                 self.losses = lost[before:]
                 self.items += items[start:end]
                 self.state = writer.state
-                made = _encode(writer.messages)[1:-1]
-                self.raw = b"%b,%b" % (self.raw, made) if self.raw and made else self.raw or made
+                made, i = [*writer.messages], writer.changing
+                if i is not None:
+                    self.settled = _joined(self.settled, _json(self.changing), self.raw, _json(made[:i]))
+                    self.changing, self.raw, made = [made[i]], b"", made[i + 1 :]
+                self.raw = _joined(self.raw, _json(made))
                 writer.messages.clear()
             start = end
         writer.write(start, len(items))
         writer.finish()
-        if self.prefix is not None and not any(loss.kind == "refused" for loss in lost):
+        if self.prefix is not None and not any(map(_is_refused, lost[known:])):
             self.prefix.keep(self)
-        return [msgspec.Raw(self.raw), *writer.messages] if self.raw else writer.messages
+        return [*_raw(self.settled), *self.changing, *_raw(self.raw), *writer.messages]
 
 
 def encoded_turns(prefix: EncodedPrefix | None, request: Request, dialect: Any, wire: str) -> Turns:
@@ -155,6 +168,23 @@ def encoded_turns(prefix: EncodedPrefix | None, request: Request, dialect: Any, 
     turns = prefix.turns((wire, dialect, *_options(request)), request.input)
     turns.prefix = prefix
     return turns
+
+
+def _json(messages: list[Any]) -> bytes:
+    """The messages as JSON, without the brackets of a list."""
+    return _encode(messages)[1:-1]
+
+
+def _raw(messages: bytes) -> list[msgspec.Raw]:
+    return [msgspec.Raw(messages)] if messages else []
+
+
+def _joined(*pieces: bytes) -> bytes:
+    return b",".join(filter(None, pieces))
+
+
+def _is_refused(loss: Loss) -> bool:
+    return loss.kind == "refused"
 
 
 def _is_complete(items: Sequence[it.AnyItem], start: int) -> bool:

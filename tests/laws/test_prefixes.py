@@ -19,9 +19,11 @@ from msgspec.structs import replace
 from llm_rest import wires
 from llm_rest.responses import (
     AnyItem,
+    CacheBreakpoint,
     FunctionCall,
     FunctionCallOutput,
     FunctionTool,
+    InputText,
     JsonObjectFormat,
     Message,
     ReasoningOptions,
@@ -106,6 +108,32 @@ def test_a_prefix_changes_nothing_of_a_request(name: str, data: st.DataObject, r
             request = Request(model=model, input=some, **options)
             assert sent(name, request, dialect, prefix) == sent(name, request, dialect)
         items = [*items, *turn]
+
+
+MARKED = b'{"tools": [{"type": "bash_20250124", "name": "bash", "cache_control": {"type": "ephemeral"}}]}'
+"""A tool of Anthropic with a cache mark."""
+
+
+@every_wire
+@given(data=st.data(), marked_tool=st.booleans())
+def test_a_prefix_changes_nothing_of_cache_marks(name: str, data: st.DataObject, marked_tool: bool) -> None:
+    """Wherever they are, whichever is the newest, and wherever the conversation goes on from."""
+    request = replace(
+        wires.load("openai_responses").REQUEST.decode(MARKED) if marked_tool else Request(), model=ROWS[name].models[0]
+    )
+    prefix, dialect, items = EncodedPrefix(), next(iter(dialects(name).values())), list[AnyItem]()
+    for i, (marked, called, kept) in enumerate(data.draw(st.lists(st.tuples(*[st.booleans()] * 3), max_size=12))):
+        mark = CacheBreakpoint() if marked else None
+        turn: list[AnyItem] = [Message(role="user", content=[InputText(text=f"Hi {i}", prompt_cache_breakpoint=mark)])]
+        if called:
+            output: list[Any] = [InputText(text="4", prompt_cache_breakpoint=mark)]
+            turn.append(FunctionCall(call_id=f"c{i}", name="search", arguments="{}"))
+            turn.append(FunctionCallOutput(call_id=f"c{i}", output=output))
+        for some in ([*items, *turn], [*items, *turn, QUESTION]):
+            asked = replace(request, input=some)
+            assert sent(name, asked, dialect, prefix) == sent(name, asked, dialect)
+        if kept:  # and not given up
+            items += [*turn, Message(role="assistant", content="Hello.")]
 
 
 @every_wire

@@ -80,7 +80,7 @@ _NEWEST = messages_model("")
 class Context:
     """What every part of one encoding shares: the losses, the facts, and the cache marks as they come."""
 
-    __slots__ = ("beside_call", "dialect", "lost", "marks", "model", "replay")
+    __slots__ = ("beside_call", "dialect", "first_marks", "lost", "marks", "model", "replay")
 
     def __init__(self, lost: Losses, dialect: MessagesDialect, model: MessagesModel, *, replay: bool) -> None:
         self.lost = lost
@@ -89,6 +89,7 @@ class Context:
         self.dialect = dialect
         self.model = model
         self.marks: list[tuple[str, types.MarkableBlock | types.Tool]] = []
+        self.first_marks = MAX_MARKS - 1  # which are never taken away
 
     def marked(self, block: _B, path: str) -> _B:
         """`block`, noted where it ends a cached stretch."""
@@ -96,12 +97,12 @@ class Context:
             self.marks.append((path, block))
         return block
 
-    def thin_marks(self, automatic: bool) -> None:
+    def thin_marks(self) -> None:
         """Take the marks beyond the vendor's four away: the first three and the newest stay."""
-        most = MAX_MARKS - automatic
-        for path, marked in self.marks[most - 1 : -1] if len(self.marks) > most else ():
+        for path, marked in self.marks[self.first_marks : -1]:
             marked.cache_control = UNSET
             self.lost.dropped(path, "a cache mark beyond the four Anthropic takes")
+        del self.marks[self.first_marks : -1]
 
 
 # --- ids and names ---------------------------------------------------------------------------------------------------

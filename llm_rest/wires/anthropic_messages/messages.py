@@ -377,8 +377,8 @@ class Earlier(NamedTuple):
     repeated: dict[str, int]
     """How often a call id came again."""
     system: list[types.Text]
-    marks: list[tuple[str, Any]]
-    """The cache marks; there are no more than are never taken away."""
+    marks: list[tuple[str, Any, types.CacheControl]]
+    """The cache marks: those that are never taken away, and the newest, which a newer one takes away."""
     begins_alone: bool
     """Whether the first message is the model's, and nothing represents what came before."""
     begins_with_thinking: bool | None
@@ -394,13 +394,15 @@ class MessageWriter:
         context: Context,
         offered: frozenset[str] = frozenset(),
         state: Earlier | None = None,
-        most_marks: int = 0,
     ) -> None:
         self.context = context
         self.messages: list[types.InputMessage] = []
         self.state = state
-        if state is not None:
-            context.marks += state.marks
+        self._marks_before = len(context.marks)  # those of tools
+        self.changing: int | None = None
+        for path, block, mark in state.marks if state is not None else ():
+            block.cache_control = mark
+            context.marks.append((path, block))
         self._writer = AssistantMessage(context)
         self._role = ""  # of the open message
         self._results = 0  # how many results it begins with
@@ -408,7 +410,6 @@ class MessageWriter:
         self._closed = False  # whether the next item begins a message in any case
         self._waiting: dict[str, deque[tuple[types.ToolUse, int]]] = {}  # calls without a result yet
         self._ids: set[str] = set()  # of calls in these turns
-        self._most_marks = most_marks
         self._taken: set[int] = set()  # results that moved up
         self._deferred: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal place
         self.lost = context.lost
@@ -435,16 +436,19 @@ class MessageWriter:
         """End the turn before the item at `end`; whether nothing that follows can change it."""
         if self._waiting or self._deferred or self._left or max(self._taken, default=0) >= end:
             return False
-        if len(self.context.marks) > self._most_marks:  # the newest are taken away when others come
-            return False
         self._end_answer(end)
+        marks = self.context.marks
+        if len(marks) > self.context.first_marks:  # the newest of them is taken away when another comes
+            self.context.thin_marks()
+            places = (i for i, message in enumerate(self.messages) if _holds(message.content, marks[-1][1]))
+            self.changing = next(places, None)
         before = self.state or Earlier(set(), {}, [], [], begins_alone(self.messages[0]), None)
         before.ids.update(self._ids)
         thinks = begins_with_thinking(self.messages, before.begins_with_thinking)
         self.state = before._replace(
             repeated={**self._repeated},
             system=[*self.system],
-            marks=[*self.context.marks],
+            marks=[(path, block, block.cache_control) for path, block in marks[self._marks_before :]],
             begins_with_thinking=thinks,
         )
         self._ids, self._role = set(), ""
@@ -736,6 +740,12 @@ class MessageWriter:
         ours.FunctionCallOutput: _add_output,
         ours.CustomToolCallOutput: _add_output,
     }
+
+
+def _holds(content: Any, block: object) -> bool:
+    """Whether the block is among these, or in a result there."""
+    blocks: Any = content if isinstance(content, list) else ()
+    return any(one is block or _holds(getattr(one, "content", None), block) for one in blocks)
 
 
 def begins_alone(message: types.InputMessage) -> bool:

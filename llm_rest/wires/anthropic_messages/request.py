@@ -31,7 +31,6 @@ from ..schema import fitted
 from . import types
 from .content import (
     ANTHROPIC,
-    MAX_MARKS,
     RULES,
     TTL_BACK,
     Context,
@@ -115,10 +114,10 @@ def encode_request(
     if left:
         body = _patch_options(request, body, left, lost)
     check_tools(body.tools or (), context)
+    context.first_marks -= given(body.cache_control)
     _encode_input(request, body, context, left, encoded_turns(prefix, request, dialect, WIRE))
     encode_sampling(request, body, context)
-    if context.marks:
-        context.thin_marks(automatic=given(body.cache_control))
+    context.thin_marks()
     return _addressed(request, body, dialect, lost, prefix), lost
 
 
@@ -411,8 +410,7 @@ def _encode_input(request: ours.Request, body: types.Request, context: Context, 
     lost, notes = context.lost, as_object(left.get(SPELLING))
     items = paired(items_of(request), lost, turns.count)
     offered = frozenset(tool.name for tool in body.tools or () if given(tool.name))
-    most = MAX_MARKS - 1 - given(body.cache_control)  # of which none is taken away
-    writer = MessageWriter(items, context, offered, turns.state, most)
+    writer = MessageWriter(items, context, offered, turns.state)
     body.messages = turns.encode(items, writer, lost)
     if "messages" in left or EMPTY in notes:
         empty = as_list(as_object(left.get("messages")).get("")) + as_list(as_object(notes.get(EMPTY)).get(""))

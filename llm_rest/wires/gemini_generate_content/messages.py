@@ -57,7 +57,7 @@ class MessageWriter(AssistantMessage):
         super().__init__(context)
         self.system = [*(state or ())]
         self.messages: list[types.Content] = []
-        self.state = state
+        self.state, self.changing = state, None
         self._items = items
         self._at = 0  # the item that is written
         self._left: Json | None = None  # what the content that is open, or begins next, says around its parts

@@ -162,7 +162,7 @@ new_output = copies(types.Message(role="tool", content=""))
 class MessageWriter:
     """Writes the items as messages; the instructions, what system messages say first, and `note` are one message."""
 
-    state = None  # a turn needs to know nothing of those before it
+    state = changing = None  # a turn needs to know nothing of those before it
     __slots__ = tuple("begins messages _begun _dialect _items _lost _open _outputs _preamble".split())
 
     def __init__(

@@ -337,10 +337,10 @@ CHARACTERS = 8
 def check_window(request: ours.Request, usage: ours.Usage, lost: Losses) -> None:
     """Report where the server seems to have cut the conversation, which it does without a word."""
     read, window = usage.input_tokens, _window(request)
-    items = request.input if isinstance(request.input, list) else ()
-    msg = len(request.input) if isinstance(request.input, str) else sum(map(_size, items))
-    size = msg + len(request.instructions or "")
-    full = window is not None and read >= window - 1
+    said, full = request.input or "", window is not None and read >= window - 1
+    if not full and read * CHARACTERS >= len(msgspec.json.encode([said, request.instructions])):
+        return  # without a look at each item
+    size = len(request.instructions or "") + (len(said) if isinstance(said, str) else sum(map(_size, said)))
     if read and (full or (size > LEAST and read * CHARACTERS < size)):
         cut = f"about {size // 4} tokens, of which the server read {int(read)}: it cuts what does not fit its window"
         lost.changed("input", f'{cut}; raise it with extra={{"{WIRE}": {{"options": {{"num_ctx": ...}}}}}}')

@@ -397,7 +397,7 @@ class AssistantMessage(Generic[S]):
 class MessageWriter:
     """Writes the items of a request as messages in an order that this wire accepts."""
 
-    state = None  # a turn needs to know nothing of those before it
+    state = changing = None  # a turn needs to know nothing of those before it
     __slots__ = tuple(
         "messages _after _attached _dialect _items _lost _moved _open _outputs _thoughts _waiting".split()
     )

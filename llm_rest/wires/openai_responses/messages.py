@@ -48,7 +48,7 @@ class MessageWriter:
     `stored`: the host may know ids. `reasons`: the model may have reasoned before what it said.
     """
 
-    state = None  # a turn needs to know nothing of those before it
+    state = changing = None  # a turn needs to know nothing of those before it
 
     def __init__(
         self, items: Sequence[rs.AnyItem], dialect: ResponsesDialect, lost: Losses, *, stored: bool, reasons: bool

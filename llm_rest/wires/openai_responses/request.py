@@ -71,7 +71,7 @@ def encode_request(
         items = paired(request.input, lost, turns.count)
         writer = MessageWriter(items, dialect, lost, stored=stored, reasons=_reasons(request, dialect))
         made = turns.encode(items, writer, lost)
-        changes["input"] = made if turns.raw or writer.changed else items
+        changes["input"] = made if turns.count or writer.changed else items
     if given(request.tools):
         changes["tools"] = encode_tools(request.tools, dialect, lost)
     if given(request.reasoning):

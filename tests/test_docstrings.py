@@ -30,9 +30,11 @@ class Name(NamedTuple):
 # What methods of the library pass to each other; no user's program holds one, so the search stops there.
 INTERNAL = {
     Name("llm_rest.client.call", "Caller"),
-    Name("llm_rest.client.call", "Settings"),
+    Name("llm_rest.client.call", "PreparedCall"),
+    Name("llm_rest.client.run", "ModelCalls"),
+    Name("llm_rest.client.settings", "Settings"),
     Name("llm_rest.loop.engine", "Workers"),
-    Name("llm_rest.client.call", "CallSite"),
+    Name("llm_rest.client.loss_reports", "CallSite"),
     Name("llm_rest.client.hooks", "WatchedCall"),
     Name("llm_rest.client.target", "Target"),
 }

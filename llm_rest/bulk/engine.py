@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from ..client.call import CallSite, report_losses
 from ..client.endpoints import UNFINISHED
-from ..client.target import build_request
+from ..client.loss_reports import CallSite
 from ..errors import CallCancelledError, ConfigError, LLMError
 from .journal import DUPLICATE, NEW, SENT, Journal, Totals
 from .output import BulkRow, Lines, ended
 from .rows import Entry, Reader, Row, Source
 
 if TYPE_CHECKING:
-    from ..client.call import Caller, Settings
+    from ..client.call import Caller
     from ..client.reply import Reply
+    from ..client.settings import Settings
     from ..client.target import Target
     from ..loop.engine import Workers
     from ..losses import Loss
@@ -428,12 +428,10 @@ class Encoded(NamedTuple):
 
 def encoded(caller: Caller, row: Row) -> Encoded:
     """The row as it would be sent. Raises `ConfigError` for one that cannot be."""
-    target, settings, request, lost = caller.prepare(row.input, {**row.options})
-    wire = target.wire
-    outgoing, more = build_request(wire.encode_request, wire.route, request, target.dialect, settings.prefix)
-    lost = lost + settings.located(more)
-    report_losses(lost, "ignore", _NOWHERE, who=target.vendor)
-    return Encoded(target, settings, request, outgoing.url(target), outgoing.body, lost)
+    prepared = caller.prepare(row.input, {**row.options})
+    target, settings = prepared.target, prepared.settings
+    outgoing, lost = prepared._replace(settings=settings._replace(on_loss="ignore")).encode(_NOWHERE)
+    return Encoded(target, settings, prepared.request, outgoing.url(target), outgoing.body, lost())
 
 
 class _RowError(Exception):

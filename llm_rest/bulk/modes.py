@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct, field
 
 from ..client import endpoints
-from ..client.call import interrupted_reply
+from ..client.generate import generate, interrupted_reply, raise_if_failed
 from ..errors import ConfigError
 from ..policy.limiter import COUNTED, counts_of
 from ..policy.rate_limit import LIMITS
@@ -50,18 +50,18 @@ def call_of(job: Job, window: str | None = None) -> Call:
 
     async def call(row: Row) -> Reply:
         if window is None and row.begun is None:
-            return await caller.generate(row.input, {**row.options, **more}, site)
+            return await generate(caller, row.input, {**row.options, **more}, site)
         of_row = {"model": row.options["model"]} if row.options.get("model") else {}
         target, _ = caller.resolve({**of_row})
         if window is not None and (target.vendor, target.endpoint.wire) != ("openai", "openai_responses"):
             raise ConfigError(f"{target.vendor} has no completion windows", hint="use mode='vendor' or mode='live'")
         if row.begun is None:
-            return await caller.generate(row.input, {**row.options, **more}, site)
+            return await generate(caller, row.input, {**row.options, **more}, site)
         with caller.call() as waiting:
             await caller.transport.sleep(POLL_SECONDS)
         if waiting.stopped:
-            return interrupted_reply(target, None, [], ())
-        found = caller.raise_if_failed(target, await endpoints.retrieve(caller, row.begun, of_row, site))
+            return interrupted_reply(target, ())
+        found = raise_if_failed(target, await endpoints.retrieve(caller, row.begun, of_row, site))
         if window is not None and found.info.cost is not None:
             found.info.cost = round(found.info.cost * WINDOWS[window])
         return found

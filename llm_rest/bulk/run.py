@@ -16,8 +16,8 @@ from typing import IO, TYPE_CHECKING, Any, Literal, Self, Unpack, cast
 
 import msgspec
 
-from ..client.call import CallSite
 from ..client.client import AsyncClient, Client
+from ..client.loss_reports import CallSite
 from ..client.options import OutputOptions, to_request
 from ..client.structured import Output
 from ..errors import ConfigError, Failure

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from msgspec.structs import replace
 
 from ..client.answer import ReceivedAnswer, error_of_answer, with_context
-from ..client.call import report_losses
+from ..client.generate import generate
+from ..client.loss_reports import report_losses
 from ..errors import APITimeoutError, Attempt, CallCancelledError, ConfigError, InternalServerError, LLMError
 from ..sync import drive
 from ..transport import HTTPAnswer
@@ -189,7 +190,7 @@ class VendorEngine(Engine):
         caller: Caller = self._caller.scoped()
         vars(caller).update(send=send, open=_not_streamed, **changes)
         typed = {} if self._form is None else {"output": self._form, "max_repairs": 0}
-        return caller.generate(row.input, {**row.options, **typed}, self._site)
+        return generate(caller, row.input, {**row.options, **typed}, self._site)
 
     def _credential(self, held: Held) -> str:
         vendor = held.target.vendor

@@ -1,7 +1,7 @@
 """`Client` and `AsyncClient`: calls to any vendor, with the answer as a `Reply`.
 
-Both are thin: the work is in `call.py` and `endpoints.py`, written once as coroutines. The sync client drives them over
-a transport that never suspends, so it uses no thread and no event loop and works inside a running loop as well.
+Both are thin: the work is in `call.py`, `generate.py` and `endpoints.py`, written once as coroutines. The sync client drives
+them over a transport that never suspends, so it uses no thread and no event loop and works inside a running loop as well.
 Before changing this file, know that every public method takes the caller's place in the program first (`CallSite`), because a
 warning about a loss points there.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never, Self, TypeVar, Unpack, cast, overload
 
 from ..errors import ConfigError, Failure, LLMError, printable
 from ..sync import drive
@@ -18,9 +18,11 @@ from ..transport import Timeouts
 from ..transport.retry import RetryPolicy
 from ..vendors.auth import Secret, Token, TokenProvider
 from . import endpoints
-from .call import Caller, CallSite
+from .call import Caller
+from .generate import generate, generate_text
 from .hooks import EventHook, hooks_of, telemetry_of, watcher_of
 from .logs import log_by_environment
+from .loss_reports import CallSite
 from .options import (
     FIELDS,
     SETTINGS,
@@ -41,8 +43,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ..conversation.chat import AsyncChat, Chat
-    from ..conversation.conversation import Conversation
-    from ..conversation.store import ConversationStore
     from ..loop.tasks import AsyncRun
     from ..loop.threads import Run
     from ..policy.budget import Budget
@@ -56,9 +56,8 @@ if TYPE_CHECKING:
     from ..vendors.models import Capabilities
     from ..vendors.rows import Vendor
     from .endpoints import Access
-    from .generator import PromptContext
     from .resources import AsyncModels, AsyncResponses, Models, Responses
-    from .run import ChatOptions, Offers, RunOptions
+    from .run import ChatOptions, NewChat, Offers, RunOptions
     from .typed import AsyncJSONStream, JSONStream
 
     ModelChoice = str | Fallback | Sequence[str | FallbackModel]
@@ -78,6 +77,68 @@ class _Shared:
     """The shared part of `Client` and `AsyncClient`, without I/O."""
 
     _caller: Caller
+
+    _waits: ClassVar[bool]
+
+    def __init__(
+        self,
+        model: ModelChoice | None = None,
+        *,
+        api_key: Token | None = None,
+        base_url: str | None = None,
+        timeout: float | Timeouts | None = None,
+        retry: RetryPolicy | int | None = None,
+        max_connections: int = 100,
+        http: Any = None,
+        tls: TLSOption | None = None,
+        credentials: TokenProvider | None = None,
+        on_loss: OnLoss = "warn",
+        invalid_options: InvalidOptions = "raise",
+        defaults: CallOptions | None = None,
+        wire: str | None = None,
+        vendor: Vendor | str | None = None,
+        on_event: EventHook | Iterable[EventHook] | None = None,
+        rate_limit: RateLimit | Literal["learn"] | None = None,
+        cache: AnswerCache | None = None,
+        telemetry: bool | Telemetry | None = None,
+        budget: Budget | None = None,
+        prices: Prices | str | PathLike[str] | None = None,
+        **unknown: Never,
+    ) -> None:
+        api_key = Secret(api_key) if isinstance(api_key, str) else api_key
+        if unknown:
+            from .keywords import refuse_constructor  # only for this message
+
+            refuse_constructor(type(self).__name__, unknown, FIELDS | SETTINGS)
+        _check(http, max_connections, defaults, credentials, waits=self._waits)
+        transport = self._transport(max_connections=max_connections, http=http, tls=tls)
+        place: Any = {"api_key": api_key, "base_url": base_url, "wire": wire, "vendor": vendor}
+        fallback = None
+        if model is None or isinstance(model, str):
+            targets = Targets(model, **place, provider=credentials)
+        else:
+            from ..policy.fallback import chain_of
+
+            fallback = chain_of(model, place, credentials)
+            model, targets = fallback.entries[0].model, fallback.entries[0].targets
+        settings = {"timeout": timeout, "retry": retry, "on_loss": on_loss, "invalid_options": invalid_options}
+        settings |= {"rate_limit": rate_limit, "cache": cache, "budget": budget, "prices": prices}
+        first = {**{name: value for name, value in settings.items() if value is not None}, **(defaults or {})}
+        if model is not None:
+            first["model"] = model
+        log_by_environment()
+        self._caller = Caller(
+            transport,
+            targets,
+            waits=self._waits,
+            defaults=first,
+            watchers=tuple(watcher_of(hook) for hook in hooks_of(on_event)),
+            fallback=fallback,
+            telemetry=telemetry_of(telemetry),
+        )
+
+    def _transport(self, **options: Any) -> Transport:
+        raise NotImplementedError
 
     @property
     def vendor(self) -> str:
@@ -100,6 +161,12 @@ class _Shared:
         Raises `ConfigError` for an unknown vendor, and without any model.
         """
         return self._caller.resolve({"model": model})[0].known
+
+    def estimate_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
+        """About how many tokens this input has, with its tools and instructions: a quarter of its characters, and 256 for
+        each image or file. Nothing is sent; `count_tokens` is the vendor's count.
+        """
+        return endpoints.estimated_tokens(self._caller, input, _plain(options))
 
     def with_options(self, **options: Unpack[CallOptions]) -> Self:
         """A client with these options as defaults for every call; it shares the connections. Raises `ConfigError`."""
@@ -139,49 +206,9 @@ class _Shared:
         raise TypeError(f"a {type(self).__name__} holds connections and a key; make a new one where it is needed")
 
 
-def _plain(options: CallOptions | CallSettings | StreamCallOptions | ChatOptions) -> dict[str, Any]:
+def _plain(options: CallOptions | CallSettings | StreamCallOptions | ChatOptions | NewChat) -> dict[str, Any]:
     """The dict of a method's keywords itself, so that the token in it is wrapped there too."""
     return cast("dict[str, Any]", options)
-
-
-def _caller(
-    transport: Transport,
-    *,
-    waits: bool,
-    model: ModelChoice | None,
-    api_key: Secret | None,
-    base_url: str | None,
-    credentials: TokenProvider | None,
-    wire: str | None,
-    vendor: Vendor | str | None,
-    on_event: EventHook | Iterable[EventHook] | None,
-    telemetry: bool | Telemetry | None,
-    defaults: Mapping[str, Any] | None,
-    settings: Mapping[str, Any],
-) -> Caller:
-    fallback = None
-    if model is None or isinstance(model, str):
-        targets = Targets(model, api_key=api_key, base_url=base_url, wire=wire, vendor=vendor, provider=credentials)
-    else:
-        from ..policy.fallback import chain_of
-
-        place = {"api_key": api_key, "base_url": base_url, "wire": wire, "vendor": vendor}
-        fallback = chain_of(model, place, credentials)
-        model, targets = fallback.entries[0].model, fallback.entries[0].targets
-    first = {**{name: value for name, value in settings.items() if value is not None}, **(defaults or {})}
-    if model is not None:
-        first["model"] = model
-    log_by_environment()
-    watchers = tuple(watcher_of(hook) for hook in hooks_of(on_event))
-    made: Any = {"watchers": watchers, "fallback": fallback, "telemetry": telemetry_of(telemetry)}
-    return Caller(transport, targets, waits=waits, defaults=first, **made)
-
-
-def _refuse(kind: str, unknown: dict[str, Never]) -> Never:
-    """Raise `ConfigError` for unknown keywords of a client."""
-    from .keywords import refuse_constructor  # only for this message
-
-    refuse_constructor(kind, unknown, FIELDS | SETTINGS)
 
 
 def keeping(client: AsyncClient) -> AsyncClient:
@@ -219,60 +246,12 @@ class Client(_Shared):
     invalid arguments.
     """
 
-    def __init__(
-        self,
-        model: ModelChoice | None = None,
-        *,
-        api_key: Token | None = None,
-        base_url: str | None = None,
-        timeout: float | Timeouts | None = None,
-        retry: RetryPolicy | int | None = None,
-        max_connections: int = 100,
-        http: Any = None,
-        tls: TLSOption | None = None,
-        credentials: TokenProvider | None = None,
-        on_loss: OnLoss = "warn",
-        invalid_options: InvalidOptions = "raise",
-        defaults: CallOptions | None = None,
-        wire: str | None = None,
-        vendor: Vendor | str | None = None,
-        on_event: EventHook | Iterable[EventHook] | None = None,
-        rate_limit: RateLimit | Literal["learn"] | None = None,
-        cache: AnswerCache | None = None,
-        telemetry: bool | Telemetry | None = None,
-        budget: Budget | None = None,
-        prices: Prices | str | PathLike[str] | None = None,
-        **unknown: Never,
-    ) -> None:
-        api_key = Secret(api_key) if isinstance(api_key, str) else api_key
-        if unknown:
-            _refuse(type(self).__name__, unknown)
+    _waits = False
+
+    def _transport(self, **options: Any) -> Transport:
         from ..transport.blocking import SyncTransport  # loads the HTTP client
 
-        _check(http, max_connections, defaults, credentials, waits=False)
-        self._caller = _caller(
-            SyncTransport(max_connections=max_connections, http=http, tls=tls),
-            waits=False,
-            model=model,
-            api_key=api_key,
-            base_url=base_url,
-            credentials=credentials,
-            wire=wire,
-            vendor=vendor,
-            on_event=on_event,
-            telemetry=telemetry,
-            defaults=defaults,
-            settings={
-                "timeout": timeout,
-                "retry": retry,
-                "on_loss": on_loss,
-                "invalid_options": invalid_options,
-                "rate_limit": rate_limit,
-                "cache": cache,
-                "budget": budget,
-                "prices": prices,
-            },
-        )
+        return SyncTransport(**options)
 
     def generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Reply:
         """Send a request; the model's reply. `input` is a text, items, or a whole `Request`; its fields are keywords too.
@@ -281,14 +260,14 @@ class Client(_Shared):
         does not match. Raises `ConfigError`, `CapabilityError` or `LossError`
         before anything is sent, and an `APIError` where the call fails.
         """
-        return drive(self._caller.generate(input, _plain(options), CallSite()))
+        return drive(generate(self._caller, input, _plain(options), CallSite()))
 
     def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> str:
         """The text of the model's reply. Arguments and errors as of `generate`.
 
         Raises `RefusalError` where the model refuses, and `TruncatedError` where the answer is incomplete.
         """
-        return drive(self._caller.generate_text(input, _plain(options), CallSite()))
+        return drive(generate_text(self._caller, input, _plain(options), CallSite()))
 
     @overload
     def generate_json(self, input: Input | None, type: type[T], **options: Unpack[CallOptions]) -> T: ...
@@ -306,7 +285,7 @@ class Client(_Shared):
 
     def try_generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Reply | Failure:
         """The reply, or the error as a value: a `Failure`, which is false, with `description`, `suggestions` and `error`."""
-        return drive(_or_failure(self._caller.generate(input, _plain(options), CallSite())))
+        return drive(_or_failure(generate(self._caller, input, _plain(options), CallSite())))
 
     def map(
         self,
@@ -371,35 +350,16 @@ class Client(_Shared):
 
         return run_of(self._caller, input, tools, _plain(options), CallSite()).result()
 
-    def chat(
-        self,
-        *,
-        system: str | None = None,
-        tools: Offers = None,
-        conversation: Conversation | str | None = None,
-        store: ConversationStore | None = None,
-        context: PromptContext | None = None,
-        keep_partial: bool = False,
-        **options: Unpack[ChatOptions],
-    ) -> Chat:
+    def chat(self, **options: Unpack[NewChat]) -> Chat:
         """A conversation with the model, turn by turn: `chat.ask(...)`, `chat.stream(...)`, `chat.run(...)`.
 
         `system` is the system prompt, `tools` are run as `run` does, `conversation` is one to continue, or its id in `store`,
         where every turn is written. `context` is sent before the history, `keep_partial` keeps turns that fail or are cancelled.
-        `options` are those of `run`, among them `limits`, for every turn. Raises `ConfigError`, and `StoreError`.
+        The other options are those of `run`, among them `limits`, for every turn. Raises `ConfigError`, and `StoreError`.
         """
         from ..conversation.chat import Chat
 
-        return Chat(
-            self._caller,
-            system=system,
-            tools=tools,
-            conversation=conversation,
-            store=store,
-            context=context,
-            keep_partial=keep_partial,
-            options=_plain(options),
-        )
+        return Chat(self._caller, _plain(options))
 
     @property
     def responses(self) -> Responses:
@@ -421,12 +381,6 @@ class Client(_Shared):
         Raises `ConfigError` where the wire has no endpoint for that.
         """
         return drive(endpoints.count_tokens(self._caller, input, _plain(options), CallSite()))
-
-    def estimate_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
-        """About how many tokens this input has, with its tools and instructions: a quarter of its characters, and 256 for
-        each image or file. Nothing is sent; `count_tokens` is the vendor's count.
-        """
-        return endpoints.estimated_tokens(self._caller, input, _plain(options))
 
     def validate_access(self, **options: Unpack[CallSettings]) -> Access:
         """Whether the vendor accepts the key: an `Access`, true where it does, with the `error` where it does not.
@@ -452,60 +406,12 @@ class Client(_Shared):
 class AsyncClient(_Shared):
     """`Client` for async callers, on asyncio and trio. `http` is an `httpx.AsyncClient`, `credentials` may be async."""
 
-    def __init__(
-        self,
-        model: ModelChoice | None = None,
-        *,
-        api_key: Token | None = None,
-        base_url: str | None = None,
-        timeout: float | Timeouts | None = None,
-        retry: RetryPolicy | int | None = None,
-        max_connections: int = 100,
-        http: Any = None,
-        tls: TLSOption | None = None,
-        credentials: TokenProvider | None = None,
-        on_loss: OnLoss = "warn",
-        invalid_options: InvalidOptions = "raise",
-        defaults: CallOptions | None = None,
-        wire: str | None = None,
-        vendor: Vendor | str | None = None,
-        on_event: EventHook | Iterable[EventHook] | None = None,
-        rate_limit: RateLimit | Literal["learn"] | None = None,
-        cache: AnswerCache | None = None,
-        telemetry: bool | Telemetry | None = None,
-        budget: Budget | None = None,
-        prices: Prices | str | PathLike[str] | None = None,
-        **unknown: Never,
-    ) -> None:
-        api_key = Secret(api_key) if isinstance(api_key, str) else api_key
-        if unknown:
-            _refuse(type(self).__name__, unknown)
+    _waits = True
+
+    def _transport(self, **options: Any) -> Transport:
         from ..transport.asynchronous import AsyncTransport  # loads the HTTP client
 
-        _check(http, max_connections, defaults, credentials, waits=True)
-        self._caller = _caller(
-            AsyncTransport(max_connections=max_connections, http=http, tls=tls),
-            waits=True,
-            model=model,
-            api_key=api_key,
-            base_url=base_url,
-            credentials=credentials,
-            wire=wire,
-            vendor=vendor,
-            on_event=on_event,
-            telemetry=telemetry,
-            defaults=defaults,
-            settings={
-                "timeout": timeout,
-                "retry": retry,
-                "on_loss": on_loss,
-                "invalid_options": invalid_options,
-                "rate_limit": rate_limit,
-                "cache": cache,
-                "budget": budget,
-                "prices": prices,
-            },
-        )
+        return AsyncTransport(**options)
 
     # Not `async def`: the caller's place is known when the method is called, and no longer when a task awaits it.
 
@@ -516,14 +422,14 @@ class AsyncClient(_Shared):
         does not match. Raises `ConfigError`, `CapabilityError` or `LossError`
         before anything is sent, and an `APIError` where the call fails.
         """
-        return self._caller.generate(input, _plain(options), CallSite())
+        return generate(self._caller, input, _plain(options), CallSite())
 
     def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, str]:
         """The text of the model's reply. Arguments and errors as of `generate`.
 
         Raises `RefusalError` where the model refuses, and `TruncatedError` where the answer is incomplete.
         """
-        return self._caller.generate_text(input, _plain(options), CallSite())
+        return generate_text(self._caller, input, _plain(options), CallSite())
 
     @overload
     def generate_json(
@@ -549,7 +455,7 @@ class AsyncClient(_Shared):
         self, input: Input | None = None, **options: Unpack[OutputOptions]
     ) -> Coroutine[Any, Any, Reply | Failure]:
         """The reply, or the error as a value: a `Failure`, which is false, with `description`, `suggestions` and `error`."""
-        return _or_failure(self._caller.generate(input, _plain(options), CallSite()))
+        return _or_failure(generate(self._caller, input, _plain(options), CallSite()))
 
     def map(
         self,
@@ -608,30 +514,11 @@ class AsyncClient(_Shared):
 
         return async_run_of(self._caller, input, tools, _plain(options), CallSite()).result()
 
-    def chat(
-        self,
-        *,
-        system: str | None = None,
-        tools: Offers = None,
-        conversation: Conversation | str | None = None,
-        store: ConversationStore | None = None,
-        context: PromptContext | None = None,
-        keep_partial: bool = False,
-        **options: Unpack[ChatOptions],
-    ) -> AsyncChat:
+    def chat(self, **options: Unpack[NewChat]) -> AsyncChat:
         """`Client.chat` for async callers."""
         from ..conversation.chat import AsyncChat
 
-        return AsyncChat(
-            self._caller,
-            system=system,
-            tools=tools,
-            conversation=conversation,
-            store=store,
-            context=context,
-            keep_partial=keep_partial,
-            options=_plain(options),
-        )
+        return AsyncChat(self._caller, _plain(options))
 
     @property
     def responses(self) -> AsyncResponses:
@@ -653,12 +540,6 @@ class AsyncClient(_Shared):
         Raises `ConfigError` where the wire has no endpoint for that.
         """
         return endpoints.count_tokens(self._caller, input, _plain(options), CallSite())
-
-    def estimate_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
-        """About how many tokens this input has, with its tools and instructions: a quarter of its characters, and 256 for
-        each image or file. Nothing is sent; `count_tokens` is the vendor's count.
-        """
-        return endpoints.estimated_tokens(self._caller, input, _plain(options))
 
     def validate_access(self, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, Access]:
         """Whether the vendor accepts the key: an `Access`, true where it does, with the `error` where it does not.

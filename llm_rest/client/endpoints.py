@@ -18,7 +18,8 @@ from ..transport import is_duration
 from ..unknown import Decoder, Model, given
 from ..wires import Route
 from .answer import decode_document
-from .call import CallSite, interrupted_reply, report_losses
+from .generate import decoded, generate, interrupted_reply, raise_if_failed
+from .loss_reports import CallSite, report_losses
 from .reply import Reply
 from .target import OutgoingRequest, build_request
 
@@ -52,10 +53,11 @@ def _functions_of_wire(target: Target, *names: str) -> tuple[Any, ...]:
 
 async def count_tokens(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> int:
     """The number of tokens in this input by the vendor's count."""
-    target, settings, request, _ = caller.prepare(input, options)
+    prepared = caller.prepare(input, options)
+    target, settings, request = prepared.target, prepared.settings, prepared.request
     encode, route, decoder = _functions_of_wire(target, "encode_count", "count_route", "COUNT")
     outgoing, lost = build_request(encode, route, request, target.dialect)
-    report_losses(settings.located(lost), settings.on_loss, site, who=target.vendor)
+    report_losses(prepared.located(lost), settings.on_loss, site, who=target.vendor)
     counted: int = await caller.send(
         target,
         settings,
@@ -68,18 +70,18 @@ async def count_tokens(caller: Caller, input: Input | None, options: dict[str, A
 
 def estimated_tokens(caller: Caller, input: Input | None, options: dict[str, Any]) -> int:
     """About how many tokens this input has; nothing is sent."""
-    _, _, request, _ = caller.prepare(input, options)
-    return estimate_tokens(request)
+    return estimate_tokens(caller.prepare(input, options).request)
 
 
 async def compact(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> CompactedResponse:
     """The items that replace this conversation, to be sent first and unchanged."""
-    target, settings, request, lost = caller.prepare(input, options)
+    prepared = caller.prepare(input, options)
+    target, settings, request = prepared.target, prepared.settings, prepared.request
     encode, route, decoder, decode = _functions_of_wire(
         target, "encode_compact", "compact_route", "COMPACTION", "decode_compacted"
     )
     outgoing, more = build_request(encode, route, request, target.dialect)
-    report_losses(lost + settings.located(more), settings.on_loss, site, who=target.vendor)
+    report_losses(prepared.lost + prepared.located(more), settings.on_loss, site, who=target.vendor)
     compacted: CompactedResponse
     compacted, more = await caller.send(
         target,
@@ -129,11 +131,11 @@ async def _stored(
             target,
             settings,
             OutgoingRequest(route),
-            lambda sent: caller.replied(target, settings, sent, None, []),
+            lambda sent: decoded(target, settings, sent, decode_document(target, sent, target.wire.RESPONSE)),
             operation,
         )
     except CallCancelledError as ended:
-        return interrupted_reply(target, None, [], ended.attempts)
+        return interrupted_reply(target, ended.attempts)
     if lost:
         report_losses(lost, settings.on_loss, site, who=target.vendor, reply=found)
     return found
@@ -182,10 +184,10 @@ async def poll(
             await caller.transport.sleep(interval)
         if waiting.stopped:
             target, _ = caller.resolve(options)
-            return interrupted_reply(target, None, [], ())
+            return interrupted_reply(target, ())
         found = await retrieve(caller, found.id, {**options}, site)
     target, _ = caller.resolve(options)
-    return caller.raise_if_failed(target, found)
+    return raise_if_failed(target, found)
 
 
 # --- is the key good? -----------------------------------------------------------------------------------------------
@@ -221,7 +223,7 @@ async def validate_access(caller: Caller, options: dict[str, Any], site: CallSit
         except NotFoundError:
             # A host without a list of models: the smallest request tells as well.
             smallest = {**options, "max_output_tokens": 16, "on_loss": "ignore", "invalid_options": "drop"}
-            if (await caller.generate("Hi", smallest, site)).interrupted:
+            if (await generate(caller, "Hi", smallest, site)).interrupted:
                 raise CallCancelledError("the call was cancelled") from None
     except LLMError as error:
         if isinstance(error, ConfigError) and not error.no_key:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 
 from ..errors import ConfigError, OutputError, printable
 from ..responses.items import AnyItem, Message
-from .call import complete_text
+from .generate import complete_text
 
 if TYPE_CHECKING:
     from .client import AsyncClient, Client  # noqa: F401 (named as text below)

@@ -61,7 +61,7 @@ class CallInfo(Struct, kw_only=True):
 class CallRecord(NamedTuple):
     """The record of a call, converted to `CallInfo` on first use."""
 
-    losses: list[Loss]
+    losses: Callable[[], list[Loss]]
     attempts: tuple[Attempt, ...]
     raw: bytes
     vendor: str
@@ -76,7 +76,7 @@ class CallRecord(NamedTuple):
         seconds = sum(attempt.took for attempt in self.attempts)
         named = metadata(response, vendor=self.vendor, model=self.model, seconds=seconds, api_calls=self.calls)
         return CallInfo(
-            losses=self.losses,
+            losses=self.losses(),
             attempts=self.attempts,
             raw=self.raw,
             duration=seconds,
@@ -103,8 +103,7 @@ class Reply(Response):
     @property
     def losses(self) -> list[Loss]:
         """The conversion losses of the request and of the answer."""
-        found: CallInfo | CallRecord | None = vars(self).get("info")
-        return [] if found is None else found.losses
+        return self.info.losses
 
     @property
     def cost(self) -> int | None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
 from ..errors import ConfigError
 from ..sync import drive
 from . import endpoints
-from .call import CallSite
 from .endpoints import ModelInfo
+from .loss_reports import CallSite
 from .options import CallOptions, CallSettings, Input, RequestSettings
 
 if TYPE_CHECKING:

@@ -29,26 +29,31 @@ from ..tools.context import DEPS_HINT
 from ..transport import Timeouts
 from ..unknown import convert, given
 from . import endpoints, typed
-from .call import report_losses, wrap_secrets
+from .generate import generate
 from .history import History
 from .hooks import hooks_of
+from .loss_reports import report_losses
 from .options import SETTINGS, Fields, RequestSettings, TurnFields, as_list, check_names, read_request
 from .reply import COUNTS, CallInfo, Reply, metadata, reply, sum_calls
+from .settings import wrap_secrets
 from .stream import AsyncStream, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ..conversation.conversation import Conversation
     from ..conversation.limits import HistoryLimits, Window
+    from ..conversation.store import ConversationStore
     from ..loop.engine import Approver, EventHook, Shell
     from ..losses import Loss
     from ..responses.items import AnyItem
     from ..responses.response import Response
     from ..tools import ToolExecutor
     from ..wires.foreign import Origins
-    from .call import Caller, CallSite, Recovered, Settings
+    from .call import Caller, PreparedCall
+    from .generator import PromptContext
+    from .loss_reports import CallSite
     from .options import Input, Receiver
-    from .target import Target
 
     Offers = Iterable[Any] | Callable[..., Any] | ToolExecutor | None
     """The tools of a run: functions, `@tool`s, executors and definitions, several or one; `None` for none."""
@@ -93,6 +98,23 @@ class ChatOptions(TurnFields, RequestSettings, LoopOptions, total=False):
     """Options of the stream: `{"include_obfuscation": False}`."""
 
 
+class NewChat(ChatOptions, total=False):
+    """The options of a chat: its own, and those of every turn that says nothing else."""
+
+    system: str | None
+    """The system prompt."""
+    tools: Offers
+    """The tools that every turn runs."""
+    conversation: Conversation | str | None
+    """A conversation to continue, or its id in `store`."""
+    store: ConversationStore | None
+    """Where every turn is written."""
+    context: PromptContext | None
+    """What is sent before the history."""
+    keep_partial: bool
+    """Whether turns that fail or are cancelled are kept."""
+
+
 class RunOptions(Fields, ChatOptions, total=False):
     """The fields of a request, the settings of its calls, and the options of the run."""
 
@@ -114,7 +136,7 @@ def run_of(
 
     `history` is of the conversation that it continues.
     """
-    asked = _ModelCalls(caller, site, past, history)
+    asked = ModelCalls(caller, site, past, history)
     engine = asked.engine(ThreadShell(), lambda request: drive(asked.answer(request)), Stream, input, tools, options)
     return Run(engine, asked.final_reply)
 
@@ -129,7 +151,7 @@ def async_run_of(
     history: History | None = None,
 ) -> AsyncRun[Reply]:
     """The same for async callers."""
-    asked = _ModelCalls(caller, site, past, history)
+    asked = ModelCalls(caller, site, past, history)
     engine = asked.engine(TaskShell(), asked.answer, AsyncStream, input, tools, options)
     return AsyncRun(engine, asked.final_reply)
 
@@ -200,7 +222,7 @@ def _limits(known: Limits, given: dict[str, Any]) -> Limits:
         raise ConfigError(f"{name.rstrip('`')}: {what}") from None
 
 
-class _ModelCalls:
+class ModelCalls:
     """The model calls that this process makes for a run."""
 
     def __init__(self, caller: Caller, site: CallSite, past: Past, history: History | None) -> None:
@@ -258,7 +280,7 @@ class _ModelCalls:
         asked = {"model": options.get("model") or said.model or defaults.get("model")}
         state, lost, indexing = _state(input, options, how, lambda: self._caller.destination(asked), self._past)
         self._lost = lost
-        known = self._history.known(state.items)
+        known = self._history.known_answered(state.items)
         if lost:
             target, settings = self._caller.resolve({**self._settings, **asked})
             report_losses(lost, settings.on_loss, self._site, who=target.vendor)
@@ -332,7 +354,7 @@ class _ModelCalls:
 
     async def send(self, request: Request) -> Reply:
         """The reply to one request."""
-        return await self._caller.generate(request, {**self._settings}, self._site, _shape, self._history)
+        return await generate(self._caller, request, {**self._settings}, self._site, _shape, self._history)
 
     async def count(self, request: Request) -> int:
         """The vendor's token count of a request."""
@@ -377,7 +399,7 @@ class _LimitedStream:
     """A stream whose request is shortened by history limits when it is opened, which may take further calls."""
 
     def __init__(
-        self, window: Window, asked: _ModelCalls, made: Callable[..., Stream | AsyncStream], request: Request
+        self, window: Window, asked: ModelCalls, made: Callable[..., Stream | AsyncStream], request: Request
     ) -> None:
         self._window, self._send, self._made, self._request = window, asked, made, request
         self._stream: Any = None
@@ -404,17 +426,15 @@ class _LimitedStream:
         await self._stream.__aexit__(*failure)
 
 
-def _shape(target: Target, settings: Settings, request: Request) -> tuple[Request, list[Loss], Recovered]:
-    return request, [], partial(_failed_call_paths, settings, request)
+def _shape(prepared: PreparedCall) -> PreparedCall:
+    return prepared._replace(recovered=partial(_is_failure, prepared.request))
 
 
-def _failed_call_paths(settings: Settings, request: Request) -> tuple[str, ...]:
-    """The paths of calls that failed. Their outputs have the error as text, so a wire without an error flag loses nothing."""
-    items = request.input if isinstance(request.input, list) else []
-    failed = {item.call_id for item in items if isinstance(item, _MARKED) and item.is_error is True}
-    return tuple(
-        settings.indexed(f"input[{i}]") for i, item in enumerate(items) if getattr(item, "call_id", None) in failed
-    )
+def _is_failure(request: Request, loss: Loss) -> bool:
+    """Whether it is at an output that says in words that the call failed: a wire that has no mark for it loses nothing."""
+    found = _ITEM.match(loss.path)
+    item: Any = items_of(request)[int(found[1])] if found else None
+    return isinstance(item, _MARKED) and item.is_error is True
 
 
 _MARKED = (FunctionCallOutput, CustomToolCallOutput)

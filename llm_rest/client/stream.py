@@ -18,9 +18,9 @@ from ..responses import events as ev
 from ..responses.stream import Assembler
 from ..sync import drive
 from .answer import FAILURES, IncomingEvents, generation_error, partial_reply, with_context
-from .call import report_losses
 from .continuation import Hops, is_resumable
 from .hooks import watched
+from .loss_reports import report_losses
 from .reply import CallRecord, Reply, reply
 from .send import CANCELLED
 
@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from ..responses.events import AnyEvent
     from ..responses.response import Response
     from ..transport.exchange import Incoming
-    from .call import Caller, CallSite, PreparedCall, Shape
+    from .call import Caller, Losses, PreparedCall, Shape
     from .history import History
     from .hooks import WatchedCall
+    from .loss_reports import CallSite
     from .options import Input
     from .send import RunningAttempt
 
@@ -68,12 +69,12 @@ class _Streaming:
     ) -> None:
         self._start(site)
         if caller.fallback is None:
-            self._aim(caller, caller.shaped(input, options, shape, history, stream=True))
+            self._aim(caller, caller.prepare(input, options, shape, history, stream=True))
             return
         self._trials = caller.fallback.trials(caller, input, options, stream=True)
 
         def shaped(one: Caller, how: dict[str, Any]) -> PreparedCall:
-            return one.shaped(input, how, shape, history, stream=True)
+            return one.prepare(input, how, shape, history, stream=True)
 
         self._shaped = shaped
         self._trail = self._trials.trail() if plain else None
@@ -104,7 +105,8 @@ class _Streaming:
         """Prepare the request for one model."""
         self._outgoing, self._lost = prepared.encode(self._site, stream=True)
         self._caller = caller
-        self._target, self._settings, self._request, _, _ = prepared
+        self._prepared = prepared
+        self._target, self._settings, self._request = prepared.target, prepared.settings, prepared.request
         self._call = caller.call()
         self._hops = Hops(self._target, self._settings.stream_timeouts, self._outgoing)
 
@@ -157,11 +159,13 @@ class _Streaming:
     @property
     def losses(self) -> list[Loss]:
         """The conversion losses of the request; at the end also those of the answer."""
-        return [*self._lost, *(self._came.losses if self._came else ()), *self._emulated]
+        return self._lost() + self._late_losses
 
     @property
-    def _emulated(self) -> list[Loss]:
-        return [] if self._continuation is None else self._continuation.losses
+    def _late_losses(self) -> list[Loss]:
+        """What could not be converted of the answer so far."""
+        emulated = () if self._continuation is None else self._continuation.losses
+        return [*(self._came.losses if self._came else ()), *emulated]
 
     @property
     def response(self) -> Reply:
@@ -176,8 +180,9 @@ class _Streaming:
         cached = getattr(came and came.incoming, "cached", False)
         calls = 0 if cached else self._hops.count
         pricing = self._settings.pricing(target, self._request)
+        sent, more = self._lost, self._late_losses
         how = CallRecord(
-            self.losses, attempts, raw, target.vendor, target.model, self._cancelled, calls, cached, pricing
+            lambda: sent() + more, attempts, raw, target.vendor, target.model, self._cancelled, calls, cached, pricing
         )
         # A copy, because it becomes the reply and an event holds it too.
         made = reply(copy(found), how)
@@ -227,7 +232,7 @@ class _Streaming:
     async def _cached(self) -> IncomingEvents | None:
         """The same answer from the cache, if it is there."""
         cache = self._settings.cache
-        self._key, pieces = await self._caller.cached(self._target, self._settings, self._request, self._outgoing)
+        self._key, pieces = await self._caller.cached(self._prepared, self._outgoing)
         if cache is None or pieces is None:
             return None
         answer: Any = cache.answer(pieces)
@@ -366,7 +371,7 @@ class _Streaming:
             return
         await self._keep(came)
         self._end_watch()
-        if lost := [*came.losses, *self._emulated]:
+        if lost := self._late_losses:
             report_losses(lost, self._settings.on_loss, self._site, who=self._target.vendor, reply=self.response)
 
     async def _continues_elsewhere(self, came: IncomingEvents, trail: Trail) -> bool:
@@ -391,7 +396,7 @@ class _Streaming:
                 await self._open()
                 self._shaped = shaped
                 self._continuation = trail.continuation(seen, target, self._target)
-                self._lost = [*losses, *self._lost]
+                self._lost = partial(_joined, losses, self._lost)
                 return True
             except LLMError as problem:
                 self._came, self._fault, self._ended = came, problem, True
@@ -506,6 +511,10 @@ class AsyncStream(_Streaming):
     async def aclose(self) -> None:
         """Close the stream. Its connection is closed too, unless the answer was read to its end."""
         await self._close()
+
+
+def _joined(earlier: list[Loss], later: Losses) -> list[Loss]:
+    return [*earlier, *later()]
 
 
 class TextDeltas:

@@ -20,9 +20,10 @@ from ..responses.request import items_of
 from ..tools.forms import DoesNotFit
 from ..unknown import given
 from ..vendors import models
-from .call import PreparedCall, complete_text
+from .generate import ask, complete_text
 from .partial import PartialJSON
 from .reply import CallInfo, Reply, sum_calls
+from .settings import with_time_left
 from .stream import AsyncStream, Stream
 from .structured import Elements, Output, Way, as_message, corrected
 
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
     from ..responses.events import AnyEvent
     from ..responses.items import AnyItem
     from ..responses.request import Request
-    from .call import Caller, CallSite, Recovered, Settings
+    from .call import Caller, PreparedCall
     from .history import History
+    from .loss_reports import CallSite
     from .options import Input
     from .target import Target
 
@@ -67,14 +69,14 @@ async def generate(
             caller, input, options, lambda one, how: generate(one, input, how, site, form, history)
         )
     output: Output[Any] = Output(form)
-    target, settings, request, lost = caller.prepare(input, options, history=history)
-    way = choose_way(output, target, request, settings)
-    asked, calls, notes = way.request, list[CallInfo](), list[Loss]()
+    plain = caller.prepare(input, options, history=history)
+    way = choose_way(output, plain)
+    prepared, settings, calls, notes = shaped(plain, way), plain.settings, list[CallInfo](), list[Loss]()
     began = monotonic()
     while True:
-        left = within(settings, monotonic() - began)
-        prepared = PreparedCall(target, left, asked, [*lost, *way.lost], partial(recovered_paths, way))
-        found = await caller.ask(prepared, site)
+        asked = prepared.request
+        left = with_time_left(settings, began) if calls else settings
+        found = await ask(caller, prepared._replace(settings=left), site)
         calls.append(found.info)
         if found.interrupted:
             return Typed(found, None, found=False)
@@ -87,24 +89,18 @@ async def generate(
                 found.output[:0] = _repair_messages(way.request, asked)
             return typed
         except SchemaMismatchError as problem:
+            if (forget := vars(found).get("forget")) is not None:  # a cached answer that fails every time
+                await caller.transport.waiter.in_thread(forget)
             if len(calls) > settings.max_repairs:
                 raise
             notes.append(Loss("output_text", f"re-prompted; the answer did not match: {problem.message}", "changed"))
-            asked = corrected(asked, came, way.tool, problem.problems)
+            prepared = prepared._replace(request=corrected(asked, came, way.tool, problem.problems))
 
 
 def _repair_messages(first: Request, last: Request) -> list[AnyItem]:
     """The messages between the first and the last request of one answer: invalid answers and re-prompts."""
     said = last.input if isinstance(last.input, list) and last is not first else []
     return said if given(last.conversation) else said[len(items_of(first)) :]
-
-
-def within(settings: Settings, spent: float) -> Settings:
-    """The settings with the remaining time for the whole call, after so many seconds."""
-    total = settings.timeouts.total
-    if not isinstance(total, int | float):
-        return settings
-    return settings._replace(timeouts=replace(settings.timeouts, total=max(total - spent, 0.001)))
 
 
 async def generate_json(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> Any:
@@ -124,8 +120,9 @@ def require_value(typed: Typed) -> Any:
     return typed.value
 
 
-def choose_way(output: Output[Any], target: Target, request: Request, settings: Settings) -> Way:
+def choose_way(output: Output[Any], prepared: PreparedCall) -> Way:
     """The first strategy that the model and the wire support. Raises `CapabilityError` where the caller selects another."""
+    target, request, settings = prepared.target, prepared.request, prepared.settings
     strict = getattr(target.dialect, "strict_schemas", False)
     *ways, last = output.ways(request, settings.strategy, strict=strict)
     wire = target.endpoint.wire
@@ -156,11 +153,15 @@ def _is_expressible(way: Way, request: Request, target: Target) -> bool:
     )
 
 
-def recovered_paths(way: Way) -> tuple[str, ...]:
-    """The paths where losses are recorded without a warning, since the answer is validated."""
-    if way.tool is None:
-        return ("text.format",)
-    return "text.format", "tool_choice", f"tools[{len(way.request.tools or ()) - 1}]"
+def shaped(plain: PreparedCall, way: Way) -> PreparedCall:
+    """The call that asks for the value in this way. Losses of that are not reported: the value is checked when it comes."""
+    own = "text.format", "tool_choice", f"tools[{len(way.request.tools or ()) - 1}]"
+    paths = own[:1] if way.tool is None else own
+
+    def recovered(loss: Loss) -> bool:
+        return loss.path.startswith(paths)
+
+    return plain._replace(request=way.request, lost=[*plain.lost, *way.lost], recovered=recovered)
 
 
 def read_value(output: Output[T], way: Way, found: Reply) -> Typed:
@@ -183,8 +184,6 @@ def read_value(output: Output[T], way: Way, found: Reply) -> Typed:
 def mismatch_error(problem: DoesNotFit, text: str, found: Reply) -> SchemaMismatchError:
     """The error for an invalid answer."""
     known = found.info
-    if (forget := vars(found).get("forget")) is not None:
-        forget()  # a cached answer that fails every time
     return SchemaMismatchError(
         f"the answer does not fit: {problem}",
         raw=text,
@@ -228,10 +227,10 @@ class _JSONStreaming(Generic[T_co]):
         found: Reply = self._inner.response
         return found
 
-    def _shape(self, target: Target, settings: Settings, request: Request) -> tuple[Request, list[Loss], Recovered]:
-        """The request of the chosen strategy, instead of the plain one."""
-        self._way = way = choose_way(self._output, target, request, settings)
-        return way.request, way.lost, partial(recovered_paths, way)
+    def _shape(self, plain: PreparedCall) -> PreparedCall:
+        """The call of the stream."""
+        self._way = choose_way(self._output, plain)
+        return shaped(plain, self._way)
 
     def _feed(self, event: AnyEvent) -> None:
         assert self._way is not None

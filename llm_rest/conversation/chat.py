@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..client.call import CallSite, wrap_secrets
+from ..client.generate import generate
 from ..client.generator import PromptContext
 from ..client.history import History
+from ..client.loss_reports import CallSite
 from ..client.options import SETTINGS, as_list, check_names
 from ..client.reply import reply, sum_calls
-from ..client.run import LoopOptions, async_run_of, run_of
+from ..client.run import ChatOptions, LoopOptions, NewChat, async_run_of, run_of
+from ..client.settings import wrap_secrets
 from ..client.stream import TextDeltas
 from ..errors import ConfigError, LLMError, StoreError, ToolError
 from ..loop.events import LLMResponse
@@ -42,13 +44,16 @@ if TYPE_CHECKING:
     from ..client.call import Caller
     from ..client.options import Input
     from ..client.reply import CallInfo, Reply
-    from ..client.run import ChatOptions, Offers
     from ..loop.events import AnyLoopEvent
     from ..loop.tasks import AsyncRun
     from ..loop.threads import Run
     from ..responses.events import AnyEvent
     from ..responses.items import AnyItem
     from .store import ConversationStore
+
+
+_OWN = NewChat.__annotations__.keys() - ChatOptions.__annotations__.keys()
+"""The options that are not those of a turn."""
 
 
 class _Turn(Struct):
@@ -58,7 +63,7 @@ class _Turn(Struct):
     talk: Conversation
     first: int
     length: int
-    window: Window | None
+    window: Window
     message_id: str | None
     history: History
     text: list[str] = []
@@ -72,18 +77,9 @@ class _BaseChat:
     _run_of: ClassVar[Callable[..., Any]]
     _is_async: ClassVar[bool]
 
-    def __init__(
-        self,
-        caller: Caller,
-        *,
-        system: str | None,
-        tools: Offers,
-        conversation: Conversation | str | None,
-        store: ConversationStore | None,
-        context: PromptContext | None,
-        keep_partial: bool,
-        options: dict[str, Any],
-    ) -> None:
+    def __init__(self, caller: Caller, options: dict[str, Any]) -> None:
+        own: dict[str, Any] = {name: options.pop(name, None) for name in _OWN}
+        conversation, store, context = own["conversation"], own["store"], own["context"]
         wrap_secrets(options)
         fields = {name: value for name, value in options.items() if name not in LoopOptions.__annotations__}
         check_names(fields, stream=True)
@@ -91,11 +87,10 @@ class _BaseChat:
             raise ConfigError(
                 "a chat does not resume a run", hint="llm.run(state=...), and conversation= for the items"
             )
-        self._limits: HistoryLimits | None = options.pop("limits", None)
-        if self._limits is not None:
-            window_of(self._limits)
+        self._limits: HistoryLimits = options.pop("limits", None) or HistoryLimits()
+        self._window = window_of(self._limits)
         self._caller, self._options = caller.with_options({}), options
-        self._tools = [*as_list(tools)] if tools is not None else None
+        self._tools = None if own["tools"] is None else [*as_list(own["tools"])]
         self._stored: tuple[str, list[AnyItem]] | None = None
         """The id of a conversation, and copies of its items that the store has."""
         if isinstance(conversation, str):
@@ -103,20 +98,19 @@ class _BaseChat:
                 what = "conversation= is an id, and there is no store"
                 raise ConfigError(what, hint="give store=, or the Conversation")
             conversation = store.get(conversation)
-        self.conversation = Conversation() if conversation is None else conversation
+        self.conversation: Conversation = Conversation() if conversation is None else conversation
         """The conversation; a turn becomes part of it when it has completed."""
-        if system is not None:
-            self.conversation.set_system_prompt(system)
-        self.store = store
+        if own["system"] is not None:
+            self.conversation.set_system_prompt(own["system"])
+        self.store: ConversationStore | None = store
         """Where the conversation is kept; `None` for memory alone."""
-        self.context = PromptContext() if context is None else context
+        self.context: PromptContext = PromptContext() if context is None else context
         """Entries that are sent before the history, and providers that are called for every turn and stay in the history."""
-        self.keep_partial = keep_partial
+        self.keep_partial = bool(own["keep_partial"])
         """Whether a turn that fails or is cancelled is kept, with the partial answer."""
         self.end_error: LLMError | None = None
         """Why the conversation could not be completed when the model asked for that; `None` where nothing failed."""
         self._end_asked: tuple[str, str | None] | None = None
-        self._factor = 1.0
         self._uncounted: list[CallInfo] = []  # summaries that no reply has counted yet
         self._history = History()
         self._earlier = Totals()  # of the turns before,
@@ -143,13 +137,13 @@ class _BaseChat:
             message_id = next((one.id for one in said if isinstance(one, Message) and one.role == "user"), None)
         fixed = [*talk.context, *self.context.items]
         how = {"instructions": talk.instructions, **self._options, **options}
-        limits = how.pop("limits", None) or self._limits
-        window = None
-        if limits is not None or talk.compacted is not None:
-            limits = HistoryLimits() if limits is None else window_of(limits).limits
-            window = Window(limits, fixed=len(fixed), compacted=talk.compacted, factor=self._factor)
+        # What two turns never share.
+        history, window = self._history, self._window
+        self._history, self._window = History(), Window(self._limits)
+        window.limits = window_of(how.pop("limits", None) or self._limits).limits
+        window.fixed, window.compacted = len(fixed), talk.compacted
+        if talk.compacted is not None or window.limits != HistoryLimits():
             how["limits"] = window
-        history, self._history = self._history, History()  # which two turns never share
         run = self._run_of(self._caller, said, self._tools, how, site, (fixed, [*talk.items, *provided]), history)
         self._earlier, self._run_now = self.totals, run
         length = len(talk.items)
@@ -194,12 +188,13 @@ class _BaseChat:
             await self._abandon(turn, getattr(problem, "partial", None))
             raise
         if turn.run.state.outcome == "completed":
+            turn.history.answered = turn.run.state.items
             await self._blocking(self._commit, turn)
         return found
 
     async def _abandon(self, turn: _Turn, partial: Reply | None = None) -> None:
         """End a turn that did not complete; its new items are kept with `keep_partial`."""
-        self._history = turn.history
+        self._history, self._window = turn.history, turn.window
         state = turn.run.state
         if not self.keep_partial or state.outcome == "completed":  # which was not kept, because it could not be stored
             return
@@ -213,14 +208,14 @@ class _BaseChat:
 
     def _commit(self, turn: _Turn, gained: list[AnyItem] | None = None) -> None:
         """Add the new items of a turn to the conversation, to the store first."""
-        talk, window, state = turn.talk, turn.window, turn.run.state
+        talk, run = turn.talk, turn.run.state
         if turn.committed:
             return
         if talk is not self.conversation or len(talk.items) != turn.length:
             raise ConfigError("the conversation has changed during the turn", hint="one turn of a chat at a time")
-        new_items: list[AnyItem] = state.items[turn.first :] if gained is None else gained
+        new_items: list[AnyItem] = run.items[turn.first :] if gained is None else gained
         pending, ending = None, None
-        done = [call for call in state.calls if call.state == "completed"]
+        done = [call for call in run.calls if call.state == "completed"]
         tools = {
             one.name: one for one in as_list(self._tools) if isinstance(one, SendMessageTool | EndConversationTool)
         }
@@ -236,12 +231,12 @@ class _BaseChat:
                     last_agent_message=said["message"],
                     tool_calls_completed=[one.name for one in done],
                 )
-        new = replace(talk, items=[*talk.items, *new_items], state=replace(talk.state, pending_context=pending))
-        if window is not None:
-            new.compacted, self._factor = window.compacted, window.factor
+        state = replace(talk.state, pending_context=pending)
+        new = replace(talk, items=[*talk.items, *new_items], state=state, compacted=turn.window.compacted)
         self._store(talk, new)
         talk.items, talk.state, talk.compacted = new.items, new.state, new.compacted
-        self._end_asked, turn.committed, self._history = ending, True, turn.history
+        self._end_asked, turn.committed = ending, True
+        self._history, self._window = turn.history, turn.window
 
     def _store(self, talk: Conversation, new: Conversation) -> None:
         if self.store is None:
@@ -294,7 +289,7 @@ class _BaseChat:
         how = {name: value for name, value in self._options.items() if name in SETTINGS or name == "model"}
         if request.model:
             how.pop("model", None)
-        return await self._caller.generate(request, how, CallSite())
+        return await generate(self._caller, request, how, CallSite())
 
     async def _blocking(self, function: Callable[..., None], *arguments: Any, **named: Any) -> None:
         """Call what writes into the store, in a thread where an event loop runs."""

@@ -7,10 +7,11 @@ from: with compaction the cut is made once, at half of the limit, and stays wher
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import accumulate, islice, takewhile
-from math import inf
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+from itertools import islice, takewhile
+from math import ceil, inf
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,6 +34,7 @@ from ..responses.request import Request, items_of
 from .conversation import Compacted
 
 if TYPE_CHECKING:
+    from ..client.run import ModelCalls
     from ..responses.response import Response
 
 T = TypeVar("T")
@@ -85,20 +87,112 @@ class HistoryLimits(Struct, frozen=True, kw_only=True):
 # --- where the front may be cut -------------------------------------------------------------------------------------
 
 
-def cut_points(items: Sequence[AnyItem], *, rounds: bool = False, begun: bool = False) -> list[int]:
-    """The positions where a conversation may begin: where a turn begins, and no call before it has its output behind it.
+class Cut(NamedTuple):
+    """What is left of a conversation: `front`, and the items from `start` on."""
 
-    With `rounds` also where the model speaks again in a turn whose question is there, or that has `begun` before the items.
+    front: list[AnyItem]
+    start: int
+
+
+class CutPoints:
+    """The positions where a growing conversation may begin: at a turn, where no call before it has its output behind it.
+
+    `grow` visits new items only.
     """
-    tied, found = _find_ties(items), list[int]()
-    for i in range(len(items)):
-        if _begins_turn(items, i):
-            begun = True
-        elif not (rounds and begun and i > 0 and _begins_round(items, i)):
-            continue
-        if not tied[i]:
-            found.append(i)
-    return found
+
+    def __init__(self, items: Sequence[AnyItem] = ()) -> None:
+        self.turns: list[int] = []
+        """Where a turn begins."""
+        self.rounds: list[int] = []
+        """The same, and where the model speaks again after the outputs of calls, once there is a turn."""
+        self.tokens = [0]
+        """The estimated tokens of all items before each position, and of all items at the end."""
+        self._items: list[AnyItem] = []
+        self._settings: list[int] = []
+        self._prompts: int | None = None  # where the messages to the model began that may begin a turn
+        self._begun = False  # whether there was a turn, even one that cannot be cut off
+        self._waiting: dict[str, list[int]] = {}  # calls without an output
+        self._last: dict[str, int] = {}
+        self._orphans: dict[str, list[int]] = {}  # outputs without a call
+        self.grow(items)
+
+    def begins(self, items: Sequence[AnyItem]) -> bool:
+        """Whether the items so far are the beginning of these."""
+        return self._items == items[: len(self._items)]
+
+    def grow(self, items: Sequence[AnyItem]) -> None:
+        """Take the whole conversation, which the items so far begin."""
+        for item in islice(items, len(self._items), None):
+            self._add(item)
+
+    def _add(self, item: AnyItem) -> None:
+        i = len(self._items)
+        self._items.append(item)
+        self.tokens.append(self.tokens[-1] + item_tokens(item))
+        if isinstance(item, _SETTINGS):
+            self._settings.append(i)
+        tied = self._tie(item, i)
+        if _is_prompt(item):
+            if i == 0 or not _is_prompt(self._items[i - 1]):
+                self._prompts = i
+            # The first of what is said to the model, with something of the user among it: some wires begin with the user alone.
+            if self._prompts is not None and _has_user_content(item):
+                self.turns.append(self._prompts)
+                self.rounds.append(self._prompts)
+                self._prompts, self._begun = None, True
+            return
+        self._prompts = None
+        if self._begun and not tied and answers([self._items[i - 1]]) and not answers([item]):
+            self.rounds.append(i)
+
+    def _tie(self, item: AnyItem, i: int) -> bool:
+        """Leave out the positions between a call and its output; whether `i` is one of them."""
+        found = False
+        for name, closes in _names(item):
+            first = i
+            if not closes:
+                first = min(self._orphans.pop(name, [i]))
+                self._waiting.setdefault(name, []).append(i)
+                self._last[name] = i
+            elif self._waiting.get(name):
+                first = self._waiting[name].pop(0)
+            elif name in self._last:  # once more
+                first = self._last[name]
+            else:
+                self._orphans.setdefault(name, []).append(i)
+            found |= first < i
+            for points in (self.turns, self.rounds):
+                while points and points[-1] > first:
+                    points.pop()
+        return found
+
+    def cut(self, start: int, begin: int = 0) -> Cut:
+        """The conversation from `start` on, with the question of its turn, and the settings since `begin`, which stay valid."""
+        settings = [self._items[i] for i in self._settings if begin <= i < start]
+        turn = _last_until(self.turns, start, start)
+        if turn == start and not settings:
+            return Cut([], start)
+        asked = list(takewhile(_is_prompt, islice(self._items, turn, None)))
+        # Settings do not come first: some wires take what stands there as instructions.
+        return Cut([*asked, *settings], start if turn < start else start + len(asked))
+
+    def shorten(self, *, max_items: float = inf, max_tokens: float = inf, rounds: bool = False, least: int = 0) -> int:
+        """How many items to leave out in front, so that the rest is within the limits, or as near as can be.
+
+        Tokens are those of the estimate. At least `least` items are left out, where that is possible.
+        """
+        points, found = self.rounds if rounds else self.turns, 0
+        for i in range(bisect_left(points, least), len(points)):
+            found = points[i]
+            if len(self._items) - found <= max_items and self.tokens[-1] - self.tokens[found] <= max_tokens:
+                break
+        return found
+
+
+def _last_until(points: list[int], most: int, default: int) -> int:
+    """The last of these points up to `most`."""
+    i = bisect_right(points, most)
+    return points[i - 1] if i else default
 
 
 def _is_prompt(item: AnyItem) -> bool:
@@ -106,13 +200,6 @@ def _is_prompt(item: AnyItem) -> bool:
     if not isinstance(item, Message) or item.role not in ("user", "system", "developer"):
         return False
     return not item.text.startswith(f'{{"type":"{DELIVERY}"')
-
-
-def _begins_turn(items: Sequence[AnyItem], i: int) -> bool:
-    if not _is_prompt(items[i]) or (i > 0 and _is_prompt(items[i - 1])):
-        return False
-    # The first of what is said to the model, with something of the user among it: some wires begin with the user alone.
-    return any(_has_user_content(item) for item in takewhile(_is_prompt, islice(items, i, None)))
 
 
 def _has_user_content(item: AnyItem) -> bool:
@@ -123,36 +210,6 @@ def _has_user_content(item: AnyItem) -> bool:
     return bool(item.text.strip()) or any(isinstance(part, InputImage | InputFile) for part in parts)
 
 
-def _begins_round(items: Sequence[AnyItem], i: int) -> bool:
-    """Whether the model speaks again after the outputs of calls."""
-    return bool(answers([items[i - 1]])) and not answers([items[i]]) and not _is_prompt(items[i])
-
-
-def _find_ties(items: Sequence[AnyItem]) -> list[bool]:
-    """For each position whether a call before it belongs to an output at or behind it, or the other way round."""
-    steps = [0] * (len(items) + 1)
-    waiting: dict[str, list[int]] = {}
-    last: dict[str, int] = {}
-    orphans: dict[str, list[int]] = {}
-    for i, item in enumerate(items):
-        for name, closes in _names(item):
-            tied: list[int] = []
-            if not closes:
-                tied = orphans.pop(name, [])
-                waiting.setdefault(name, []).append(i)
-                last[name] = i
-            elif waiting.get(name):
-                tied = [waiting[name].pop(0)]
-            elif name in last:  # once more
-                tied = [last[name]]
-            else:
-                orphans.setdefault(name, []).append(i)
-            for first in tied:
-                steps[first + 1] += 1
-                steps[i + 1] -= 1
-    return [total > 0 for total in accumulate(steps[:-1])]
-
-
 def _names(item: AnyItem) -> list[tuple[str, bool]]:
     """The calls that an item makes, and those that it answers or belongs to."""
     of = getattr(getattr(item, "caller", None), "caller_id", None), getattr(item, "approval_request_id", None)
@@ -161,186 +218,134 @@ def _names(item: AnyItem) -> list[tuple[str, bool]]:
     return [(name, True) for name in of if isinstance(name, str)] + ([(made, closes)] if made is not None else [])
 
 
-class Cut(NamedTuple):
-    """What is left of a conversation: `front`, and the items from `start` on."""
-
-    front: list[AnyItem]
-    start: int
-
-
-def cut_at(items: Sequence[AnyItem], start: int) -> Cut:
-    """The conversation from `start` on, with the question of the turn in progress, and what holds for all that follows."""
-    settings: list[AnyItem] = [item for item in items[:start] if isinstance(item, _SETTINGS)]
-    turn = max(cut_points(items[: start + 1]), default=start)
-    if turn == start and not settings:
-        return Cut([], start)
-    asked = list(takewhile(_is_prompt, items[turn:]))
-    # Settings do not come first: some wires take what stands there as instructions.
-    return Cut([*asked, *settings], start if turn < start else start + len(asked))
-
-
-def shortened(
-    items: Sequence[AnyItem],
-    *,
-    max_items: float = inf,
-    max_tokens: float = inf,
-    rounds: bool = False,
-    begun: bool = False,
-    least: int = 0,
-) -> int:
-    """How many items to leave out in front, so that the rest is within the limits, or as near as can be.
-
-    Tokens are those of the estimate. At least `least` items are left out, where that is possible.
-    """
-    points = cut_points(items, rounds=rounds, begun=begun)
-    sizes = [0, *accumulate(map(item_tokens, items))]
-    found = 0
-    for found in points:
-        if found >= least and len(items) - found <= max_items and sizes[-1] - sizes[found] <= max_tokens:
-            break
-    return found
-
-
 # --- requests -------------------------------------------------------------------------------------------------------
 
 
-class Model(Protocol):
-    """Who answers: what limits need of the client of a run."""
-
-    async def send(self, request: Request, /) -> Response:
-        """The reply to a request."""
-        ...
-
-    async def count(self, request: Request, /) -> int:
-        """How many tokens the vendor counts in it."""
-        ...
-
-    async def compact(self, request: Request, /) -> list[AnyItem]:
-        """What the vendor makes of its conversation."""
-        ...
-
-
 class Window:
-    """The requests of one run within limits: what is sent of each, and what stands for the rest."""
+    """The requests of a run, or of all turns of a chat, within limits: what is sent of each, and what stands for the rest.
 
-    def __init__(
-        self,
-        limits: HistoryLimits,
-        *,
-        fixed: int | None = None,
-        compacted: Compacted | None = None,
-        factor: float = 1.0,
-    ) -> None:
+    A cut stays where it is until the limit is reached again, so that most requests continue the one before.
+    """
+
+    def __init__(self, limits: HistoryLimits) -> None:
         self.limits = limits
         """The limits of every request."""
-        self.compacted = compacted
+        self.compacted: Compacted | None = None
         """What stands for the first items behind the fixed ones."""
+        self.fixed: int | None = None
+        """How many items in front are always sent; `None` for the instructions that a run begins with."""
         self._earlier: list[CallInfo] = []
         """What was requested for the next reply beside its own answer: one that was too long, and summaries."""
-        self.factor = factor
-        """How many tokens the vendor reports for one of the estimate."""
-        self._fixed = fixed
+        self._factor = 1.0  # how many tokens the vendor reports for one of the estimate
         self._sent = 0
+        self._points = CutPoints()
+        self._start = 0
 
-    async def ask(self, request: Request, model: Model, send: Callable[[Request], Awaitable[T]]) -> T:
+    async def ask(self, request: Request, model: ModelCalls, send: Callable[[Request], Awaitable[T]]) -> T:
         """What `send` gives for the request within the limits, compacted once where the vendor finds it too long."""
         self._earlier = []
         if request.previous_response_id is not None:  # the vendor holds the conversation
             return await send(request)
-        fitting = await self._fit(request, model)
+        fixed, items = self._split(request)
+        if not self._points.begins(items):
+            self._points, self._start = CutPoints(), 0
+        self._points.grow(items)
+        self._start = _last_until(self._points.rounds, self._start, 0)  # a late output belongs to its call
         try:
-            return await send(self._with_estimate(fitting))
+            return await send(await self._fit(request, fixed, items, model))
         except ContextLengthError as problem:
-            shorter = await self._compact_half(request, model) if self.limits.compact else None
-            if shorter is None:
+            half = (self._points.tokens[-1] - self._points.tokens[self._begin]) / 2
+            start = self._points.shorten(max_tokens=half, rounds=True, least=self._begin + 1)
+            if not self.limits.compact or start <= self._begin:
                 raise
+            await self._compact(request, fixed, items, start, model)
             self._earlier.insert(0, CallInfo(attempts=problem.attempts))
-            return await send(self._with_estimate(shorter))
+            return await send(self._cut(request, fixed, items)[0])
 
     def received(self, found: Reply) -> Reply:
         """The reply, by which the estimate is corrected, with all requests that were made for it."""
         reported = 0 if found.usage is None else found.usage.input_tokens
         if reported and self._sent:
-            self.factor = reported / self._sent
+            self._factor = reported / self._sent
         return reply(found, sum_calls([*self._earlier, found.info])) if self._earlier else found
 
-    def _with_estimate(self, request: Request) -> Request:
-        if self.limits.max_tokens is not None:
-            self._sent = estimate_tokens(request)
-        return request
-
-    def _parts(self, request: Request) -> tuple[list[AnyItem], list[AnyItem], list[AnyItem]]:
-        """The fixed items, what stands for the first ones behind them, and the rest."""
+    def _split(self, request: Request) -> tuple[list[AnyItem], list[AnyItem]]:
+        """The fixed items, and the others."""
         items = items_of(request)
-        fixed = self._fixed
+        fixed = self.fixed
         if fixed is None:
             begins = (i for i, one in enumerate(items) if not (isinstance(one, Message) and one.role in _INSTRUCTING))
             fixed = next(begins, len(items))
-        done = self.compacted
-        return items[:fixed], [] if done is None else done.items, items[fixed + (done.count if done else 0) :]
+        return items[:fixed], items[fixed:]
 
-    async def _fit(self, request: Request, model: Model) -> Request:
-        fixed, before, rest = self._parts(request)
-        limits, goal = self.limits, 0.5 if self.limits.compact else 1.0
+    @property
+    def _begin(self) -> int:
+        """How many items the compaction stands for."""
+        return min(self.compacted.count, len(self._points.tokens) - 1) if self.compacted else 0
+
+    def _cut(self, request: Request, fixed: list[AnyItem], items: list[AnyItem]) -> tuple[Request, int]:
+        """The request without what is cut, and the estimate of its tokens that are not those of the items left."""
+        before = self.compacted.items if self.compacted else []
+        cut = self._points.cut(self._start, self._begin) if self._start > self._begin else Cut([], self._begin)
+        first = [*fixed, *before, *cut.front]
+        other = 0
+        if self.limits.max_tokens is not None:
+            other = estimate_tokens(replace(request, input=first))
+            self._sent = other + self._points.tokens[-1] - self._points.tokens[cut.start]
+        return replace(request, input=[*first, *items[cut.start :]]), other
+
+    async def _fit(self, request: Request, fixed: list[AnyItem], items: list[AnyItem], model: ModelCalls) -> Request:
+        limits, goal = self.limits, _GOAL_OF_COMPACTION if self.limits.compact else _GOAL
         max_items, max_tokens = limits.max_items or inf, limits.max_tokens or inf
-        start = 0
         while True:
-            cut = cut_at(rest, start) if start else Cut([], 0)
-            found = replace(request, input=[*fixed, *before, *cut.front, *rest[cut.start :]])
+            found, other = self._cut(request, fixed, items)
             tokens = 0 if limits.max_tokens is None else await self._tokens(found, model)
-            if tokens <= max_tokens and len(rest) - start <= max_items:
+            start = max(self._start, self._begin)
+            if tokens <= max_tokens and len(items) - start <= max_items:
                 return found
-            estimated = estimate_tokens(found)
-            other = estimated - sum(map(item_tokens, rest[start:]))  # instructions, tools, what is fixed
-            further = shortened(
-                rest,
-                max_items=max_items * goal,
-                max_tokens=max_tokens * goal * estimated / max(1, tokens) - other,
+            further = self._points.shorten(
+                max_items=ceil(max_items * goal) if limits.max_items else inf,
+                max_tokens=ceil(max_tokens * goal) * self._sent / max(1, tokens) - other if limits.max_tokens else inf,
                 rounds=limits.rounds,
-                begun=bool(before),
                 least=start + 1,
             )
             if further <= start:
                 return found
-            start = further
             if limits.compact:
-                return await self._replace_front(request, model, start)
+                await self._compact(request, fixed, items, further, model)
+                return self._cut(request, fixed, items)[0]
+            self._start = further
 
-    async def _tokens(self, request: Request, model: Model) -> int:
+    async def _tokens(self, request: Request, model: ModelCalls) -> int:
         if self.limits.count == "vendor":
             return await model.count(request)
         if callable(self.limits.count):
             return self.limits.count(items_of(request))
-        return round(self.factor * estimate_tokens(request))
+        return round(self._factor * self._sent)
 
-    async def _compact_half(self, request: Request, model: Model) -> Request | None:
-        """The request with its first half replaced; `None` where there is nothing to replace."""
-        _, before, rest = self._parts(request)
-        half = sum(map(item_tokens, rest)) / 2
-        start = shortened(rest, max_tokens=half, rounds=True, begun=bool(before), least=1)
-        return await self._replace_front(request, model, start) if start else None
-
-    async def _replace_front(self, request: Request, model: Model, start: int) -> Request:
-        """The request with a summary, or the vendor's compaction, instead of the first items of the rest."""
-        fixed, before, rest = self._parts(request)
-        gone = replace(request, input=[*fixed, *before, *rest[:start]], stream=None)
+    async def _compact(
+        self, request: Request, fixed: list[AnyItem], items: list[AnyItem], start: int, model: ModelCalls
+    ) -> None:
+        """Put a summary, or the vendor's compaction, in the place of the first items."""
+        before = self.compacted.items if self.compacted else []
+        gone = replace(request, input=[*fixed, *before, *items[self._begin : start]], stream=None)
         if self.limits.compact == "vendor":
             made = await model.compact(gone)
         else:
             found = await summary_of(gone, model.send, self.limits.compact_model)
             self._earlier.append(found.info)
             made = [summary_message(found)]
-        cut = cut_at(rest, start)
-        count = cut.start + (self.compacted.count if self.compacted else 0)
-        self.compacted = Compacted(count=count, items=[*made, *cut.front])
-        return replace(request, input=[*fixed, *self.compacted.items, *rest[cut.start :]])
+        cut = self._points.cut(start, self._begin)
+        self.compacted = Compacted(count=cut.start, items=[*made, *cut.front])
 
 
+_GOAL_OF_COMPACTION, _GOAL = 0.5, 0.75
+"""The part of the limits that a cut leaves, so that it can stay for some turns."""
 _INSTRUCTING = ("system", "developer")
 
 
 def window_of(limits: Any) -> Window:
-    """The window that a run uses. Raises `ConfigError` for what is no limit."""
+    """The window that a run uses. Raises `ConfigError` for anything but limits."""
     if not isinstance(limits, HistoryLimits | Window):
         raise ConfigError(f"limits= takes HistoryLimits(...), not a {type(limits).__name__}")
     return limits if isinstance(limits, Window) else Window(limits)
@@ -363,7 +368,7 @@ def summary_message(found: Response) -> Message:
 
 async def summary_of(request: Request, send: Callable[[Request], Awaitable[Response]], model: str | None = None) -> Any:
     """The model's reply with a summary of the conversation in `request`. Raises an `LLMError` where there is none."""
-    from ..client.call import complete_text
+    from ..client.generate import complete_text
 
     found: Any = await send(summary_request(request, model))
     complete_text(found)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -11,8 +12,16 @@ import httpx
 import pytest
 
 from benchmarks import documents
-from llm_rest import AsyncClient, Client, Conversation, LLMError, tool
-from llm_rest.responses import AnyItem, FunctionCall, FunctionCallOutput, InputImage, Message
+from llm_rest import AsyncClient, Client, Conversation, HistoryLimits, LLMError, tool
+from llm_rest.responses import (
+    AnyItem,
+    CacheBreakpoint,
+    FunctionCall,
+    FunctionCallOutput,
+    InputImage,
+    InputText,
+    Message,
+)
 from tests.conversation.support import asked
 from tests.support import WIRES
 
@@ -26,6 +35,29 @@ MODELS = {
     "gemini_generate_content": ("google/gemini-2.5-flash", "google/gemini-3-pro-preview"),
 }
 """Of each wire the model of a conversation, and another one."""
+
+
+@contextmanager
+def lines_until_sent(host: Recorder, skip: str = "?") -> Iterator[list[int]]:
+    """The lines of Python that run until each request is sent, without those in calls of the file `skip`."""
+    counts, count = list[int](), 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        count += 1
+        return None if frame.f_code.co_filename.endswith(skip) else trace
+
+    def hear() -> None:
+        nonlocal count
+        counts.append(count)
+        count = 0
+
+    host.heard, before = [hear], sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield counts
+    finally:
+        sys.settrace(before)
 
 
 class Recorder:
@@ -58,48 +90,21 @@ def weather(city: str, days: list[int]) -> str:
     return f"4 degrees in {city}"
 
 
-def edit(talk: Conversation, wire: str) -> None:
-    talk.items[1] = Message(role="user", content="[removed]")
+CHANGES: list[Callable[[Conversation], Any]] = [
+    lambda talk: None,
+    lambda talk: talk.items.__setitem__(1, Message(role="user", content="[removed]")),
+    lambda talk: talk.items.__delitem__(slice(4)),
+    lambda talk: talk.items.insert(2, Message(role="developer", content="Answer in verse.")),
+    lambda talk: talk.set_system_prompt("Be brief."),
+    lambda talk: talk.set_context([("user", "It is Monday.")]),
+    lambda talk: talk.add(Message(role="user", content="Look for it"), *failed(1), said()[1]),
+    lambda talk: talk.add(Message(role="user", content=[InputImage(image_url=IMAGE)]), said()[1]),
+    lambda talk: setattr(talk, "items", Conversation.load(talk.save()).items),
+]
+"""What a program may do with a conversation between two turns."""
+IMAGE = "data:image/png;base64,iVBORw0KGgo="
 
 
-def cut(talk: Conversation, wire: str) -> None:
-    del talk.items[:4]
-
-
-def insert(talk: Conversation, wire: str) -> None:
-    talk.items.insert(2, Message(role="developer", content="Answer in verse."))
-
-
-def instruct(talk: Conversation, wire: str) -> None:
-    talk.set_system_prompt("Be brief.")
-
-
-def add_context(talk: Conversation, wire: str) -> None:
-    talk.set_context([("user", "It is Monday.")])
-
-
-def add_calls(talk: Conversation, wire: str) -> None:
-    talk.add(
-        Message(role="user", content="Look for it"),
-        FunctionCall(call_id="c1", name="weather", arguments="{}"),
-        FunctionCallOutput(call_id="c1", output="4", is_error=True),
-        Message(role="assistant", content="Four."),
-    )
-
-
-def add_image(talk: Conversation, wire: str) -> None:
-    image = InputImage(image_url="data:image/png;base64,iVBORw0KGgo=")
-    talk.add(Message(role="user", content=[image]), Message(role="assistant", content="A cat."))
-
-
-def replace_all(talk: Conversation, wire: str) -> None:
-    talk.items = Conversation.load(talk.save()).items
-
-
-CHANGES = (edit, cut, insert, instruct, add_context, add_calls, add_image, replace_all)
-
-
-@pytest.mark.sample(4)
 @pytest.mark.parametrize("wire", WIRES)
 async def test_every_turn_sends_what_the_conversation_sends_anew(way: str, wire: str) -> None:
     host, anew = Recorder(wire), Recorder(wire)
@@ -107,16 +112,15 @@ async def test_every_turn_sends_what_the_conversation_sends_anew(way: str, wire:
     chat = llm.chat(tools=[weather], max_output_tokens=500)
 
     async def check(**options: Any) -> None:
-        copy = other.chat(
-            conversation=Conversation.load(chat.conversation.save()), tools=[weather], max_output_tokens=500
-        )
+        talk = Conversation.load(chat.conversation.save())
+        copy = other.chat(conversation=talk, tools=[weather], max_output_tokens=500)
         await asked(copy, "And then?", **options)
         await asked(chat, "And then?", **options)
         assert host.bodies[-1] == anew.bodies[-1]
 
-    for change in (lambda *_: None, *CHANGES):
+    for change in CHANGES:
         await check()
-        change(chat.conversation, wire)
+        change(chat.conversation)
         await check()
         await check(model=MODELS[wire][1])
         await check(temperature=0.5)
@@ -130,42 +134,50 @@ ALTERNATES = {"model": "perplexity/sonar"}
 TYPED = {"output": dict[str, int]}
 TURNS: list[tuple[str, dict[str, Any]]] = [*((wire, {}) for wire in WIRES), ("openai_chat", ALTERNATES)]
 TURNS += [(wire, TYPED) for wire in WIRES]
+LIMITS = HistoryLimits(max_items=30), HistoryLimits(max_tokens=90_000), HistoryLimits(max_items=30, rounds=True)
+TURNS += [("openai_chat", {"limits": limits}) for limits in LIMITS]
+
+
+def said(mark: bool = False) -> list[AnyItem]:
+    question = InputText(text="Hi", prompt_cache_breakpoint=CacheBreakpoint() if mark else None)
+    return [Message(role="user", content=[question]), Message(role="assistant", content="Hello.")]
+
+
+def failed(i: int) -> list[AnyItem]:
+    call = FunctionCall(call_id=f"c{i}", name="weather", arguments="{}")
+    return [call, FunctionCallOutput(call_id=f"c{i}", output="4", is_error=True)]
+
+
+SAID: dict[str, Callable[[int], list[AnyItem]]] = {
+    "texts": lambda i: said(),
+    "cache marks": lambda i: said(mark=True),
+    "cache marks of the first turns": lambda i: said(mark=i < 5),
+    "failed calls": lambda i: [said()[0], *failed(i), said()[1]],
+}
+CASES = [(wire, options, "texts") for wire, options in TURNS]
+CASES += [(wire, {}, kind) for wire in WIRES for kind in SAID if kind != "texts"]
 
 
 @pytest.mark.parametrize("way", ["asyncio"], indirect=True)
-@pytest.mark.parametrize(("wire", "options"), TURNS)
+@pytest.mark.parametrize(("wire", "options", "kind"), CASES)
 async def test_a_turn_of_a_long_conversation_takes_the_steps_of_a_turn(
-    wire: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    wire: str, options: dict[str, Any], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counted in lines of Python, from `ask` until the request is sent."""
     monkeypatch.setenv("PERPLEXITY_API_KEY", "k")
 
     async def turn(n: int) -> int:
-        host = Recorder(wire)
-        llm, count, counts = client("asyncio", wire, host), 0, list[int]()
-        said: list[AnyItem] = [Message(role="user", content="Hi"), Message(role="assistant", content="Hello.")]
+        host, found = Recorder(wire), list[int]()
+        items = [item for i in range(n) for item in SAID[kind](i)]
         tools = None if options is ALTERNATES else [weather]  # which that host does not take
-        chat = llm.chat(conversation=Conversation(items=said * n), tools=tools)
-
-        def trace(frame: FrameType, event: str, argument: object) -> Any:
-            nonlocal count
-            count += 1
-            return trace
-
-        host.heard.append(lambda: counts.append(count))
+        chat = client("asyncio", wire, host).chat(conversation=Conversation(items=items), tools=tools)
         for _ in range(3):
-            count, before = 0, sys.gettrace()
-            sys.settrace(trace)
-            try:
+            with lines_until_sent(host) as counts, suppress(*[LLMError] if "output" in options else []):
                 await asked(chat, "And then?", max_repairs=0, **options)
-            except LLMError:
-                assert "output" in options  # the answer is no JSON
-            finally:
-                sys.settrace(before)
-        return counts[-1]
+            found.append(counts[0])
+        return found[-1]
 
-    few = await turn(20)
-    assert await turn(200) <= few * 1.05
+    assert await turn(200) <= await turn(20) * 1.05
 
 
 @pytest.mark.sample(4)
@@ -174,26 +186,8 @@ async def test_a_turn_of_a_long_conversation_takes_the_steps_of_a_turn(
 async def test_a_run_with_many_rounds_takes_the_steps_of_a_round_in_each(wire: str) -> None:
     host = Recorder(wire)
     host.answer = documents.answer(wire, calls=True)
-    llm, count, counts = client("asyncio", wire, host), 0, list[int]()
-
-    def trace(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal count
-        count += 1
-        return None if frame.f_code.co_filename.endswith("response.py") else trace  # what reads the answer
-
-    def hear() -> None:
-        nonlocal count
-        counts.append(count)
-        count = 0
-
-    host.heard.append(hear)
-    run, before = llm.run("The weather, again and again.", tools=[weather], max_iterations=60), sys.gettrace()
-    sys.settrace(trace)
-    try:
-        with pytest.raises(LLMError):
-            await run.result()
-    finally:
-        sys.settrace(before)
-    few, many = counts[8:12], counts[-4:]
+    run = client("asyncio", wire, host).run("The weather, again and again.", tools=[weather], max_iterations=60)
+    with pytest.raises(LLMError), lines_until_sent(host, skip="response.py") as counts:  # what reads the answer
+        await run.result()
     assert len(counts) == 60
-    assert min(many) <= min(few) * 1.1
+    assert min(counts[-4:]) <= min(counts[8:12]) * 1.1

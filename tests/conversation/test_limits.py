@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from llm_rest import ConfigError, FunctionCall, FunctionCallOutput, HistoryLimits, Message, wires
-from llm_rest.conversation.limits import cut_at, cut_points, shortened
+from llm_rest.conversation.limits import CutPoints
 from llm_rest.responses import AdditionalTools, AnyItem, FunctionTool, Reasoning, Request
 from llm_rest.responses.estimate import item_tokens
 from tests.laws.harness import every_wire
@@ -42,33 +42,33 @@ TALK: list[AnyItem] = [
 
 
 def test_a_conversation_is_cut_where_a_turn_begins_and_with_rounds_where_the_model_speaks_again() -> None:
-    assert cut_points(TALK) == [0, 2, 9]
-    assert cut_points(TALK, rounds=True) == [0, 2, 5, 8, 9]
+    points = CutPoints(TALK)
+    assert (points.turns, points.rounds) == ([0, 2, 9], [0, 2, 5, 8, 9])
 
 
 @pytest.mark.parametrize(("most", "left"), [(1, 2), (2, 2), (8, 2), (9, 9), (10, 9), (11, 11), (99, 11)])
 def test_the_last_turn_survives_any_limit(most: int, left: int) -> None:
-    assert len(TALK) - shortened(TALK, max_items=most) == left
+    assert len(TALK) - CutPoints(TALK).shorten(max_items=most) == left
 
 
 def test_a_late_output_keeps_its_call_in_front_of_it() -> None:
     items = [user("1"), call("a"), user("2"), output("a"), agent("x"), user("3")]
-    assert cut_points(items) == [0, 5]
+    assert CutPoints(items).turns == [0, 5]
     late = Message(role="user", content='{"type":"tool_result","call_id":"a","name":"f","status":"completed"}')
-    assert cut_points([user("1"), call("a"), output("a"), agent("x"), late, agent("y")]) == [0]
+    assert CutPoints([user("1"), call("a"), output("a"), agent("x"), late, agent("y")]).turns == [0]
 
 
 def test_call_ids_that_are_used_again_do_not_tie_turns_together() -> None:
     items = [user("1"), call("a"), output("a"), user("2"), call("a"), output("a"), user("3")]
-    assert cut_points(items) == [0, 3, 6]
+    assert CutPoints(items).turns == [0, 3, 6]
 
 
 def test_tools_that_were_added_on_the_way_and_the_question_in_progress_are_kept() -> None:
     tools = AdditionalTools(role="developer", tools=[FunctionTool(name="late")])
     items = [user("1"), tools, agent("one"), user("2"), call("a"), output("a"), call("b"), output("b")]
-    assert cut_at(items, 3) == ([user("2"), tools], 4)
-    assert cut_at(items, 6) == ([user("2"), tools], 6)
-    assert cut_at(TALK, 9) == ([], 9)
+    assert CutPoints(items).cut(3) == ([user("2"), tools], 4)
+    assert CutPoints(items).cut(6) == ([user("2"), tools], 6)
+    assert CutPoints(TALK).cut(9) == ([], 9)
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,9 @@ def test_a_cut_brings_no_loss_that_was_not_there_before(name: str, data: st.Data
     items = data.draw(histories(name, dialect.issuer))
     before = losses(name, items, dialect, list(range(len(items))))
     assume(all(kind != "refused" for _, _, kind in before))  # which would not be sent, cut or not
-    rounds = data.draw(st.booleans())
-    for start in cut_points(items, rounds=rounds):
-        front, rest = cut_at(items, start)
+    points = CutPoints(items)
+    for start in points.rounds:
+        front, rest = points.cut(start)
         places = [next(i for i, item in enumerate(items) if item is one) for one in front]
         after = losses(name, [*front, *items[rest:]], dialect, [*places, *range(rest, len(items))])
         assert after <= before, (start, after - before)
@@ -132,10 +132,9 @@ def test_a_cut_brings_no_loss_that_was_not_there_before(name: str, data: st.Data
 @given(data=st.data())
 def test_calls_and_outputs_stay_together_wherever_a_history_is_cut(name: str, data: st.DataObject) -> None:
     items = data.draw(histories(name, None))
-    most = data.draw(st.integers(1, 30))
-    rounds = data.draw(st.booleans())
-    start = shortened(items, max_items=most, rounds=rounds)
-    points = cut_points(items, rounds=rounds)
+    most, rounds = data.draw(st.integers(1, 30)), data.draw(st.booleans())
+    start = CutPoints(items).shorten(max_items=most, rounds=rounds)
+    points = CutPoints(items).rounds if rounds else CutPoints(items).turns
     assert start in points or (start == 0 and not points)
     gone, rest = items[:start], items[start:]
     assert not set(pairs(gone)) & set(pairs(rest)) - repeated(items)
@@ -155,6 +154,16 @@ def repeated(items: list[AnyItem]) -> set[str]:
 
 @given(items=histories("openai_responses", None), most=st.integers(1, 60))
 def test_tokens_are_within_the_limit_or_only_the_last_turn_is_left(items: list[AnyItem], most: int) -> None:
-    start = shortened(items, max_tokens=most)
+    start = CutPoints(items).shorten(max_tokens=most)
     fits = sum(map(item_tokens, items[start:])) <= most
-    assert fits or start == max(cut_points(items), default=0)
+    assert fits or start == max(CutPoints(items).turns, default=0)
+
+
+@given(items=histories("openai_responses", None), data=st.data())
+def test_where_a_history_may_be_cut_does_not_depend_on_how_it_grew(items: list[AnyItem], data: st.DataObject) -> None:
+    grown = CutPoints()
+    for end in sorted(data.draw(st.lists(st.integers(0, len(items)), max_size=4))):
+        grown.grow(items[:end])
+    grown.grow(items)
+    whole = CutPoints(items)
+    assert (grown.turns, grown.rounds, grown.tokens) == (whole.turns, whole.rounds, whole.tokens)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import time
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -12,8 +13,8 @@ import msgspec
 import pytest
 from pytest_httpx import HTTPXMock
 
-from llm_rest.client.call import settings_of
-from llm_rest.client.typed import within
+from llm_rest import Timeouts
+from llm_rest.client.settings import settings_of, with_time_left
 from llm_rest.errors import (
     BadRequestError,
     CallCancelledError,
@@ -172,11 +173,13 @@ async def test_repairs_are_bounded_and_counted(repairs: int, new_client: NewClie
 
 
 def test_the_time_for_a_call_is_shared_by_its_repairs() -> None:
-    settings = settings_of({"timeout": 5})
-    assert within(settings, 2).timeouts.total == 3
-    assert within(settings, 7).timeouts.total == 0.001
-    unlimited = settings_of({})
-    assert within(unlimited, 7) is unlimited
+    def left(spent: float, **options: Any) -> Any:
+        return with_time_left(settings_of(options), time.monotonic() - spent).timeouts.total
+
+    assert 2 < left(2, timeout=5) <= 3
+    assert left(7, timeout=5) == 0.001
+    assert left(7, timeout=Timeouts(total="none")) == "none"
+    assert 500 < left(7) <= 593  # the time of a call by default
 
 
 @pytest.mark.parametrize("wire", ["openai_responses", "openai_chat", "anthropic_messages"])

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 from hypothesis import given, settings
 
-from llm_rest.client.call import settings_of
+from llm_rest.client.call import PreparedCall
 from llm_rest.client.client import Client
+from llm_rest.client.settings import settings_of
 from llm_rest.client.structured import Output
 from llm_rest.client.target import Targets
 from llm_rest.client.typed import choose_way
@@ -43,7 +44,7 @@ def target(wire: str) -> Any:
 def native(wire: str, schema: dict[str, Any]) -> tuple[Any, list[str]] | None:
     """The schema as it is sent where the wire can be held to it, and the paths of what was changed."""
     there = target(wire)
-    way = choose_way(Output(schema), there, Request(model="m", input="x"), settings_of({}))
+    way = choose_way(Output(schema), PreparedCall(there, settings_of({}), Request(model="m", input="x"), []))
     if way.strategy != "native":
         return None
     body, lost = there.wire.encode_request(way.request, dialect=there.dialect)

@@ -1,0 +1,218 @@
+"""A whole reply: encode, look into the cache, send, decode; and answers that come in several parts, or as a stream only.
+
+Before changing this file, know that an answer from the cache is decoded like one that has just come, and that a failed
+generation is an error although its HTTP answer is a good one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CallCancelledError, ConfigError, LLMError, RefusalError, TruncatedError
+from ..responses.response import Response, echo
+from ..transport import HTTPAnswer
+from ..unknown import given
+from ..wires import long_wire
+from .answer import FirstPart, ReceivedAnswer, decode_document, generation_error, partial_reply, with_context
+from .hooks import ended_by, watched
+from .loss_reports import report_losses
+from .reply import CallRecord, Reply, reply
+from .send import CANCELLED
+from .settings import with_time_left
+
+if TYPE_CHECKING:
+    from ..errors import Attempt
+    from ..losses import Loss
+    from ..responses.request import Request
+    from ..vendors.auth import Secret
+    from .call import Caller, Losses, PreparedCall, Shape
+    from .history import History
+    from .hooks import WatchedCall
+    from .loss_reports import CallSite
+    from .options import Input
+    from .settings import Settings
+    from .target import OutgoingRequest, Target
+
+
+async def generate(
+    caller: Caller,
+    input: Input | None,
+    options: dict[str, Any],
+    site: CallSite,
+    shape: Shape | None = None,
+    history: History | None = None,
+) -> Reply:
+    """The reply of the model. Raises an `LLMError` where the call fails."""
+    if "output" in options and (form := options.pop("output")) is not None:
+        from . import typed  # which most calls do not need
+
+        return (await typed.generate(caller, input, options, site, form)).reply
+    if caller.fallback is not None:
+        return await caller.fallback.call(
+            caller, input, options, lambda one, how: generate(one, input, how, site, shape, history)
+        )
+    return await ask(caller, caller.prepare(input, options, shape, history), site)
+
+
+async def generate_text(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> str:
+    """The text of the reply. Raises where the answer was truncated or refused."""
+    if options.get("background"):
+        raise ConfigError("generate_text waits for the answer", hint="use generate(..., background=True) and poll")
+    return complete_text(await generate(caller, input, options, site))
+
+
+async def ask(caller: Caller, prepared: PreparedCall, site: CallSite) -> Reply:
+    """The reply to a prepared call."""
+    watch = watched(caller, prepared.target, "generate", prepared.request)
+    limit, most = prepared.target.known.whole_output, prepared.request.max_output_tokens
+    streams = limit is not None and given(most) and most > limit and not prepared.request.background
+    return await ended_by(watch, (_from_stream if streams else _ask)(caller, prepared, site, watch))
+
+
+async def _ask(caller: Caller, prepared: PreparedCall, site: CallSite, watch: WatchedCall | None) -> Reply:
+    target, settings, request = prepared.target, prepared.settings, prepared.request
+    started = time.monotonic()
+    outgoing, lost = prepared.encode(site)
+    secrets: Mapping[str, str | Secret] = {}
+
+    def read(sent: ReceivedAnswer) -> tuple[Reply, list[Loss]] | FirstPart:
+        nonlocal secrets
+        secrets = sent.secrets
+        document = decode_document(target, sent, target.wire.RESPONSE)
+        if long is not None and long.goes_on(document):
+            return FirstPart(document, sent)
+        found, more = decoded(target, settings, sent, document, request, lost)
+        return raise_if_failed(target, found, sent.secrets), more
+
+    long = long_wire(target.wire)
+    key, pieces = await caller.cached(prepared, outgoing)
+    came = None if pieces is None else read(ReceivedAnswer(HTTPAnswer(200, {}, b"".join(pieces)), {}, ()))
+    try:
+        if came is None:
+            came = await caller.send(target, settings, outgoing, read, watch)
+        if isinstance(came, FirstPart):
+            left = prepared._replace(settings=with_time_left(settings, started))
+            came = await _in_hops(caller, left, outgoing, lost, came, watch)
+            key = None
+        found, more = came
+    except CallCancelledError as ended:
+        return interrupted_reply(target, ended.attempts, request, lost)
+    if settings.cache is not None and key is not None:
+        how: CallRecord = vars(found)["info"]
+        vars(found)["forget"] = partial(settings.cache.delete, key)
+        if pieces is not None:
+            vars(found)["info"] = how._replace(cached=True, calls=0)
+        elif found.status == "completed":
+            await caller.transport.waiter.in_thread(partial(settings.cache.put, key, [how.raw], secrets))
+    if more:
+        report_losses(more, settings.on_loss, site, who=target.vendor, reply=found)
+    return found
+
+
+async def _from_stream(caller: Caller, prepared: PreparedCall, site: CallSite, watch: WatchedCall | None) -> Reply:
+    """The reply to a request for which the vendor requires streaming."""
+    from .stream import AsyncStream  # which most calls do not need
+
+    timeouts = with_time_left(prepared.settings, time.monotonic()).timeouts
+    prepared = prepared._replace(settings=prepared.settings._replace(stream_timeouts=timeouts))
+    async with AsyncStream.prepared(caller, prepared, site, watch) as stream:
+        while await stream.batch():
+            pass
+    return stream.response
+
+
+async def _in_hops(
+    caller: Caller,
+    prepared: PreparedCall,
+    outgoing: OutgoingRequest,
+    lost: Losses,
+    begun: FirstPart,
+    watch: WatchedCall | None,
+) -> tuple[Reply, list[Loss]]:
+    """The reply in an answer that comes in several hops, of which the first is there."""
+    from .continuation import Hops, Parts
+
+    target, settings = prepared.target, prepared.settings
+
+    def read(sent: ReceivedAnswer) -> FirstPart:
+        return FirstPart(decode_document(target, sent, target.wire.RESPONSE), sent)
+
+    def found() -> Reply:
+        body = came.sent.answer.body
+        facts: Any = {"calls": calls, "pricing": settings.pricing(target, prepared.request)}
+        how = CallRecord(lambda: lost() + parts.losses, attempts, body, target.vendor, target.model, **facts)
+        return reply(parts.response(), how)
+
+    hops, parts, came = Hops(target, settings.timeouts, outgoing), Parts(target, prepared.request), begun
+    attempts, calls = begun.sent.attempts, 1
+    token = parts.add(begun.document)
+    while (hop := hops.next(token)) is not None:
+        try:
+            came = await caller.send(target, settings._replace(timeouts=hop.timeouts), hop.outgoing, read, watch)
+        except LLMError as problem:
+            problem.partial = partial_reply(found(), problem, came.sent.secrets)
+            raise with_context(problem, target, (*attempts, *problem.attempts)) from None
+        attempts, calls = (*attempts, *came.sent.attempts), calls + 1
+        token = parts.add(came.document)
+    return raise_if_failed(target, found(), came.sent.secrets), parts.losses
+
+
+# --- replies --------------------------------------------------------------------------------------------------------
+
+
+def decoded(
+    target: Target,
+    settings: Settings,
+    sent: ReceivedAnswer,
+    document: Any,
+    request: Request | None = None,
+    lost: Losses = list,
+) -> tuple[Reply, list[Loss]]:
+    """The reply in the document of an answer, and its losses; also of a failed generation."""
+    response, more = target.wire.decode_response(document, request=request, now=int(time.time()), **target.decoding)
+    late = [*sent.losses, *more]
+    body, pricing = sent.answer.body, settings.pricing(target, request)
+    how = CallRecord(lambda: lost() + late, sent.attempts, body, target.vendor, target.model, pricing=pricing)
+    return reply(response, how), late
+
+
+def raise_if_failed(target: Target, found: Reply, secrets: Mapping[str, str | Secret] = {}) -> Reply:
+    """The reply. Raises the vendor's error where the generation failed."""
+    if found.status == "completed" and found.error:
+        found.status = "failed"  # some hosts say completed all the same
+    if found.status != "failed":
+        return found
+    error = generation_error(target, found, secrets)
+    error.partial = partial_reply(found, error, secrets)
+    raise with_context(error, target, found.info.attempts)
+
+
+def interrupted_reply(
+    target: Target, attempts: tuple[Attempt, ...], request: Request | None = None, lost: Losses = list
+) -> Reply:
+    """The reply of a call that was cancelled before an answer arrived."""
+    now = int(time.time())
+    nothing = Response(id="", created_at=now, model=target.model, status=CANCELLED, output=[], **echo(request))
+    return reply(nothing, CallRecord(lost, attempts, b"", target.vendor, target.model, interrupted=True))
+
+
+def complete_text(found: Reply, text: str | None = None) -> str:
+    """The text of a reply, or of its tool call. Raises where the answer was truncated, refused or cancelled."""
+    text = found.output_text if text is None else text
+    if found.refusal is None and found.status != "incomplete" and not found.interrupted:
+        return text
+    known = found.info
+    facts: dict[str, Any] = {
+        "vendor": known.metadata["provider"],
+        "model": known.metadata["model"],
+        "attempts": known.attempts,
+        "partial": found,
+    }
+    if found.interrupted:
+        raise CallCancelledError("the call was cancelled", **facts)
+    if found.refusal is not None:
+        raise RefusalError(f"the model refused: {found.refusal}", raw=text, **facts)
+    raise TruncatedError(f"the answer was cut: {found.stop_reason}", raw=text, **facts)

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from msgspec import UNSET, Raw
 
 from ... import responses as ours
-from ...responses.carriers import BEGINS, digest, own, seal, unseal
+from ...responses.carriers import digest, seal, unseal
 from ...unknown import Unknown, given, or_none
 from ..kept import diff, own_leftovers, patch, unknown
 from ..leftovers import (
-    as_object,
     carrier,
+    keep_message,
+    kept_message,
     kind_of,
     new_message,
     new_text,
@@ -463,11 +464,11 @@ class MessageWriter:
 
     def _write_with_leftovers(self, item: ours.AnyItem, i: int) -> None:
         """Take an item whose message may have been more than its content."""
-        left = {} if isinstance(item, Unknown) else own(item.leftovers, WIRE)
-        self._closed |= BEGINS in left
+        left = kept_message(item, WIRE)
+        self._closed |= left is not None
         before = len(self.messages)
         self.HANDLERS.get(struct_of(item), MessageWriter._add_other)(self, item, i)
-        message = as_object(left.get(BEGINS)) or (self._left if self._role == "assistant" else {})
+        message = left or (self._left if self._role == "assistant" else {})
         self._left = {}
         if self._deferred and self._deferred[-1][1] == f"input[{i}]":
             self._deferred[-1] = patch(self._deferred[-1][0], message), self._deferred[-1][1]
@@ -788,7 +789,7 @@ def decode_messages(
             if joins and isinstance(first, ours.Message) and first.role != "assistant":
                 joins = isinstance(items[-1], ours.FunctionCallOutput)
             if left or joins:
-                first.leftovers = {WIRE: {**own(first.leftovers, WIRE), BEGINS: left}}
+                keep_message(first, WIRE, left)
         items += found
         before = role
     return items

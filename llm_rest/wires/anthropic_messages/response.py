@@ -195,8 +195,9 @@ def _end_early(response: ours.Response, message: types.Message, reader: BlockRea
 
 def _decode_transformation(came: Json) -> Json:
     action = "removed" if came.get("type") == "thinking_dropped" else "kept"
-    reason = str(came.get("reason", "")).replace("_binding_mismatch", "_mismatch")
-    return {"type": "reasoning", "action": action, "reason": reason, "path": came.get("path", "")}
+    reason = came.get("reason")
+    word = reason.replace("_binding_mismatch", "_mismatch") if isinstance(reason, str) else ""
+    return {"type": "reasoning", "action": action, "reason": word, "path": came.get("path", "")}
 
 
 def encode_end(response: ours.Response, model: str, content: list[types.AnyBlock], lost: Losses) -> types.Message:

@@ -119,7 +119,7 @@ SIZES = {
     "wires": Size(20_940, 59, goal=15_700),
     "wires.openai_responses": Size(1_700, 9),
     "wires.openai_chat": Size(4_220, 9),
-    "wires.anthropic_messages": Size(4_850, 10),
+    "wires.anthropic_messages": Size(4_840, 10),
     "wires.ollama_chat": Size(2_045, 9),
     "wires.gemini_generate_content": Size(4_570, 9),
     "vendors": Size(2_890, 6),

@@ -73,7 +73,6 @@ def set_fields(struct: M, least: Json, fields: Json, decoder: Decoder[Any], path
 
 MAX_MARKS = 4
 
-
 _NEWEST = messages_model("")
 
 
@@ -109,7 +108,6 @@ class Context:
 
 MARK = "llmr-"
 """Begins an id that represents one this wire does not take; the rest is its base64url."""
-
 
 _legal_id = re.compile(r"[a-zA-Z0-9_-]+").fullmatch
 _TO_URL = bytes.maketrans(b"+/", b"-_")

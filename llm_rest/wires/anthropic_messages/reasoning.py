@@ -45,7 +45,6 @@ NEAREST = {"minimal": ("low",), "xhigh": ("high", "max"), "max": ("xhigh", "high
 SUMMARIES = {"auto": "summarized", "concise": "summarized", "detailed": "summarized"}
 """How thinking is shown, ours on the left. The way back is `auto`: there is one kind of summary."""
 
-
 NOT_THINKING = ("disabled", "between_tools")
 """Types of `thinking` without thinking before an answer."""
 DROP_BLOCK: Json = {"prefix_mismatch_behavior": "drop_block"}

@@ -69,7 +69,6 @@ MAX_TOKENS = 32_000
 FIRST_USER_TEXT = "..."
 """What the user says before a conversation that the assistant begins."""
 
-
 DECIDED = (
     "tools",
     "tool_choice",

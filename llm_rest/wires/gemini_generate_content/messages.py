@@ -65,13 +65,17 @@ class MessageWriter(AssistantMessage):
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
+        handlers, other = self.HANDLERS, AssistantMessage.add_other
         for i in range(start, end):
             item = self._items[i]
             if item.leftovers is not None and (left := kept_message(item, WIRE)) is not None:
-                self._close_content()
+                if self.parts or self.waits:
+                    self._add_content("model", self.close())
                 self._left = left
+            if self.waits:
+                self.drop_waiting(item)
             self._at = i
-            self.add(item, f"input[{i}]")
+            handlers.get(item.type, other)(self, item, f"input[{i}]")
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; whether nothing that follows can change it."""
@@ -103,15 +107,10 @@ class MessageWriter(AssistantMessage):
         if parts:
             self.messages.append(content)
 
-    def _close_content(self) -> None:
-        """The model's content is complete, where one is open."""
-        if self.parts or self.waits:
-            self._add_content("model", self.close())
-
     def _close_turn(self, i: int) -> None:
         """What follows at `i` is not the model's: its content is complete, and its calls need their outputs now."""
         if self.parts or self.waits:
-            self._close_content()
+            self._add_content("model", self.close())
         if not self.calls:
             return
         items: Any = self._items

@@ -192,15 +192,15 @@ class AssistantMessage:
     def add(self, item: ours.AnyItem, path: str) -> None:
         """Add the parts of one item, at `path`."""
         if self.waits:
-            if item.type not in KEEP_PENDING:
-                self._drop_pending()
-            if item.type not in KEEP_AWAITING:
-                self._drop_awaiting()
-        add = self.HANDLERS.get(item.type)
-        if add is not None:
-            add(self, item, path)
-        else:
-            self._other(item, path)
+            self.drop_waiting(item)
+        self.HANDLERS.get(item.type, AssistantMessage.add_other)(self, item, path)
+
+    def drop_waiting(self, item: ours.AnyItem) -> None:
+        """Report what waited for another item than the one that comes now."""
+        if item.type not in KEEP_PENDING:
+            self._drop_pending()
+        if item.type not in KEEP_AWAITING:
+            self._drop_awaiting()
 
     def _run_item(self, item: VisibleItem, path: str) -> None:
         own_leftovers(item, WIRE, path, self.lost)
@@ -210,7 +210,8 @@ class AssistantMessage:
         elif isinstance(item, ours.WebSearchCall) and isinstance(item.action, ours.Search):
             self.queries += item.action.queries or ()
 
-    def _other(self, item: ours.AnyItem, path: str) -> None:
+    def add_other(self, item: ours.AnyItem, path: str) -> None:
+        """Report an item that this wire has nothing for."""
         if isinstance(item, Unknown):
             self.lost.dropped(path, not_in(f"an item of type {item.kind!r}", "Gemini"))
             return

@@ -112,16 +112,14 @@ class AssistantMessage:
     def finish(self) -> types.Message:
         """The message."""
         if self.texts:
-            self.msg.content = self._joined(self.texts)
+            self.msg.content = self.texts[0][0] if len(self.texts) == 1 else self._joined(self.texts)
             if self.calls and is_blank(self.msg.content, self.calls):
                 self._lost.changed(self.texts[0][1], "nothing but space beside calls, which is read as no message")
         if self.thoughts:
-            self.msg.thinking = self._joined(self.thoughts)
+            self.msg.thinking = self.thoughts[0][0] if len(self.thoughts) == 1 else self._joined(self.thoughts)
         return patch(self.msg, self.left) if self.left else self.msg
 
     def _joined(self, texts: Texts) -> str:
-        if len(texts) == 1:
-            return texts[0][0]
         for _, path in texts:
             self._lost.changed(path, "joined with its neighbour to one text, with a blank line between them")
         return "\n\n".join(text for text, _ in texts)
@@ -239,9 +237,6 @@ class MessageWriter:
         if message.content or message.images or left is not None:
             self._put(patch(message, left) if left else message, i)
 
-    def _add_call(self, i: int, item: Call, path: str) -> None:
-        self._assistant(i, item, path).add_call(item, path)
-
     def _add_output(self, i: int, item: Output, path: str) -> None:
         if self._open is not None:
             self._close(i)
@@ -269,8 +264,7 @@ class MessageWriter:
     def _assistant(self, i: int, item: ours.AnyItem, path: str) -> AssistantMessage:
         """The message that an item of the assistant belongs to; a text or thought after a text begins another."""
         own_leftovers(item, WIRE, path, self._lost)
-        left = kept_message(item, WIRE) if item.leftovers is not None else None
-        msg = self._open
+        left, msg = kept_message(item, WIRE) if item.leftovers is not None else None, self._open
         if msg is not None and (left is not None or (msg.texts and not msg.calls and item.type not in CALLS)):
             self._close(i)
             msg = None
@@ -338,8 +332,7 @@ class MessageWriter:
 
     HANDLERS: ClassVar[dict[str, Callable[[MessageWriter, int, Any, str], None]]] = {
         "message": _add_message,
-        "function_call": _add_call,
-        "custom_tool_call": _add_call,
+        **dict.fromkeys(CALLS, lambda writer, i, item, path: writer._assistant(i, item, path).add_call(item, path)),
         **dict.fromkeys(TOOL_OUTPUTS, _add_output),
     }
     """What writes an item, by its type."""

@@ -20,7 +20,7 @@ from ...responses.carriers import BEGINS, own
 from ...responses.lenient import derived_call_id
 from ...unknown import or_none, or_unset
 from ..kept import Rules, diff, patch, unknown
-from ..leftovers import new_call
+from ..leftovers import copies, new_call
 from ..options import report_missing
 from ..schema import OLLAMA, fitted_parameters
 from ..tool_names import Call, qualified, report_unsaid
@@ -100,12 +100,18 @@ def decode_tools(tools: Sequence[types.Tool]) -> list[ours.AnyTool]:
 _strings = msgspec.json.Decoder(str)
 
 
+new_function = copies(types.CallFunction(name=""))
+new_tool_call = copies(types.ToolCall(function=types.CallFunction(name="")))
+
+
 def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
     """The call as this wire spells it."""
     found = Losses() if item.leftovers else lost
     arguments = object_arguments(call_arguments(item, path, found), path, found)
     name = qualified(item.name, item.namespace)
-    made = types.ToolCall(id=item.call_id, function=types.CallFunction(name=name, arguments=arguments))
+    function, made = new_function(), new_tool_call()
+    function.name, function.arguments = name, arguments
+    made.id, made.function = item.call_id, function
     if item.namespace or item.caller or item.async_:
         report_unsaid(item, path, lost)
     if item.leftovers:

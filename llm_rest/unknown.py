@@ -77,8 +77,7 @@ class Unknown(dict[str, Any]):
     __slots__ = ()
 
     type: ClassVar[Literal["unknown"]] = "unknown"
-    leftovers: ClassVar[None] = None
-    """Nothing: an object of an unknown kind is kept whole."""
+    leftovers: ClassVar[None] = None  # as nothing of it is left over
 
     @property
     def kind(self) -> str:
@@ -251,7 +250,6 @@ def convert(value: Any, form: Any, *, strict: bool = True) -> Any:
 
 
 # --- decoding -------------------------------------------------------------------------------------------------------
-
 
 _MISFITS = (msgspec.MsgspecError, UnicodeError, RecursionError)
 

@@ -435,7 +435,7 @@ def _locate(segment: types.Segment, texts: _Texts) -> Place:
     return Place(named, *(there or ()))
 
 
-def search_of(candidate: types.Candidate, id: Opt[str]) -> ours.WebSearchCall | None:
+def search_of(candidate: types.Candidate, id: str | None) -> ours.WebSearchCall | None:
     """The search that the grounding reports."""
     grounding = candidate.grounding_metadata
     if not given(grounding) or not grounding.web_search_queries:
@@ -444,7 +444,7 @@ def search_of(candidate: types.Candidate, id: Opt[str]) -> ours.WebSearchCall | 
     sources = [ours.UrlSource(url=uri) for uri in pages if given(uri)]
     action = ours.Search(queries=grounding.web_search_queries, sources=[*sources] or None)
     left = {SPELLING: {GROUNDED: True}}
-    return ours.WebSearchCall(id=or_none(id), status="completed", action=action, leftovers={WIRE: left})
+    return ours.WebSearchCall(id=id, status="completed", action=action, leftovers={WIRE: left})
 
 
 # --- sources of an answer: Responses to this wire -------------------------------------------------------------------

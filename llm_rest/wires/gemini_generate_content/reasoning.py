@@ -12,7 +12,7 @@ be rebuilt. Follows Google's guides to thinking, thought signatures and tool com
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
@@ -20,8 +20,8 @@ from msgspec import UNSET, Raw, Struct
 from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import no_such, not_in
-from ...responses.carriers import digest, own, seal
-from ...unknown import Opt, Unknown, given, or_none
+from ...responses.carriers import digest, own
+from ...unknown import Unknown, given
 from ..kept import diff, own_leftovers, patch
 from ..leftovers import carrier, kind_of, new_message, new_text, opened, report_unknown, report_unopened
 from ..tool_names import Call, Sent, undo
@@ -443,12 +443,12 @@ class Reader:
         self.answer = answer
         self.outputs: list[tuple[int, ours.OutputText]] = []
         self.place = 0
-        self.texts: list[ours.OutputText | ours.SummaryText] = []
+        self.texts: list[Any] = []
         self._named = named
         self._lost = lost
         self._issuer = issuer
         self._origin = origin
-        self._status: Opt[str] = UNSET if answer is None else "completed"
+        self._status = None if answer is None else "completed"
         self._calls = 0
         self._open: bool | None = None  # whether the texts are a thought, where an item is open
         self._marks: list[Mark] = []
@@ -484,9 +484,9 @@ class Reader:
         self._close_run()
         return self.items
 
-    def id(self, prefix: str) -> Opt[str]:
-        """The id of the next item."""
-        return UNSET if self.answer is None else f"{prefix}_{self.answer}_{len(self.items)}"
+    def id(self, prefix: str) -> str | None:
+        """The id of the next item, which has one where it is of an answer."""
+        return None if self.answer is None else f"{prefix}_{self.answer}_{len(self.items)}"
 
     # --- texts and thoughts
 
@@ -501,9 +501,9 @@ class Reader:
         if self._run or self._open is not thought:
             self.turn(thought=thought)
             self._open = thought
-        signature = part.thought_signature
-        if given(signature):
-            hidden = not text and not has_other_fields(part)
+        signature, more = part.thought_signature, has_other_fields(part)
+        if signature is not UNSET:
+            hidden = not text and not more
             self._marks.append(Mark(len(self.texts), signature, hidden))
             if hidden:
                 return
@@ -514,7 +514,7 @@ class Reader:
             outputs = new_text()
             outputs.text, outputs.annotations = text, None if self.answer is None else []
             self.outputs.append((self.place, outputs))
-        if not (text or thought) or part.thought is False or has_other_fields(part):
+        if more or part.thought is False or not (text or thought):
             left = diff(part, types.Part(text=text, thought=True if thought else UNSET), SIGNED)
             outputs.leftovers = {WIRE: left}
         self.texts.append(outputs)
@@ -526,23 +526,19 @@ class Reader:
             return
         self._open, self.texts, self._marks = None, [], []
         if thought is False:
-            visible = "".join(part.text for part in texts) if marks else ""
             if texts:
                 item = new_message()
-                item.id, item.status = or_none(self.id("msg")), or_none(self._status)
-                item.content = cast("Any", texts)
-                self._signed(item, visible, marks)
+                item.id, item.status, item.content = self.id("msg"), self._status, texts
+                self._signed(item, "".join(part.text for part in texts) if marks else "", marks)
             elif marks:
-                self.items.append(
-                    carrier(VisibleSignatures(digest=digest(visible), marks=marks), WIRE, self._issuer, self.id("rs"))
-                )
+                sealed = VisibleSignatures(digest=EMPTY, marks=marks)
+                self.items.append(carrier(sealed, WIRE, self._issuer, self.id("rs")))
             return
         visible = digest("".join(part.text for part in texts))
         held = Thought(digest=visible, marks=marks, call=call, signature=signature, tool=tool)
-        sealed = seal(WIRE, self._issuer, held)
-        self.items.append(
-            ours.Reasoning(id=or_none(self.id("rs")), summary=cast("Any", texts), encrypted_content=sealed)
-        )
+        reasoning = carrier(held, WIRE, self._issuer, self.id("rs"))
+        reasoning.summary = texts
+        self.items.append(reasoning)
 
     def _signed(self, item: ours.AnyItem, visible: str, marks: list[Mark]) -> None:
         """Add an item, and before it its signatures, so that the output is last. It is named before they are known."""
@@ -560,12 +556,12 @@ class Reader:
         if given(signature) or self._open is not None:
             ref = call_ref(call.id or None, item.name, item.arguments) if signature else ""
             self._close_texts(ref, signature or "", item.name if ref and not call.id else "")
-        item.id, item.status = or_none(self.id("fc")), or_none(self._status)
+        item.id, item.status = self.id("fc"), self._status
         self.items.append(undo(item, self._named, f"output[{len(self.items)}]", self._lost) if self._named else item)
 
     def _image(self, part: types.Part, blob: types.Blob, data: str) -> None:
         kind = blob.mime_type or ""
-        item = ours.ImageGenerationCall(id=or_none(self.id("ig")), status="completed", result=data)
+        item = ours.ImageGenerationCall(id=self.id("ig"), status="completed", result=data)
         item.output_format = IMAGES_BACK.get(kind)
         if left := diff(part, encode_image(item, data), SIGNED):
             item.leftovers = {WIRE: left}
@@ -580,7 +576,7 @@ class Reader:
         run, self._run = self._run, []
         shown = visible_items(run)
         for item in shown:
-            item.id = or_none(self.id(PREFIX[type(item)]))
+            item.id = self.id(PREFIX[type(item)])
             self.items.append(item)
         sealed = Whole(digest=fingerprint(shown), parts=Raw(encode(run)))
         self.items.append(carrier(sealed, WIRE, self._issuer, self.id("rs")))

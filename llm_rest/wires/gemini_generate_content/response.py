@@ -88,7 +88,7 @@ def decode_response(
     candidate = candidates[0] if candidates else types.Candidate()
     reader = reader_of(response_id, request, dialect, lost)
     content = candidate.content
-    for part in (content.parts or ()) if given(content) else ():
+    for part in () if content is UNSET else content.parts or ():
         reader.add(part)
     reader.close()
     response = begin_response(body, response_id, request, now)
@@ -169,10 +169,10 @@ def finish_response(
     counted = body.usage_metadata
     if counted is not UNSET:
         response.usage = decode_usage(counted, keep=keep)
-        if given(counted.service_tier):
+        if counted.service_tier is not UNSET:
             response.service_tier = TIERS_BACK.get(counted.service_tier, counted.service_tier)
     content = candidate.content
-    if given(content) and type(content) is not types.Content and response.output:
+    if content is not UNSET and type(content) is not types.Content and response.output:
         response.output[0] = copy(response.output[0])  # which a stream has handed over
         keep_message(response.output[0], WIRE, unknown(replace(content, parts=[])))
     if keep and (left := keep_answer(response, body, candidate, dialect)):
@@ -464,8 +464,11 @@ def decode_usage(counted: types.UsageMetadata, *, keep: bool) -> ours.Usage | No
 
 def _media(details: types.Maybe[list[Json]], prefix: str = "") -> Json:
     """The tokens of audio, images and video in the details, which may have prices of their own."""
-    counts = ((one.get("modality"), one.get("tokenCount")) for one in details or ())
-    return {f"{prefix}{kind.lower()}_tokens": count for kind, count in counts if kind in ("AUDIO", "IMAGE", "VIDEO")}
+    found: Json = {}
+    for one in details or ():
+        if (kind := one.get("modality")) in ("AUDIO", "IMAGE", "VIDEO"):
+            found[f"{prefix}{kind.lower()}_tokens"] = one.get("tokenCount")
+    return found
 
 
 def encode_usage(response: ours.Response, lost: Losses) -> types.Maybe[types.UsageMetadata]:

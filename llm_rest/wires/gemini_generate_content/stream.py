@@ -262,7 +262,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
             self._end_text()
 
     def _name(self, item: Any) -> None:
-        item.id = or_none(self._reader.id("msg" if isinstance(item, ours.Message) else "rs"))
+        item.id = self._reader.id("msg" if isinstance(item, ours.Message) else "rs")
 
     def _end_text(self) -> None:
         """The open part is complete."""

@@ -444,9 +444,9 @@ def decode_call(part: types.Part, call: types.FunctionCall, origin: str) -> ours
     item = new_call()
     item.call_id, item.name = call.id or origin, call.name or ""
     item.arguments = "{}" if call.args is UNSET else text_of(call.args)
-    plain = new_part()
-    plain.function_call = types.FunctionCall(id=call.id, name=call.name, args=call.args)
-    plain.thought_signature = part.thought_signature
+    plain, same = new_part(), new_function_call()
+    same.id, same.name, same.args = call.id, call.name, call.args
+    plain.function_call, plain.thought_signature = same, part.thought_signature
     # What `diff` finds nothing in, as in nearly every answer.
     if not (call.id and call.name and call.args) or part.thought_signature == "" or part != plain:
         made = encode_call(item, "", Losses())

@@ -1,8 +1,13 @@
-"""A row of a bulk run over loopback against `AsyncClient.generate` with the same prompts, and how fast a large journal opens."""
+"""A row of a bulk run over loopback against `AsyncClient.generate` with the same prompts, and how fast a large journal opens.
+
+`python -m benchmarks.bulk ROWS` answers so many rows of a generator by the simulator, without a network, and prints its memory.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import resource
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -71,3 +76,30 @@ def opening() -> float:
         took = time.perf_counter() - began
         again.close()
         return took
+
+
+def memory(rows: int) -> None:
+    """Answer the rows of a generator; print what the process holds now and then, and the time of a row."""
+    began, cpu = time.monotonic(), time.process_time()
+
+    def prompts() -> Iterator[str]:
+        for n in range(rows):
+            if n % (rows // 10) == 0:
+                pages = int(Path("/proc/self/statm").read_text().split()[1])
+                print(f"{n:,} rows read: {pages * resource.getpagesize() >> 20} MiB", flush=True)
+            yield f"What is {n} times {n}?"
+
+    async def run() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            async with AsyncBulk("simulator/demo", output_file=f"{folder}/out") as bulk:
+                async for _ in bulk.run(prompts()):
+                    pass
+                assert bulk.status.done == rows
+
+    anyio.run(run)
+    seconds, cpu = time.monotonic() - began, time.process_time() - cpu
+    print(f"{rows:,} rows in {seconds:,.0f} s, {cpu / rows * 1e6:.0f} us of CPU time a row")
+
+
+if __name__ == "__main__":
+    memory(int(sys.argv[1]))

@@ -103,8 +103,8 @@ class Engine:
         self._caller, self._source, self._reader, self._lines, self._rules, self._journal, *_ = job
         self._call, journal = call, job.journal
         self._entries: Iterator[Entry] = job.source.entries(journal)
-        self._totals = Totals() if journal is None else journal.totals
-        self._read = (0, 0) if journal is None else (journal.read_rows, journal.read_to)
+        self._totals = Totals() if journal is None else journal.at.totals
+        self._read = (0, 0) if journal is None else (journal.at.read_rows, journal.at.read_to)
         self._exhausted = False
         self._stopping = False
         self.stopped: LLMError | None = None
@@ -303,7 +303,7 @@ class Engine:
                     is_open = self._is_open(self._journal, entry, row, problem, results)
                 except _RowError as found:
                     is_open, problem = True, problem or found.args[0]
-                self._journal.read_rows, self._journal.read_to = self._read
+                self._journal.at.read_rows, self._journal.at.read_to = self._read
                 if not is_open:
                     continue
             if problem is None:

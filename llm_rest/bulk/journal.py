@@ -12,12 +12,15 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import takewhile
+from operator import itemgetter
 from pathlib import Path
 from sqlite3 import Error
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ..errors import ConfigError, StoreError
 from ..sqlite import SQLiteFile
@@ -31,18 +34,17 @@ _APPLICATION = 0x6C6C6D62  # "llmb"
 _TABLES = """
 CREATE TABLE run (
     id INTEGER PRIMARY KEY CHECK (id = 1), created REAL NOT NULL, options TEXT NOT NULL, input TEXT NOT NULL, output TEXT,
-    spooled INTEGER NOT NULL, read_to INTEGER NOT NULL, read_rows INTEGER NOT NULL, written INTEGER NOT NULL,
-    written_rows INTEGER NOT NULL, next_row INTEGER NOT NULL, totals TEXT NOT NULL, lease TEXT, lease_time REAL
+    position TEXT NOT NULL, lease TEXT, lease_time REAL
 );
 CREATE TABLE row (
     n INTEGER PRIMARY KEY, custom_id TEXT, key BLOB, offset INTEGER NOT NULL, digest BLOB NOT NULL, state INTEGER NOT NULL,
     original INTEGER, attempts INTEGER, batch_id TEXT, started REAL, finished REAL, status INTEGER, input_tokens INTEGER,
-    cached_tokens INTEGER, output_tokens INTEGER, cost_nano INTEGER, error TEXT, place INTEGER
+    cached_tokens INTEGER, output_tokens INTEGER, cost_nano INTEGER, error TEXT, place INTEGER, output BLOB
 );
 CREATE INDEX row_open ON row (state) WHERE finished IS NULL;
 CREATE UNIQUE INDEX row_custom_id ON row (custom_id) WHERE custom_id IS NOT NULL;
+CREATE UNIQUE INDEX row_place ON row (place) WHERE place IS NOT NULL;
 CREATE INDEX row_key ON row (key) WHERE key IS NOT NULL;
-CREATE TABLE output (n INTEGER PRIMARY KEY, line BLOB NOT NULL);
 CREATE TABLE spool (n INTEGER PRIMARY KEY, line BLOB NOT NULL);
 CREATE TABLE batch (name TEXT PRIMARY KEY, closed INTEGER NOT NULL, document BLOB NOT NULL)
 """
@@ -55,8 +57,8 @@ _LINES = 500
 """How many rows are read from the journal, or appended to the output, at a time."""
 
 
-NEW, SENT, ANSWERED, DONE, FAILED, DUPLICATE = range(6)
-"""The states of a row; `ANSWERED` is for batches of a vendor, whose results are there before they are taken."""
+NEW, SENT, _ANSWERED, DONE, FAILED, DUPLICATE = range(6)
+"""The states of a row."""
 
 
 class Totals(Struct):
@@ -84,6 +86,22 @@ class Totals(Struct):
     """Answered rows whose cost is not known."""
     limits: dict[str, dict[str, float]] = {}
     """For each `"vendor/model"` what its rate limits allow in a minute: `requests`, `tokens`, `input` and `output` tokens."""
+
+
+class Position(Struct):
+    """How far a run has come."""
+
+    read_to: int = 0
+    """The bytes of the input that were read."""
+    read_rows: int = 0
+    """The number of the last row that was read."""
+    written: int = 0
+    """The bytes of the output file."""
+    next: int = 1
+    """The first row that is not in the output file; in the order of arrival the first place."""
+    spooled: bool = False
+    """Whether the input is stored in the journal."""
+    totals: Totals = field(default_factory=Totals)
 
 
 class JournalRow(NamedTuple):
@@ -120,7 +138,6 @@ class Journal(SQLiteFile):
         timeout: float = 5.0,
     ) -> None:
         self._file: Any = None
-        self._pending: list[int] = []
         self._lease = ""
         self._renewed = 0.0
         if readonly and not Path(path).exists():
@@ -140,27 +157,19 @@ class Journal(SQLiteFile):
             if not readonly:
                 with self._writing():
                     self._claim(options or {}, input, None if output is None else str(output))
-            found = self._one(
-                "SELECT options, input, output, spooled, read_to, read_rows, written, written_rows, next_row, totals FROM run"
-            )
+            found = self._one("SELECT options, output, position FROM run")
             if found is None:
                 raise self._error("is empty", "not_found")
-            self.options: dict[str, Any] = msgspec.json.decode(found[0])
-            self.input: dict[str, Any] = msgspec.json.decode(found[1])
-            self.output = None if found[2] is None else Path(found[2])
+            by_arrival = msgspec.json.decode(found[0]).get("order") == "arrival"
+            self.output = None if found[1] is None else Path(found[1])
             self.keep_outputs = keep_outputs or output is None
-            self.spooled: int
-            self._next: int
-            self.spooled, self.read_to, self.read_rows, self._written, self._written_rows, self._next = map(
-                int, found[3:9]
-            )
-            self.totals: Totals = decoder_of(Totals).decode(found[9])
+            self.at: Position = decoder_of(Position).decode(found[2])
             self.last: int = self._one("SELECT coalesce(max(n), 0) FROM row")[0]
             """The last row that the journal knows."""
-            self._by_arrival = self.options.get("order") == "arrival"
-            if self._by_arrival and output is not None:
-                unwritten = "SELECT n FROM output JOIN row USING (n) WHERE place IS NULL"
-                self._pending = [n for (n,) in self._db.execute(unwritten)]
+            self._order = "place" if by_arrival else "n"
+            self._place: int | None = None
+            if by_arrival:
+                self._place = self._one("SELECT coalesce(max(place), 0) FROM row WHERE place IS NOT NULL")[0]
             if output is not None and not readonly:
                 with self._store_errors():
                     self._open_output(output, fresh=fresh)
@@ -196,9 +205,7 @@ class Journal(SQLiteFile):
         known = self._one("SELECT options, input, output FROM run")
         if known is None:
             known = _json(options), _json(input(None)), output
-            self._db.execute(
-                "INSERT INTO run VALUES (1, ?, ?, ?, ?, 0, 0, 0, 0, 0, 1, '{}', NULL, NULL)", (self._renewed, *known)
-            )
+            self._db.execute("INSERT INTO run VALUES (1, ?, ?, ?, ?, '{}', NULL, NULL)", (self._renewed, *known))
         first: dict[str, Any] = msgspec.json.decode(known[1])
         was = {**msgspec.json.decode(known[0]), **first, "output": known[2]}
         now = {**msgspec.json.decode(_json(options)), **input(first.get("size")), "output": output}
@@ -263,12 +270,13 @@ class Journal(SQLiteFile):
             "finished": time.time(),
             **sums,
             "cost_nano": 0 if copied else row.cost,
+            "output": line,
         }
+        if self._place is not None:
+            values["place"] = self._place = self._place + 1
         fields = ", ".join(f"{name}=:{name}" for name in values)
         self._do(f"UPDATE row SET {fields} WHERE n=:n", {**values, "n": row.n})
-        self._do("INSERT OR REPLACE INTO output VALUES (?, ?)", (row.n, line))
-        self._pending.append(row.n)
-        totals = self.totals
+        totals = self.at.totals
         totals.done += bool(row)
         totals.failed += not row
         totals.duplicates += copied
@@ -284,12 +292,13 @@ class Journal(SQLiteFile):
 
     def line(self, n: int) -> bytes | None:
         """The line of output of a finished row, as long as the journal has it."""
-        found = self._one("SELECT line FROM output WHERE n=?", (n,))
-        return found and bytes(found[0])
+        found: tuple[bytes | None] | None = self._one("SELECT output FROM row WHERE n=?", (n,))
+        return None if found is None else found[0]
 
     def lines(self) -> Iterator[bytes]:
         """All lines of output that the journal has, in the order of the input."""
-        return (bytes(line) for _, line in self._pages("SELECT n, line FROM output WHERE n > ? ORDER BY n LIMIT ?", 0))
+        query = "SELECT n, output FROM row WHERE output IS NOT NULL AND n > ? ORDER BY n LIMIT ?"
+        return (line for _, line in self._pages(query, 0))
 
     def in_flight(self) -> int:
         """How many rows are marked as sent and have no answer, without those that the vendor works on."""
@@ -327,8 +336,8 @@ class Journal(SQLiteFile):
         """Store all lines of the input, in one transaction."""
         with self._writing():
             self._db.executemany("INSERT INTO spool VALUES (?, ?)", enumerate(lines, 1))
-            self._db.execute("UPDATE run SET spooled=1")
-            self.spooled = 1
+            self.at.spooled = True
+            self._record()
 
     def spooled_lines(self, after: int) -> Iterator[tuple[int, bytes]]:
         """The stored lines after one, with their numbers."""
@@ -381,12 +390,8 @@ class Journal(SQLiteFile):
 
     def _record(self) -> None:
         self._renewed = time.time()
-        where = (self.read_to, self.read_rows, self._written, self._written_rows, self._next, _json(self.totals))
-        done = self._db.execute(
-            "UPDATE run SET lease_time=?, read_to=?, read_rows=?, written=?, written_rows=?, next_row=?, totals=? WHERE lease=?",
-            (self._renewed, *where, self._lease),
-        )
-        if not done.rowcount:
+        values = (self._renewed, _json(self.at), self._lease)
+        if not self._db.execute("UPDATE run SET lease_time=?, position=? WHERE lease=?", values).rowcount:
             raise self._error("was taken over by another process", "conflict")
 
     # --- the output file
@@ -395,90 +400,74 @@ class Journal(SQLiteFile):
         """Open the output and cut it to the length that was recorded."""
         self._file = path.open("r+b" if path.exists() else "x+b", buffering=0)
         size = os.fstat(self._file.fileno()).st_size
-        if size < self._written:
+        if size < self.at.written:
             raise StoreError(
-                f"the output {path} has {size:,} bytes, and the journal wrote {self._written:,} ({self._written_rows:,} rows)",
+                f"the output {path} has {size:,} bytes, and the journal wrote {self.at.written:,}",
                 reason="damaged",
                 hint="put the file back or start over with --fresh; after --keep-outputs, `llm-rest batch export` rebuilds it",
             )
         if size and not self.last and not fresh:
             hint = "name another file, or replace it with --fresh"
             raise ConfigError(f"the output {path} is not empty and belongs to no run of this journal", hint=hint)
-        os.ftruncate(self._file.fileno(), self._written)
+        os.ftruncate(self._file.fileno(), self.at.written)
 
     def write_output(self) -> None:
         """Append the lines of finished rows to the output, and record its new length in the same transaction."""
-        while self._file is not None and (lines := self._unwritten()):
-            before = self._written, self._written_rows, self._next
-            try:
-                with self._store_errors():
+        query = f"SELECT {self._order}, output FROM row WHERE {self._order} >= ? ORDER BY {self._order} LIMIT ?"
+        while self._file is not None:
+            with self._store_errors():
+                found = self._db.execute(query, (self.at.next, _LINES)).fetchall()
+                lines = [
+                    *takewhile(itemgetter(1), found)
+                ]  # in the order of the input up to the first that is not finished
+                if not lines:
+                    return
+                before, first, last = replace(self.at), lines[0][0], lines[-1][0]
+                try:
                     self._db.execute("BEGIN IMMEDIATE")
                     self._append(b"".join([line + b"\n" for _, line in lines]))
-                    if self._by_arrival:
-                        places = [(place, n) for place, (n, _) in enumerate(lines, self._written_rows)]
-                        self._db.executemany("UPDATE row SET place=? WHERE n=?", places)
                     if not self.keep_outputs:
-                        self._db.executemany("DELETE FROM output WHERE n=?", [(n,) for n, _ in lines])
-                    self._written_rows += len(lines)
-                    self._next = lines[-1][0] + 1
+                        done = f"UPDATE row SET output=NULL WHERE {self._order} BETWEEN ? AND ?"
+                        self._db.execute(done, (first, last))
+                    self.at.next = last + 1
                     self._record()
                     self._db.execute("COMMIT")
-            except BaseException:
-                self._rollback()
-                self._written, self._written_rows, self._next = before
-                raise
-            del self._pending[: len(lines)]
-
-    def _unwritten(self) -> list[tuple[int, bytes]]:
-        """The next lines for the output; in the order of the input those before the first row that is not finished."""
-        if self._by_arrival:
-            return [(n, line) for n in self._pending[:_LINES] if (line := self.line(n)) is not None]
-        lines: list[tuple[int, bytes]] = []
-        query = "SELECT n, line FROM row LEFT JOIN output USING (n) WHERE n >= ? ORDER BY n LIMIT ?"
-        with self._store_errors():
-            for n, line in self._db.execute(query, (self._next, _LINES)):
-                if line is None:
-                    break
-                lines.append((n, line))
-        return lines
+                except BaseException:
+                    self._rollback()
+                    self.at = before
+                    raise
 
     def _append(self, data: bytes) -> None:
         rest = memoryview(data)
         while rest:
-            done = os.pwrite(self._file.fileno(), rest, self._written)
-            self._written += done
+            done = os.pwrite(self._file.fileno(), rest, self.at.written)
+            self.at.written += done
             rest = rest[done:]
         os.fsync(self._file.fileno())
 
-    def retry_failed(self) -> int:
-        """Open the failed rows again; how many. Lines that are in the output return to the journal, and are written anew."""
-        failed = "SELECT n FROM row WHERE state=4"
+    def retry_failed(self) -> None:
+        """Open the failed rows again. Lines that are in the output return to the journal, and are written anew."""
+        order, failed = self._order, f"SELECT n FROM row WHERE state={FAILED}"
         with self._writing():
             count = self._one(f"SELECT count(*) FROM ({failed})")[0]
             if not count:
-                return 0
+                return
             if self._file is not None and not self.keep_outputs:
                 self._file.seek(0)
                 with open(self._file.fileno(), "rb", closefd=False) as lines:
-                    written = "place IS NOT NULL ORDER BY place" if self._by_arrival else f"n < {self._next} ORDER BY n"
-                    order = self._db.execute(f"SELECT n FROM row WHERE {written}").fetchall()
-                    back = ((n, line.rstrip(b"\n")) for (n,), line in zip(order, lines, strict=True))
-                    self._db.executemany("INSERT OR REPLACE INTO output VALUES (?, ?)", back)
+                    rows = self._db.execute(f"SELECT n FROM row WHERE {order} < ? ORDER BY {order}", (self.at.next,))
+                    back = [(line.rstrip(b"\n"), n) for (n,), line in zip(rows.fetchall(), lines, strict=True)]
+                    self._db.executemany("UPDATE row SET output=? WHERE n=?", back)
             copies = self._one(f"SELECT count(*) FROM row WHERE finished IS NOT NULL AND original IN ({failed})")[0]
-            self.totals.failed -= count + copies
-            self.totals.duplicates -= copies
-            self._db.execute(
-                f"DELETE FROM output WHERE n IN (SELECT n FROM row WHERE state=4 OR original IN ({failed}))"
-            )
-            self._db.execute(f"UPDATE row SET finished=NULL WHERE state=4 OR original IN ({failed})")
-            self._db.execute("UPDATE row SET state=0, batch_id=NULL WHERE state=4")
-            self._db.execute("UPDATE row SET place=NULL WHERE place IS NOT NULL")
-            self._pending = [n for (n,) in self._db.execute("SELECT n FROM output")]
-            self._written, self._written_rows, self._next = 0, 0, 1
+            self.at.totals.failed -= count + copies
+            self.at.totals.duplicates -= copies
+            again = f"state={FAILED} OR original IN ({failed})"
+            self._db.execute(f"UPDATE row SET finished=NULL, output=NULL, place=NULL WHERE {again}")
+            self._db.execute(f"UPDATE row SET state={NEW}, batch_id=NULL WHERE state={FAILED}")
+            self.at.written, self.at.next = 0, 1
             self._record()
         if self._file is not None:
             os.ftruncate(self._file.fileno(), 0)
-        return int(count)
 
     def close(self) -> None:
         """Give the lease back and close the files; what was not committed is forgotten."""

@@ -123,7 +123,7 @@ class FileSource:
                 for known in journal.rows(0, unfinished=journal.output is not None):
                     file.seek(known.offset)
                     yield Entry(known.n, file.readline(), known=known)
-                offset, n = journal.read_to, journal.read_rows
+                offset, n = journal.at.read_to, journal.at.read_rows
                 file.seek(offset)
             while raw := file.readline():
                 n, begin, offset = n + 1, offset, offset + len(raw)
@@ -146,11 +146,11 @@ class SpooledSource:
 
     def entries(self, journal: Journal | None) -> Iterator[Entry]:
         assert journal is not None
-        if not journal.spooled:
+        if not journal.at.spooled:
             journal.spool(self._stream)
         for known in journal.rows(0, unfinished=journal.output is not None):
             yield Entry(known.n, journal.spooled_line(known.n), known=known)
-        for n, raw in journal.spooled_lines(journal.read_rows):
+        for n, raw in journal.spooled_lines(journal.at.read_rows):
             yield Entry(n, raw)
 
     def total(self, read_rows: int, read_to: int) -> int | None:

@@ -136,7 +136,7 @@ class _Run:
         if self._path is not None and Path(self._path).exists():
             journal = Journal(self._path, readonly=True)
             journal.close()
-            totals = journal.totals
+            totals = journal.at.totals
         mode, window = self._run.get("mode") or "live", self._run.get("completion_window") or "8h"
         return estimated(self._caller, source, self._reader(source), self._rules, totals, mode, window)
 

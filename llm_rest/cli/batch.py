@@ -171,7 +171,7 @@ def _note_resumed(path: Path, arguments: Namespace) -> None:
         journal = Journal(path, readonly=True)
     except LLMError:
         return  # the run says what is wrong with it
-    in_flight, totals = journal.in_flight(), journal.totals
+    in_flight, totals = journal.in_flight(), journal.at.totals
     journal.close()
     if totals.done or totals.failed or in_flight:
         note(f"going on: {_sentence(totals)}")
@@ -197,7 +197,7 @@ def _dry_run(bulk: AsyncBulk, source: Any) -> int:
 
 
 def _status(journal: Journal, arguments: Namespace) -> int:
-    totals, in_flight, user = journal.totals, journal.in_flight(), journal.in_use()
+    totals, in_flight, user = journal.at.totals, journal.in_flight(), journal.in_use()
     if arguments.json:
         facts = {**msgspec.to_builtins(totals), "in_flight": in_flight, "in_use": user, "output": str(journal.output)}
         write_document(msgspec.json.format(msgspec.json.encode(facts)) + b"\n")

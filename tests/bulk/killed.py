@@ -55,7 +55,7 @@ def main(url: str, folder: Path, rows: int, kills: int, seed: int) -> None:
         done += 1
     code = os.waitstatus_to_exitcode(os.waitpid(start(url, folder), 0)[1])
     journal = Journal(folder / "out.jsonl.journal", readonly=True)
-    print(code, done, journal.totals.repeated, journal.totals.done)
+    print(code, done, journal.at.totals.repeated, journal.at.totals.done)
     journal.close()
 
 

@@ -389,8 +389,8 @@ def killed(source: Path, out: Path, rows: int) -> None:
         list(bulk.run(source))
     with closing(sqlite3.connect(f"{out}.journal")) as db, db:
         db.execute("UPDATE row SET state=?, finished=NULL WHERE n > ?", (SENT, rows - 2))
-        db.execute("UPDATE run SET written=0, written_rows=0, next_row=1, totals='{}'")
-        db.execute("DELETE FROM output")
+        db.execute("UPDATE run SET position=json_set(position, '$.written', 0, '$.next', 1, '$.totals', json('{}'))")
+        db.execute("UPDATE row SET output=NULL")
         db.execute("DELETE FROM row WHERE n <= ?", (rows - 2,))
     out.write_text("")
 

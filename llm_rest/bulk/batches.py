@@ -21,7 +21,6 @@ from msgspec.structs import replace
 from ..client.answer import malformed_error, with_context
 from ..client.target import OutgoingRequest
 from ..errors import (
-    APIConnectionError,
     APIStatusError,
     BadRequestError,
     CallCancelledError,
@@ -60,7 +59,6 @@ _AHEAD = 300.0
 _SLOWEST = 50_000
 """Bytes in a second of an upload that is given its time."""
 _RESULTS = 500
-_RESTARTS = 5
 
 
 class Batch(Struct, kw_only=True):
@@ -69,7 +67,7 @@ class Batch(Struct, kw_only=True):
     name: str
     """Our name of it, which is found again where the vendor's API carries one."""
     group: BatchGroup
-    count: int
+    count: int = 0
     created: float
     tries: int = 1
     """How often its rows were submitted, with this time."""
@@ -281,28 +279,14 @@ class Results:
         self._incoming: Incoming | None = None
         self._call = batches.call()
         self._lines = NDJSON()
-        self._restarts = 0
-        self.unreadable = 0
-        """Lines that are no results."""
 
     async def more(self) -> list[BatchResult] | None:
-        """The next results; `None` at the end. After a broken connection a file is read again from its beginning, so that some
-        come twice.
-        """
+        """The next results, without lines that are none; `None` at the end."""
         found: list[BatchResult] = []
         while len(found) < _RESULTS and (self._routes or self._incoming):
-            try:
-                lines = await (self._page() if self._group.dialect.api.paged else self._piece())
-            except APIConnectionError:
-                self._incoming, self._restarts = None, self._restarts + 1
-                if self._restarts > _RESTARTS:
-                    raise
-                continue
-            for line in lines:
-                try:
+            for line in await (self._page() if self._group.dialect.api.paged else self._piece()):
+                with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                     found.append(batch_api.result(self._group, line))
-                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                    self.unreadable += 1
         return found or (None if not self._routes and not self._incoming else [])
 
     async def _page(self) -> list[Any]:

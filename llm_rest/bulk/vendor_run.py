@@ -60,17 +60,16 @@ class Held(Exception):
 
 
 class _Open:
-    """A batch under way."""
+    """A batch that is being filled, or is under way."""
 
     def __init__(self, batch: Batch, api: VendorBatches | None = None) -> None:
         self.batch, self.api = batch, api
         self.rows: dict[str, Row] = {}
         """The rows without a result, by the ids of their requests."""
-        self.places: dict[str, int] = {}
-        """The line of each request, from 1."""
-        self.content = b""
+        self.builder: BatchBuilder | None = None
+        """Its lines, until it is created; `None` for a batch of an earlier process."""
         self.results: Results | None = None
-        self.step = ""
+        self.step = "poll" if batch.job else "recover"
         """The step that is taken next, or is being taken (`busy`)."""
         self.busy = False
         self.due = 0.0
@@ -86,15 +85,14 @@ class VendorEngine(Engine):
         self._own, self._form, self._site = journal, job.form, job.site
         self._batches = {batch.name: _Open(batch) for batch in journal.batches()}
         self._jobs = {batch.job.id for batch in journal.batches(closed=True) if batch.job}
-        self._builders: dict[tuple[batch_api.BatchGroup, int], tuple[BatchBuilder, dict[str, Row], VendorBatches]] = {}
+        self._filling: dict[tuple[batch_api.BatchGroup, int], _Open] = {}
         self._credentials: dict[str, str] = {}
 
     def status(self) -> BulkStatus:
         return replace(super().status(), in_flight=self._open_rows())
 
     def _open_rows(self) -> int:
-        waiting = sum(len(rows) for _, rows, _ in self._builders.values())
-        return waiting + sum(len(one.rows) for one in self._batches.values())
+        return sum(len(one.rows) for one in (*self._filling.values(), *self._batches.values()))
 
     async def advance(self, workers: Workers) -> list[BulkRow] | None:
         """A step: wait for the vendors, add rows to batches, and give what is finished; `None` at the end."""
@@ -111,8 +109,8 @@ class VendorEngine(Engine):
         finally:
             self._commit(last=not self._batches)
         if not self._more() and not self._stopping and not any(one.results for one in self._batches.values()):
-            for key in [*self._builders]:
-                self._submit(key)
+            for one in [*self._filling.values()]:
+                self._submit(one)
             self._commit(last=False)
         self._start(workers)
         open = [one for one in self._batches.values() if not self._stopping or one.busy or one.step == "delete"]
@@ -159,16 +157,18 @@ class VendorEngine(Engine):
                 at.api = at.api or VendorBatches(self._caller, held.target, held.settings)
                 at.rows[name] = row
                 return None
-            if key not in self._builders:
-                self._builders[key] = BatchBuilder(key[0]), {}, VendorBatches(self._caller, held.target, held.settings)
-            builder, rows, _ = self._builders[key]
-            if builder.add(name, body):
-                rows[name] = row
+            one = self._filling.get(key)
+            if one is None:
+                batch = Batch(name=f"llm-rest-{os.urandom(8).hex()}", group=key[0], created=time.time(), tries=tries)
+                one = self._filling[key] = _Open(batch, VendorBatches(self._caller, held.target, held.settings))
+                one.builder = BatchBuilder(key[0])
+            if one.builder is not None and one.builder.add(name, body):
+                one.rows[name] = row
                 return None
         except LLMError as problem:
             self._end(row, None, problem, results)
             return self._look(problem)
-        self._submit(key)
+        self._submit(one)
         return self._add(row, tries, results)
 
     def _held(self, row: Row) -> Held:
@@ -198,15 +198,14 @@ class VendorEngine(Engine):
             self._credentials[vendor] = drive(credential_of(self._caller, held.target, held.settings))
         return self._credentials[vendor]
 
-    def _submit(self, key: tuple[batch_api.BatchGroup, int]) -> None:
-        builder, rows, api = self._builders.pop(key)
-        name = f"llm-rest-{os.urandom(8).hex()}"
-        one = _Open(Batch(name=name, group=key[0], count=len(rows), created=time.time(), tries=key[1]), api)
-        one.rows, one.content = rows, builder.content()
-        one.places = {id: i for i, id in enumerate(sorted(rows), 1)}
-        one.step = "create" if key[0].dialect.api.inline else "upload"
-        self._batches[name] = one
-        self._own.save_batch(one.batch, [row.n for row in rows.values()])
+    def _submit(self, one: _Open) -> None:
+        """Let a batch be uploaded and created, that has all its rows."""
+        batch = one.batch
+        del self._filling[batch.group, batch.tries]
+        batch.count, batch.created = len(one.rows), time.time()
+        one.step = "create" if batch.group.dialect.api.inline else "upload"
+        self._batches[batch.name] = one
+        self._own.save_batch(batch, [row.n for row in one.rows.values()])
 
     # --- steps
 
@@ -220,7 +219,6 @@ class VendorEngine(Engine):
             if one.api is None:  # all its rows had ended
                 self._close(one)
                 continue
-            one.step = one.step or ("poll" if one.batch.job else "recover")
             if one.step in _CREATING:
                 if any(other.busy and other.step in _CREATING for other in self._batches.values()):
                     continue
@@ -233,13 +231,14 @@ class VendorEngine(Engine):
     async def _take_step(self, one: _Open, api: VendorBatches, known: frozenset[str], workers: Workers) -> None:
         batch, step = one.batch, one.step
         inline = batch.group.dialect.api.inline
+        content = b"" if one.builder is None else one.builder.content()
         found: Any = None
         try:
             match step:
                 case "upload":
-                    found = await api.upload(batch, one.content)
+                    found = await api.upload(batch, content)
                 case "create":
-                    found = await api.create(batch, one.content if inline else b"", known)
+                    found = await api.create(batch, content if inline else b"", known)
                 case "recover" if inline or batch.file:
                     found = await api.find(batch, known)
                 case "recover":  # one whose file is not known was not created
@@ -279,7 +278,7 @@ class VendorEngine(Engine):
                 return self._submit_again(one, results)
             case _:
                 job: BatchJob = found  # pyright: ignore[reportAssignmentType] - of a poll or a creation
-                one.batch.job, one.content, one.step = job, b"", "results" if job.status == "ended" else "poll"
+                one.batch.job, one.builder, one.step = job, None, "results" if job.status == "ended" else "poll"
                 one.due = now if job.status == "ended" else now + one.delay
                 one.delay = min(one.delay * POLL_GROWTH, POLL_MOST_SECONDS)
         return self._own.save_batch(one.batch)
@@ -287,13 +286,13 @@ class VendorEngine(Engine):
     def _failed(self, one: _Open, step: str, error: Exception, results: list[BulkRow]) -> None:
         if not isinstance(error, LLMError):
             raise error
-        one.failures += 1
+        one.failures, one.results = one.failures + 1, None  # they are read again from their beginning
         if step == "delete":
             return self._close(one)
         if error.retryable and one.failures < _FAILURES:
             one.due += max(error.retry_after or 0.0, one.delay)
             return None
-        if step in ("upload", "create") and error.status in _FINAL and not one.content:
+        if step in ("upload", "create") and error.status in _FINAL and one.builder is None:
             return self._submit_again(one, results)  # the file of an earlier process is gone
         if step in ("upload", "create") and error.status in _FINAL:
             for row in [*one.rows.values()]:
@@ -329,9 +328,8 @@ class VendorEngine(Engine):
         job = one.batch.job
         assert job is not None
         one.results, one.step = None, "delete"
-        places = one.places or {id: i for i, id in enumerate(sorted(one.rows), 1)}
-        for name in [*one.rows]:
-            self._settle_result(one, batch_api.without_result(job, name, places[name]), results)
+        for place, name in enumerate(sorted(one.rows), 1):  # all of its rows, where it failed
+            self._settle_result(one, batch_api.without_result(job, name, place), results)
         self._own.save_batch(one.batch, closed=True)
 
     def _settle_result(self, one: _Open, result: BatchResult, results: list[BulkRow]) -> None:

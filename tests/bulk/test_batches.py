@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 import anyio
@@ -13,7 +14,14 @@ from llm_rest.bulk import batch_api, batches
 from llm_rest.bulk.batch_api import BatchBuilder, BatchResult
 from llm_rest.bulk.batches import Batch, VendorBatches
 from llm_rest.client.target import build_request
-from llm_rest.errors import BadRequestError, InternalServerError, LLMError, ProtocolError, RateLimitError
+from llm_rest.errors import (
+    APIConnectionError,
+    BadRequestError,
+    InternalServerError,
+    LLMError,
+    ProtocolError,
+    RateLimitError,
+)
 from llm_rest.sync import drive
 from llm_rest.wires import Route
 
@@ -79,9 +87,13 @@ class World:
             self.batch.job = await self.batches.poll(self.batch)
             if self.batch.job.status == "ended":
                 break
-        results, found = self.batches.results(self.batch), list[BatchResult]()
-        while (more := await results.more()) is not None:
-            found += more
+        found: list[BatchResult] = []
+        for _ in range(3):  # a broken download is read again from its beginning
+            results, found = self.batches.results(self.batch), []
+            with suppress(APIConnectionError):
+                while (more := await results.more()) is not None:
+                    found += more
+                break
         await self.batches.delete_file(self.batch)
         return found
 

@@ -62,12 +62,12 @@ def opening() -> float:
         path = Path(folder) / "journal"
         journal = Journal(path)
         for n in range(1, JOURNAL_ROWS):
-            journal.add(n, custom_id=None, offset=n * 100, digest=b"12345678", state=DONE)
+            journal.add(n, None, offset=n * 100, digest=b"12345678", state=DONE)
             if n % 10_000 == 0:
                 journal._do("UPDATE row SET finished=1 WHERE finished IS NULL", ())
                 journal.commit()
         journal._do("UPDATE row SET finished=1 WHERE finished IS NULL", ())
-        journal.add(JOURNAL_ROWS, custom_id=None, offset=0, digest=b"12345678", state=NEW)
+        journal.add(JOURNAL_ROWS, None, offset=0, digest=b"12345678", state=NEW)
         journal.commit()
         journal.close()
         began = time.perf_counter()

@@ -67,7 +67,9 @@ class SQLiteFile:
             self._db.close()
 
     def __del__(self) -> None:
-        if getattr(self, "path", "") == ":memory:":  # nothing is lost, so programs do not close it; Python 3.13 would warn
+        if (
+            getattr(self, "path", "") == ":memory:"
+        ):  # nothing is lost, so programs do not close it; Python 3.13 would warn
             self._db.close()
 
     def _use_wal(self, until: float) -> None:

@@ -114,7 +114,6 @@ class Engine:
         self._marked: set[int] = set()
         self._begun: list[Row] = []  # whose background responses are in progress, and are looked at again
         self._resumed = True  # rows that the journal knows are still being read
-        self._copies: dict[int, list[Row]] = {}
         self._window: list[tuple[Row, bytes]] = []
         self._warm: dict[bytes, bool] = {}  # groups by the digest of their prefix, and whether a row of it came back
         self._groups: dict[int, bytes] = {}
@@ -153,6 +152,7 @@ class Engine:
                         self._journal.mark(row.n, NEW)
             self._commit(last=True)
             raise
+        self._copy_outputs(results)
         for row in starting:
             self._running[row.n] = row, self._free.pop()
             if self._journal is not None and row.n not in self._marked and row.begun is None:
@@ -219,9 +219,7 @@ class Engine:
             self._totals.done += error is None
             self._totals.failed += error is not None
             return
-        self._journal.finish(done, line := self._lines.line(row, done))
-        for copy in self._copies.pop(row.n, ()):
-            self._copy(copy, line, results)
+        self._journal.finish(done, self._lines.line(row, done))
         if self._rules.max_cost_nano is not None and answer is not None:
             if done.cost is None:
                 hint = "name a file of prices, or leave max_cost out"
@@ -230,12 +228,15 @@ class Engine:
                 spent = f"${self._totals.cost_nano / 1e9:.2f}"
                 self._give_up(ConfigError(f"max_cost: the run has cost {spent}", hint="the same run with more goes on"))
 
-    def _copy(self, row: Row, line: bytes, results: list[BulkRow]) -> None:
-        assert self._journal is not None
-        done, line = self._lines.copied(line, row)
-        self._journal.finish(done, line)
-        self._finished += 1
-        results.append(done)
+    def _copy_outputs(self, results: list[BulkRow]) -> None:
+        """Give duplicates the output of the rows that they are equal to, where these are finished."""
+        if self._journal is None or not self._rules.dedupe:
+            return
+        for n, custom_id, line in self._journal.copies():
+            done, copied = self._lines.copied(line, Row(n, custom_id))
+            self._journal.finish(done, copied)
+            self._finished += 1
+            results.append(done)
 
     def _look(self, error: LLMError | None) -> None:
         """Stop the run where rows fail alike, or too many."""
@@ -285,94 +286,72 @@ class Engine:
 
     def _take(self, results: list[BulkRow]) -> Row | None:
         """The next row of the input that is to be sent; what needs no sending goes to the results."""
-        while not (self._exhausted or self._stopping) and len(results) < _MOST:
-            entry = next(self._entries, None)
+        for _ in range(_MOST):
+            entry = None if self._exhausted or self._stopping else next(self._entries, None)
             if entry is None or (self._rules.limit is not None and entry.n > self._rules.limit):
-                self._exhausted, self._resumed = True, False
+                self._exhausted, self._resumed = not self._stopping, False
                 break
             self._resumed = entry.known is not None
             if entry.known is None:
                 self._read = entry.n, entry.end
             if isinstance(entry.raw, bytes) and not entry.raw.strip():
                 continue
-            row, problem = self._parsed(entry)
-            if entry.known is not None and entry.known.begun is not None:
-                row = row._replace(begun=entry.known.begun)
+            row: Row | None
+            try:
+                row, problem = self._reader.read(entry), None
+            except LLMError as found:
+                row, problem = Row(entry.n, found.partial), found
+                found.partial = None
             if self._journal is not None:
-                try:
-                    is_open = self._is_open(self._journal, entry, row, problem, results)
-                except _RowError as found:
-                    is_open, problem = True, problem or found.args[0]
+                row, problem = self._journaled(self._journal, entry, row, problem, results)
                 self._journal.at.read_rows, self._journal.at.read_to = self._read
-                if not is_open:
-                    continue
-            if problem is None:
+            if row is not None and problem is None:
                 return row
-            self._end(row, None, problem, results)
-            self._look(problem)
+            if row is not None:
+                self._end(row, None, problem, results)
+                self._look(problem)
         return None
 
-    def _parsed(self, entry: Entry) -> tuple[Row, LLMError | None]:
-        try:
-            return self._reader.read(entry), None
-        except LLMError as problem:
-            custom_id, problem.partial = problem.partial, None
-            return Row(entry.n, custom_id), problem
-
-    def _is_open(
+    def _journaled(
         self, journal: Journal, entry: Entry, row: Row, problem: LLMError | None, results: list[BulkRow]
-    ) -> bool:
-        """Whether the row is to be answered; it is in the journal then. Raises `_RowError` for what is wrong with it alone."""
+    ) -> tuple[Row | None, LLMError | None]:
+        """The row, where it is to be answered, and what is wrong with it; it is in the journal then."""
         known, n = entry.known, entry.n
         if known is None:
-            key = encoded(self._caller, row).key if self._rules.dedupe and problem is None else None
-            original = None if key is None else journal.find(key)
+            key = original = None
+            try:
+                if self._rules.dedupe and problem is None:
+                    key = encoded(self._caller, row).key
+                    original = journal.find(key)
+            except LLMError as found:
+                problem = found
             state = DUPLICATE if original is not None else NEW if self._rules.group_by_prefix else SENT
+            place = {"offset": entry.offset, "digest": entry.digest, "state": state, "original": original}
+            if not journal.add(n, row.custom_id, key if original is None else None, **place):
+                journal.mark(n, NEW)
+                return row, problem or self._taken_id(journal, row)
             if state == SENT:
                 self._marked.add(n)
-            digest = entry.digest
-            if not journal.add(
-                n,
-                custom_id=row.custom_id,
-                offset=entry.offset,
-                digest=digest,
-                key=key if original is None else None,
-                state=state,
-                original=original,
-            ):
-                journal.mark(n, NEW)
-                self._check_id(journal, row)
-            return original is None or self._follow(journal, row, original, results)
+            return None if original is not None else row, problem
         if known.digest != entry.digest:
             what = f"{self._source.word} {n} of the input is not what it was when the run began"
             raise ConfigError(what, hint="put the input back, or start over with --fresh")
-        if known.original is not None and known.state == DUPLICATE and journal.line(n) is None:
-            return self._follow(journal, row, known.original, results)
         if known.state not in (NEW, SENT):
             if journal.output is None and (line := journal.line(n)) is not None:
                 results.append(self._lines.restored(n, line))
-            return False
-        if known.state == SENT and known.begun is None:
+            return None, None
+        if known.begun is None and known.state == SENT:
             if self._rules.at_most_once:
                 what = "in flight when an earlier process ended, and not sent again (at_most_once)"
-                raise _RowError(CallCancelledError(what))
+                return row, problem or CallCancelledError(what)
             self._totals.repeated += 1
-        self._check_id(journal, row)
-        return True
+        return row._replace(begun=known.begun), problem or self._taken_id(journal, row)
 
-    def _check_id(self, journal: Journal, row: Row) -> None:
+    def _taken_id(self, journal: Journal, row: Row) -> ConfigError | None:
         owner = None if row.custom_id is None else journal.owner(row.custom_id)
-        if owner not in (None, row.n):
-            what = f"custom_id: {row.custom_id!r} is the id of {self._source.word} {owner} already"
-            raise _RowError(ConfigError(what))
-
-    def _follow(self, journal: Journal, row: Row, original: int, results: list[BulkRow]) -> bool:
-        """Let a row have the output of another one, now or when there is one."""
-        if (line := journal.line(original)) is not None:
-            self._copy(row, line, results)
-        else:
-            self._copies.setdefault(original, []).append(row)
-        return False
+        if owner in (None, row.n):
+            return None
+        return ConfigError(f"custom_id: {row.custom_id!r} is the id of {self._source.word} {owner} already")
 
     def _prefix(self, row: Row) -> bytes:
         """The digest of the beginning of a row's request; empty where it is too short for a prompt cache, or wrong."""
@@ -432,7 +411,3 @@ def encoded(caller: Caller, row: Row) -> Encoded:
     target, settings = prepared.target, prepared.settings
     outgoing, lost = prepared._replace(settings=settings._replace(on_loss="ignore")).encode(_NOWHERE)
     return Encoded(target, settings, prepared.request, outgoing.url(target), outgoing.body, lost())
-
-
-class _RowError(Exception):
-    """Holds the error of a row, which ends that row and not the run."""

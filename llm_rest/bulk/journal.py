@@ -217,26 +217,16 @@ class Journal(SQLiteFile):
 
     # --- rows
 
-    def add(
-        self,
-        n: int,
-        *,
-        custom_id: str | None,
-        offset: int,
-        digest: bytes,
-        key: bytes | None = None,
-        state: int = NEW,
-        original: int | None = None,
-    ) -> bool:
-        """Add a row; false, and added without its id, where an earlier row has the same `custom_id`."""
-        insert = (
-            "INSERT INTO row (n, custom_id, key, offset, digest, state, original, started) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (custom_id) WHERE custom_id IS NOT NULL DO NOTHING"
-        )
-        rest = (offset, digest, state, original, time.time())
-        if self._do(insert, (n, custom_id, key, *rest)):
+    def add(self, n: int, custom_id: str | None, key: bytes | None = None, **fields: Any) -> bool:
+        """Add a row with its `offset`, `digest`, `state` and `original`; false, and added without its id, where an earlier row
+        has the same `custom_id`.
+        """
+        values = {"n": n, "custom_id": custom_id, "key": key, **fields, "started": time.time()}
+        insert = f"INSERT INTO row ({', '.join(values)}) VALUES ({', '.join(f':{name}' for name in values)})"
+        insert += " ON CONFLICT (custom_id) WHERE custom_id IS NOT NULL DO NOTHING"
+        if self._do(insert, values):
             return True
-        self._do(insert, (n, None, None, *rest))
+        self._do(insert, {**values, "custom_id": None, "key": None})
         return False
 
     def owner(self, custom_id: str) -> int | None:
@@ -250,6 +240,15 @@ class Journal(SQLiteFile):
     def _number(self, query: str, value: str | bytes) -> int | None:
         found = self._one(query, (value,))
         return None if found is None else int(found[0])
+
+    def copies(self) -> list[tuple[int, str | None, bytes]]:
+        """Duplicates without an output whose original has one: their numbers and ids, and its line."""
+        query = (
+            "SELECT row.n, row.custom_id, other.output FROM row JOIN row AS other ON other.n=row.original"
+            " WHERE row.state=? AND row.finished IS NULL AND other.finished IS NOT NULL LIMIT ?"
+        )
+        with self._store_errors():
+            return self._db.execute(query, (DUPLICATE, _LINES)).fetchall()
 
     def mark(self, n: int, state: int) -> None:
         """Set the state of a row that is not finished: `SENT` before it is sent, `NEW` where it was not after all."""

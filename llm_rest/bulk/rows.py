@@ -14,7 +14,7 @@ from hashlib import blake2b
 from os import PathLike, fspath
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
@@ -81,26 +81,27 @@ def _plain(value: Any) -> Any:
 # --- where rows come from ---------------------------------------------------------------------------------------------
 
 
-class Source(Protocol):
-    """Gives the entries of an input, first those that a journal knows and that are to be looked at again."""
+class Source:
+    """An input: first the entries that a journal knows and that are looked at again, then the others."""
 
-    word: str
+    word = "line"
     """What an entry is called in errors."""
 
     def identity(self, size: int | None) -> dict[str, Any]:
         """What is compared when a run is resumed, as plain data; of an input that may have grown what it was at this size."""
-        ...
+        return {"input": "stdin"}
 
-    def entries(self, journal: Journal | None) -> Iterator[Entry]: ...
+    def entries(self, journal: Journal | None) -> Iterator[Entry]:
+        """All entries."""
+        raise NotImplementedError
+
     def total(self, read_rows: int, read_to: int) -> int | None:
         """How many rows there are, as far as one can know."""
-        ...
+        return None
 
 
-class FileSource:
+class FileSource(Source):
     """The lines of a file, which is read as the run goes on."""
-
-    word = "line"
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -133,19 +134,16 @@ class FileSource:
         return round(read_rows * self._size / read_to) if read_to else None
 
 
-class SpooledSource:
-    """The lines of a stream that cannot be read again; the journal has them."""
-
-    word = "line"
+class SpooledSource(Source):
+    """The lines of a stream that cannot be read again; the journal stores them, where there is one."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
-    def identity(self, size: int | None) -> dict[str, Any]:
-        return {"input": "stdin"}
-
     def entries(self, journal: Journal | None) -> Iterator[Entry]:
-        assert journal is not None
+        if journal is None:
+            yield from (Entry(n, raw) for n, raw in enumerate(self._stream, 1))
+            return
         if not journal.at.spooled:
             journal.spool(self._stream)
         for known in journal.rows(0, unfinished=journal.output is not None):
@@ -153,21 +151,17 @@ class SpooledSource:
         for n, raw in journal.spooled_lines(journal.at.read_rows):
             yield Entry(n, raw)
 
-    def total(self, read_rows: int, read_to: int) -> int | None:
-        return None
 
-
-class SequenceSource:
+class SequenceSource(Source):
     """The entries of an iterable of the caller's, each looked at once."""
 
     word = "row"
 
     def __init__(self, requests: Iterable[Any]) -> None:
         if isinstance(requests, str | bytes | dict | Request):
-            what = type(cast("object", requests)).__name__
-            raise ConfigError(
-                f"expected the path of a file or an iterable of prompts, got one {what}", hint="put it into a list"
-            )
+            what = f"one {type(cast('object', requests)).__name__}"
+            hint = "put it into a list"
+            raise ConfigError(f"expected the path of a file or an iterable of prompts, got {what}", hint=hint)
         self._requests = requests
 
     def identity(self, size: int | None) -> dict[str, Any]:
@@ -175,13 +169,11 @@ class SequenceSource:
 
     def entries(self, journal: Journal | None) -> Iterator[Entry]:
         given = enumerate(self._requests, 1)
-        n = 0
         for known in journal.rows(0, unfinished=False) if journal is not None else ():
             n, raw = next(given, (0, None))
             if n != known.n:
-                raise ConfigError(
-                    f"the input has fewer entries than the {known.n} rows of the journal {journal and journal.path}"
-                )
+                fewer = f"the input has fewer entries than the {known.n} rows of the journal"
+                raise ConfigError(f"{fewer} {journal and journal.path}")
             yield Entry(n, raw, known=known)
         for n, raw in given:
             yield Entry(n, raw)
@@ -262,27 +254,20 @@ class Reader:
         n, raw = entry.n, entry.raw
         if self._template is not None:
             return Row(n, custom_id, *self._request(self._filled(given)))
+        if "input" in given or "prompt" in given:
+            return Row(n, custom_id, *self._request(given))
         held = next((name for name in _ENVELOPES if isinstance(given.get(name), dict)), None)
-        if held is not None and "input" not in given:
+        if held is not None:
             request, losses, wire = _decoded(held, given)
             if refused := [loss for loss in losses if loss.kind == "refused"]:
                 raise ConfigError(f"{held}: {refused[0]}")
             model = self._chosen(None if self._model else request.model)
-            return Row(
-                n,
-                custom_id,
-                msgspec.structs.replace(request, model=None),
-                {"model": model} if model else {},
-                losses,
-                wire,
-            )
-        if "input" not in given and "prompt" not in given:
-            if not isinstance(raw, bytes) and ("role" in given or "type" in given):
-                return Row(n, None, given)  # an input by itself: a message, or a part
-            raise ConfigError(
-                f"expected {_EXPECTED}, got the fields {', '.join(given) or 'of an empty object'}", hint=_HINT
-            )
-        return Row(n, custom_id, *self._request(given))
+            options = {"model": model} if model else {}
+            return Row(n, custom_id, msgspec.structs.replace(request, model=None), options, losses, wire)
+        if not isinstance(raw, bytes) and ("role" in given or "type" in given):
+            return Row(n, None, given)  # an input by itself: a message, or a part
+        fields = ", ".join(given) or "of an empty object"
+        raise ConfigError(f"expected {_EXPECTED}, got the fields {fields}", hint=_HINT)
 
     def _request(self, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Input and options of a request in the Responses format."""

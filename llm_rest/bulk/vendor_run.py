@@ -106,6 +106,7 @@ class VendorEngine(Engine):
         try:
             if filling:
                 self._fill(results)
+            self._copy_outputs(results)
         finally:
             self._commit(last=not self._batches)
         if not self._more() and not self._stopping and not any(one.results for one in self._batches.values()):

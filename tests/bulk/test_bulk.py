@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import sqlite3
@@ -237,6 +238,21 @@ def test_equal_rows_are_sent_once(vendor: Vendor, tmp_path: Path) -> None:
     assert [line["output_text"] for line in lines(tmp_path / "out")] == [f"EQUAL {n % 3}" for n in range(12)]
 
 
+@pytest.mark.parametrize("openai", [False, True])
+def test_duplicates_of_a_failed_row_fail_and_a_row_that_cannot_be_sent_stops_no_other(
+    openai: bool, tmp_path: Path
+) -> None:
+    asked = [
+        {"input": "fail 400 no"},
+        {"input": "fail 400 no"},
+        {"input": "x", "previous_response_id": "r"},
+        {"input": "y"},
+    ]
+    found = answered(write(tmp_path / "in", *asked), dedupe=True, output_file=tmp_path / "out", openai_lines=openai)
+    assert [bool(row) for row in found] == [False, False, False, True]
+    assert found[1].duplicate_of == "row-1"
+
+
 @pytest.mark.parametrize(("concurrency", "rows"), [(1, 4), (4, 8)])
 def test_rows_with_a_common_prefix_are_sent_together_after_the_first_of_them(
     concurrency: int, rows: int, serve: Callable[..., Vendor], tmp_path: Path
@@ -251,6 +267,11 @@ def test_rows_with_a_common_prefix_are_sent_together_after_the_first_of_them(
         assert sent in (["x0", "x2", "y1", "y3"], ["y1", "y3", "x0", "x2"]), "a group is sent before the next one"
     else:
         assert {*sent[:2]} == {"x0", "y1"}, "the others wait until the first of their group is answered"
+
+
+def test_a_stream_is_estimated_without_a_journal() -> None:
+    with Bulk(MODEL) as bulk:
+        assert bulk.estimate(io.BytesIO(b'{"input": "x"}\n{"input": "y"}\n')).rows == 2
 
 
 # --- the journal
@@ -375,7 +396,7 @@ def test_a_process_whose_lease_was_taken_writes_no_more(tmp_path: Path, monkeypa
     first = Journal(tmp_path / "j")
     monkeypatch.setattr(journals, "LEASE_SECONDS", -1.0)
     second = Journal(tmp_path / "j")
-    first.add(1, custom_id=None, offset=0, digest=b"x", state=SENT)
+    first.add(1, None, offset=0, digest=b"x", state=SENT)
     with pytest.raises(StoreError, match="taken over"):
         first.commit()
     first.close()

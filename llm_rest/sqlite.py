@@ -14,7 +14,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from threading import RLock
-from typing import Literal
+from typing import Any, Literal
 
 from .errors import StoreError, StoreReason
 
@@ -40,12 +40,10 @@ class SQLiteFile:
         self._what = what
         self._lock = RLock()
         with self._store_errors():
-            uri = self.path.startswith("file:")
-            if not uri and self.path != ":memory:":  # what is said is for its owner alone
+            if self.path != ":memory:" and not self.path.startswith("file:"):  # what is said is for its owner alone
                 os.close(os.open(self.path, os.O_CREAT, 0o600))
-            self._db = sqlite3.connect(
-                self.path, timeout=timeout, isolation_level=None, check_same_thread=False, uri=uri
-            )
+            options: Any = {"timeout": timeout, "isolation_level": None, "check_same_thread": False, "uri": True}
+            self._db = sqlite3.connect(self.path, **options)
             try:
                 version = self._version(application, schema)
                 self._use_wal(time.monotonic() + timeout)
@@ -67,9 +65,7 @@ class SQLiteFile:
             self._db.close()
 
     def __del__(self) -> None:
-        if (
-            getattr(self, "path", "") == ":memory:"
-        ):  # nothing is lost, so programs do not close it; Python 3.13 would warn
+        if getattr(self, "path", "") == ":memory:":  # programs do not close it, and Python 3.13 would warn
             self._db.close()
 
     def _use_wal(self, until: float) -> None:
@@ -84,9 +80,7 @@ class SQLiteFile:
                 else:  # SQLite itself does not wait for this lock
                     time.sleep(0.01)
         if self.journal_mode not in ("wal", "memory"):
-            logging.getLogger("llm_rest").info(
-                "%s: WAL is not possible here, SQLite uses a rollback journal", self.path
-            )
+            logging.getLogger("llm_rest").info("%s: a rollback journal, because WAL is not possible here", self.path)
 
     def _version(self, application: int, schema: int) -> int:
         """The version of the schema, 0 for an empty file. Raises `StoreError` for what this version cannot use."""

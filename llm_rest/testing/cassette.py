@@ -193,6 +193,11 @@ class Replay:
         self._left = list(range(len(self.exchanges)))
         self._match, self._timing = match, timing
         self._faults = {fault.exchange: fault for fault in faults}
+        if nowhere := self._faults.keys() - {*self._left}:
+            count = len(self.exchanges)
+            raise CassetteError(
+                f"{path}: there is no exchange {min(nowhere)} for a fault, the file has {count}, from 0"
+            )
         self._lock = Lock()
 
     @property
@@ -282,6 +287,8 @@ class _Replaying(Connection):
         if fault.status is not None and fault.cut is None:
             self._pieces = iter([b'{"error": {"message": "a fault of the replay"}}'])
             return fault.status, [(b"content-type", b"application/json")]
+        if not exchange.status:
+            raise ConnectionRefusedError("the request failed when it was recorded")
         status, headers, pieces = _in_wire_of(request, exchange)
         if fault.status is not None:
             pieces, fault = _with_error(b"".join(pieces), fault, _wire(request.url)[0]), Fault(stall=fault.stall)

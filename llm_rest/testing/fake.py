@@ -73,6 +73,10 @@ class Broken(Struct, frozen=True):
     at: str = "limit"
     """`limit`: the answer is incomplete, at the token limit. `connection`: the stream is cut."""
 
+    def __post_init__(self) -> None:
+        if self.at not in ("limit", "connection"):
+            raise ConfigError(f"Broken: at is limit or connection, not {self.at!r}")
+
 
 class Streamed(Struct, frozen=True):
     """How an answer is streamed; a call without streaming gets it whole."""
@@ -276,10 +280,8 @@ def _step(entry: Any) -> steps.Step:
             return steps.Think(entry.text)
         case Refusal():
             return steps.Refuse(entry.text)
-        case Broken(at="limit"):
-            return steps.Cut()
-        case Broken(at="connection"):
-            return steps.Break()
+        case Broken():
+            return steps.Cut() if entry.at == "limit" else steps.Break()
         case _ if hasattr(entry, "model_dump_json"):
             return steps.Say(str(entry.model_dump_json()))
         case _:

@@ -16,6 +16,7 @@ from llm_rest import (
     AsyncClient,
     Client,
     ConfigError,
+    ConnectError,
     InternalServerError,
     LLMError,
     RetryPolicy,
@@ -221,6 +222,22 @@ def test_faults_spoil_an_answer(tmp_path: Path, fault: Fault, kind: type[LLMErro
     with model.client(retry=1, timeout=Timeouts(read=0.2)) as llm, replay(path, faults=[fault]), pytest.raises(kind):
         with llm.stream("hi") as events:
             list(events)
+
+
+def test_a_connection_that_failed_fails_again(tmp_path: Path) -> None:
+    with Client("openai/gpt-5.2", api_key=KEY, base_url="http://127.0.0.1:9", retry=1) as llm:
+        with record(tmp_path / "talk"), pytest.raises(ConnectError):
+            llm.generate("hi")
+        with replay(tmp_path / "talk"), pytest.raises(ConnectError, match="failed when it was recorded"):
+            llm.generate("hi")
+
+
+def test_a_fault_of_no_exchange_is_refused(tmp_path: Path) -> None:
+    with FakeModel("Hello") as model, model.client() as llm, record(tmp_path / "talk"):
+        llm.generate("hi")
+    with pytest.raises(CassetteError, match="talk: there is no exchange 1 for a fault, the file has 1, from 0"):
+        with replay(tmp_path / "talk", faults=[Fault(exchange=1)]):
+            pass
 
 
 def test_a_broken_answer_is_retried_from_the_next_exchange(tmp_path: Path) -> None:

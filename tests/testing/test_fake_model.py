@@ -84,6 +84,11 @@ def test_an_error_is_raised_as_it_is_and_retried_as_any_other(error: LLMError) -
         llm.generate("again")
 
 
+def test_what_breaks_nowhere_is_refused() -> None:
+    with pytest.raises(ConfigError, match="Broken: at is limit or connection, not 'limits'"):
+        Broken(at="limits")
+
+
 def test_a_stream_breaks_with_an_error_after_its_text() -> None:
     script = [Streamed("Hello", error=OverloadedError("busy")), ["Half", Broken("connection")]]
     with FakeModel(script) as model, model.client(retry=1) as llm:

@@ -158,7 +158,7 @@ TESTS = {
     "structured": 1_550,
     "support": 700,
     "telemetry": 1_000,
-    "testing": 665,
+    "testing": 660,
     "tools": 1_500,
     "transport": 4_160,
     "typing": 1_850,

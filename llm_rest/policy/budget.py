@@ -70,12 +70,6 @@ class Budget:
             return 0.0 if self._begun is None else time.monotonic() - self._begun
         return self._spent[name]
 
-    def output(self, most: int | None) -> int:
-        """The output tokens to reserve for a request that may give so many."""
-        if most is not None:
-            return most
-        return self._outputs // self._answers if self._answers else FIRST_OUTPUT
-
     def reserve(
         self, usd: float, tokens: float, now: float, *, input: int = 0, pricing: Pricing | None = None
     ) -> BudgetShare:
@@ -108,7 +102,8 @@ class Budget:
     async def enter(self, attempt: NextAttempt) -> BudgetShare:
         """Reserve what the request may take. Raises `BudgetError`."""
         found = estimate_tokens(attempt.request)
-        output = self.output(attempt.request.max_output_tokens)
+        usual = self._outputs // self._answers if self._answers else FIRST_OUTPUT
+        output = usual if attempt.request.max_output_tokens is None else attempt.request.max_output_tokens
         pricing, usd = attempt.pricing, 0
         if "usd" in self._limits:
             estimated = None if pricing is None else pricing.of_usage(Usage(input_tokens=found, output_tokens=output))

@@ -7,7 +7,7 @@ once, also when it fails, is cancelled, or is a stream that is left.
 from __future__ import annotations
 
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ConfigError, QuotaError, RateLimitError
 from ..vendors.auth import Secret
@@ -15,15 +15,12 @@ from ..vendors.auth import Secret
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..client.call import Caller
-    from ..client.hooks import WatchedCall
+    from ..client.call import Caller, Settings
     from ..client.settings import Settings
     from ..client.target import Target
     from ..errors import LLMError
     from ..responses.request import Request
     from ..transport import Call
-    from ..transport.sockets import Waiter
-    from .prices import Pricing
 
 
 def made(given: Any, kept: dict[Any, Any]) -> Any:
@@ -41,25 +38,27 @@ def made(given: Any, kept: dict[Any, Any]) -> Any:
     return kept[name]
 
 
-class NextAttempt(NamedTuple):
-    """The request that is about to be sent."""
+class NextAttempt:
+    """The request that is about to be sent: where it goes, what it says, how long its call has, and what its answer costs."""
 
-    target: Target
-    """Where it goes."""
-    request: Request
-    """What it asks the model for."""
-    account: int
-    """Stands for the key: a digest that only this process knows."""
-    waiter: Waiter
-    """How this caller waits."""
-    until: float | None
-    """When the time of the call ends, as `time.monotonic` tells it."""
-    watch: WatchedCall | None
-    """The call, where it is watched."""
-    again: bool
-    """Whether it is a retry."""
-    pricing: Pricing | None
-    """What answers cost; `None` where that is not known."""
+    def __init__(
+        self,
+        caller: Caller,
+        call: Call,
+        target: Target,
+        settings: Settings,
+        request: Request,
+        headers: Mapping[str, object],
+        until: float | None,
+    ) -> None:
+        own = settings.headers  # which say nothing of the key
+        secrets = [one for name, one in headers.items() if isinstance(one, Secret) and name not in own]
+        self.target, self.request, self.until = target, request, until
+        self.account = hash(tuple(secrets))
+        """Stands for the key: a digest that only this process knows."""
+        self.waiter, self.watch, self.pricing = caller.transport.waiter, call.watch, settings.pricing(target, request)
+        self.again = call.trial is not None
+        """Whether it is a retry."""
 
 
 class Admission:
@@ -91,25 +90,12 @@ class Gates:
         self._gates = [gate for gate in (budget, limit) if gate is not None]
         self._waits = limit is not None
 
-    async def enter(
-        self,
-        caller: Caller,
-        call: Call,
-        target: Target,
-        settings: Settings,
-        request: Request,
-        headers: Mapping[str, object],
-        until: float | None,
-    ) -> Admissions:
-        """Let an attempt in. Raises what a gate raises."""
-        own = settings.headers  # which say nothing of the key
-        account = hash(tuple(one for name, one in headers.items() if isinstance(one, Secret) and name not in own))
-        waiter, pricing = caller.transport.waiter, settings.pricing(target, request)
-        attempt = NextAttempt(target, request, account, waiter, until, call.watch, call.trial is not None, pricing)
-        passed = Admissions(waits=self._waits)
+    async def enter(self, *attempt: Any) -> Admissions:
+        """Let an attempt in; takes what `NextAttempt` takes. Raises what a gate raises."""
+        following, passed = NextAttempt(*attempt), Admissions(waits=self._waits)
         try:
             for gate in self._gates:
-                passed.admitted.append(await gate.enter(attempt))
+                passed.admitted.append(await gate.enter(following))
         except BaseException:
             passed.close(None, None)
             raise

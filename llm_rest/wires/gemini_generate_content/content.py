@@ -281,8 +281,8 @@ class Place(NamedTuple):
     """A stretch of the text number `text`, in characters; else all of it."""
 
     text: int
-    start: Opt[int] = UNSET
-    end: Opt[int] = UNSET
+    start: int | None = None
+    end: int | None = None
 
 
 def annotated(
@@ -336,16 +336,14 @@ def _source(chunk: types.GroundingChunk, place: Place) -> ours.AnyAnnotation | N
         uri, title = passage.uri, passage.title
         if not given(uri):
             file_id = passage.document_name or passage.file_search_store or ""
-            return ours.FileCitation(file_id=file_id, filename=or_none(title), index=or_none(place.end))
+            return ours.FileCitation(file_id=file_id, filename=or_none(title), index=place.end)
     else:
         found = chunk.maps or chunk.image or {}
         uri = next((u for u in (found.get("uri"), found.get("sourceUri")) if isinstance(u, str)), UNSET)
         title = found["title"] if isinstance(found.get("title"), str) else UNSET
-    return (
-        ours.UrlCitation(url=uri, title=or_none(title), start_index=or_none(place.start), end_index=or_none(place.end))
-        if given(uri)
-        else None
-    )
+    if not given(uri):
+        return None
+    return ours.UrlCitation(url=uri, title=or_none(title), start_index=place.start, end_index=place.end)
 
 
 MOST_TEXTS = 64
@@ -414,10 +412,8 @@ def _locate(segment: types.Segment, texts: _Texts) -> Place:
     start, end = segment.start_index or 0, segment.end_index
     there = outputs[named].stretch(start, end)
     if given(segment.text):
-        if there is not None and outputs[named].has(there, segment.text):
-            return Place(named, *there)
         others = range(len(outputs)) if len(outputs) <= MOST_TEXTS else ()
-        for k in others:
+        for k in (named, *others):
             found = outputs[k].stretch(start, end)
             if found is not None and outputs[k].has(found, segment.text):
                 return Place(k, *found)

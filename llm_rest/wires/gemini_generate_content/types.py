@@ -11,6 +11,7 @@ and the ProtoJSON format of protobuf.dev (read 2026-11-20).
 from __future__ import annotations
 
 import re
+from copy import copy
 from functools import lru_cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -705,19 +706,17 @@ Join: TypeAlias = "Callable[[list[Any], list[Any]], list[Any]]"
 
 def merge(before: Maybe[S], after: S, join: Join | None = None) -> S:
     """The later of two structs, `after`, with what it leaves out from before, and its lists joined with those from before."""
+    if isinstance(before, UnsetType):
+        return copy(after)
     changes: dict[str, Any] = {}
-    for name in type(base(after)).__struct_fields__ if not isinstance(before, UnsetType) else ():
+    for name in type(base(after)).__struct_fields__:
         old, new = getattr(before, name), getattr(after, name)
         if new is UNSET:
             changes[name] = old
         elif join and isinstance(old, list) and isinstance(new, list):
             changes[name] = join(cast("Any", old), cast("Any", new))
     whole = replace(after, **changes)
-    return (
-        with_extras(whole, {**extras(before), **extras(after)})
-        if not isinstance(before, UnsetType) and extras(before)
-        else whole
-    )
+    return with_extras(whole, {**extras(before), **extras(after)}) if extras(before) else whole
 
 
 # --- schemas of the older dialect ------------------------------------------------------------------------------------

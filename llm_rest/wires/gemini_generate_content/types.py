@@ -120,8 +120,8 @@ Value = Json | list[Any] | str | bool | int | float
 """Any JSON value."""
 
 
-class Document(Model, rename="camel"):
-    """What every object of this wire is."""
+class Document(Model, rename="camel", gc=False):
+    """What every object of this wire is. JSON has no reference cycles, so that the garbage collector need not look at it."""
 
 
 # --- parts ----------------------------------------------------------------------------------------------------------

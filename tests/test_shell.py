@@ -241,6 +241,14 @@ def test_tables_fit_80_columns(run: Shell, command: tuple[str, ...]) -> None:
     assert len(widest) <= 80 or len(max(widest.split(), key=len)) > 30
 
 
+def test_help_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    whole = parser()
+    (commands,) = (one.choices for one in whole._actions if isinstance(one.choices, dict))
+    for command in (whole, *commands.values()):
+        assert [line for line in command.format_help().splitlines() if len(line) > 80] == []
+
+
 def test_every_vendor_can_be_shown(run: Shell) -> None:
     assert [name for name in VENDORS if run("vendors", name)[0] != 0] == []
 

@@ -13,7 +13,7 @@ from .tables import show
 if TYPE_CHECKING:
     from argparse import Namespace
 
-YES_NO = {True: "yes", False: "no", None: "?"}
+YES_NO: dict[object, str] = {True: "yes", False: "no", None: "?"}
 
 
 def run(arguments: Namespace) -> int:
@@ -30,13 +30,14 @@ def run(arguments: Namespace) -> int:
             (
                 f"{row.prefix}*",
                 "any" if row.at is None else " ".join(filter(None, row.at)) or "-",
-                _yes_no(row.facts.tools),
-                _yes_no(row.facts.vision),
-                _yes_no(row.facts.json_schema),
-                _yes_no(row.facts.reasoning),
-                _thousands(row.facts.context_window),
+                *(
+                    YES_NO.get(fact, str(fact))
+                    for fact in (facts.tools, facts.vision, facts.json_schema, facts.reasoning)
+                ),
+                _thousands(facts.context_window),
             )
             for row in rows
+            for facts in [row.facts]
         ],
     )
     return 0
@@ -44,7 +45,3 @@ def run(arguments: Namespace) -> int:
 
 def _thousands(tokens: int | None) -> str:
     return "?" if tokens is None else f"{tokens / 1000:g}k"
-
-
-def _yes_no(fact: bool | str | None) -> str:
-    return YES_NO[fact] if fact is None or isinstance(fact, bool) else fact

@@ -16,17 +16,19 @@ examples:
   git diff | llm-rest ask "Review this change" -o temperature=0
   llm-rest ask "Invent a dog" --schema "name, age int, tricks str[]"
   llm-rest chat -m openai/gpt-5.2
-  llm-rest batch in.jsonl -o out.jsonl -m anthropic/claude-haiku-4-5 --template '{"input": "Classify: {{text}}"}'
+  llm-rest batch in.jsonl -o out.jsonl --template '{"input": "Sort: {{text}}"}'
   llm-rest explain "hi" -m groq/openai/gpt-oss-120b
-  llm-rest convert --from anthropic_messages --to openai_chat --kind request < body.json
+  llm-rest convert --from anthropic_messages --to openai_chat < body.json
   llm-rest conform http://127.0.0.1:8000/v1 --wire openai_chat
   llm-rest serve --simulate
-  llm-rest serve -m anthropic/claude-haiku-4-5 --alias fast=groq/openai/gpt-oss-20b
+  llm-rest serve -m anthropic/claude-haiku-4-5 --alias fast=groq/llama-3
 
-A model is written vendor/model; `llm-rest vendors` lists the vendors and the variables that hold their keys.
-The default model is LLM_REST_MODEL, or model = "vendor/model" in ~/.config/llm-rest/config.toml.
-exit codes: 0 done, 1 the call failed, 2 wrong usage or input, 3 losses under --strict or failed rows, 4 the stream on stdin was
-cut or `batch` stopped early, 130 interrupted, 141 output closed
+A model is written vendor/model; `llm-rest vendors` lists the vendors and the
+variables that hold their keys. The default model is LLM_REST_MODEL, or
+model = "vendor/model" in ~/.config/llm-rest/config.toml.
+exit codes: 0 done, 1 the call failed, 2 wrong usage or input, 3 losses under
+--strict or failed rows, 4 the stream on stdin was cut or `batch` stopped early,
+130 interrupted, 141 output closed
 """
 
 
@@ -174,7 +176,7 @@ def _pair(text: str) -> str:
 
 def _model(command: argparse.ArgumentParser) -> None:
     command.add_argument("-m", "--model", metavar="VENDOR/MODEL", help="the model, such as openai/gpt-5.2")
-    command.add_argument("--wire", choices=NAMES, help="the wire format, where the vendor has several")
+    _wire(command, "--wire", "the wire format, where the vendor has several")
     command.add_argument("--base-url", metavar="URL", help="another base URL than the vendor's own")
 
 
@@ -184,6 +186,10 @@ def _store(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the SQLite file of conversations (default: $LLM_REST_STORE, else llm-rest/conversations.db in the user's state)",
     )
+
+
+def _wire(command: argparse.ArgumentParser, name: str, what: str, **options: Any) -> None:
+    command.add_argument(name, metavar="WIRE", choices=NAMES, help=f"{what}: {', '.join(NAMES)}", **options)
 
 
 def _stored(command: argparse.ArgumentParser) -> None:
@@ -242,7 +248,7 @@ def _serve(command: argparse.ArgumentParser) -> None:
 
 def _conform(command: argparse.ArgumentParser) -> None:
     command.add_argument("url", metavar="URL", help="the server's base URL, as base_url= takes it")
-    command.add_argument("--wire", choices=NAMES, required=True, help="the wire it speaks")
+    _wire(command, "--wire", "the wire it speaks", required=True)
     command.add_argument("-m", "--model", default="any", help="the name of the model there (default: %(default)s)")
     command.add_argument(
         "--key-env", metavar="NAME", help="the variable that holds the API key; none is sent without it"
@@ -252,12 +258,8 @@ def _conform(command: argparse.ArgumentParser) -> None:
 
 
 def _convert(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--from", dest="source", choices=NAMES, required=True, help="the wire of the document on stdin"
-    )
-    command.add_argument(
-        "--to", dest="target", choices=NAMES, required=True, help="the wire to convert to; may be the same"
-    )
+    _wire(command, "--from", "the wire of the document on stdin", dest="source", required=True)
+    _wire(command, "--to", "the wire to convert to; may be the same", dest="target", required=True)
     command.add_argument(
         "--kind", choices=("request", "response", "stream"), default="request", help="what it is (default: %(default)s)"
     )

@@ -1,5 +1,5 @@
-"""Conversations: their items, limits of what is sent, stores, and chats that talk to a model.
+"""Conversations: items, history limits, stores, and chats with a model.
 
-`conversation.py` is the data, `limits.py` what of it a request holds, `store.py` where it is kept, `chat.py` the talking, and
-`tools.py` what a model may do with it.
+`conversation.py` is the data, `limits.py` truncates and compacts it for requests, `store.py` stores it, `chat.py` runs its
+turns, and `tools.py` has tools for the model.
 """

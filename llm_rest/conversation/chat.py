@@ -2,7 +2,7 @@
 
 Each turn is a run of the tool loop over the items before it. Its new items become part of the conversation when it has
 completed: first in the store, then in memory. Before changing this file, know that a turn that fails, is cancelled or cannot be
-stored leaves the conversation as it was, unless the partial answer is wanted (`keep_partial`).
+stored does not change the conversation, unless the partial answer is kept (`keep_partial`).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class _Turn(Struct):
 
 
 class _BaseChat:
-    """What `Chat` and `AsyncChat` share. It is written as coroutines, which suspend in an `AsyncChat` alone."""
+    """What `Chat` and `AsyncChat` share. Its coroutines suspend in an `AsyncChat` only."""
 
     _run_of: ClassVar[Callable[..., Any]]
     _is_async: ClassVar[bool]
@@ -162,7 +162,7 @@ class _BaseChat:
         return (await self._begin(*turn)).run
 
     async def _finish(self, turn: _Turn) -> Reply:
-        """The last reply of a turn, which is part of the conversation then."""
+        """The last reply of a turn, which is then added to the conversation."""
         run = turn.run
         try:
             found = None if run.state.outcome == "waiting" else run.result()
@@ -181,7 +181,7 @@ class _BaseChat:
         return reply(found, sum_calls([*spent, found.info])) if spent else found
 
     async def _conclude(self, turn: _Turn, concluded: Callable[[], Reply]) -> Reply:
-        """The result of a run, which is part of the conversation then."""
+        """The result of a run, which is then added to the conversation."""
         try:
             found = concluded()
         except BaseException as problem:
@@ -292,7 +292,7 @@ class _BaseChat:
         return await generate(self._caller, request, how, CallSite())
 
     async def _blocking(self, function: Callable[..., None], *arguments: Any, **named: Any) -> None:
-        """Call what writes into the store, in a thread where an event loop runs."""
+        """Call a method of the store, in a thread where an event loop runs."""
         if self._is_async:
             import anyio
 
@@ -311,7 +311,7 @@ class Chat(_BaseChat):
         """One turn: the model's reply, after all calls of the chat's tools. `options` are those of `run`, such as `model=`.
 
         `message_id` is the program's id of the user's message. Raises the errors of `run`, and `StoreError`; the conversation
-        is as it was then, or holds the partial answer with `keep_partial`.
+        is not changed then, or has the partial answer with `keep_partial`.
         """
         return drive(self._ask(input, message_id, options, CallSite()))
 
@@ -334,7 +334,7 @@ class AsyncChat(_BaseChat):
     def ask(
         self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]
     ) -> Coroutine[Any, Any, Reply]:
-        """One turn: the model's reply, after all calls of the chat's tools. Takes and raises what `Chat.ask` does."""
+        """One turn: the model's reply, after all calls of the chat's tools. Arguments and errors as of `Chat.ask`."""
         return self._ask(input, message_id, options, CallSite())
 
     def stream(self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]) -> AsyncChatStream:
@@ -349,7 +349,7 @@ class AsyncChat(_BaseChat):
 
 
 class _ChatStream:
-    """What both streams share."""
+    """The shared part of both streams."""
 
     def __init__(self, chat: Any, begin: Any) -> None:
         self._chat, self._begin = chat, begin
@@ -387,7 +387,7 @@ class _ChatStream:
 class ChatStream(_ChatStream):
     """A streamed turn of a chat: events of the answers and of the run, or `.text` alone. Use it in a `with`.
 
-    Raises at its end what `ask` raises; leaving it before cancels the turn.
+    Raises the errors of `ask` at its end; leaving it early cancels the turn.
     """
 
     def __enter__(self) -> Self:

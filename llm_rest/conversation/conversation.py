@@ -1,7 +1,7 @@
 """`Conversation`: the items of a conversation, its system prompt, context and state, as plain data.
 
 Before changing this file, know that conversations are kept in files and databases: a field that is added has a default, and a
-save that an earlier version would misread gets a new `VERSION`. Vendors' opaque state stands in carriers only
+save that an earlier version would misread gets a new `VERSION`. Vendors' opaque state is in carriers only
 (`responses/carriers.py`), which `without_carriers` leaves out.
 """
 
@@ -31,10 +31,10 @@ MAX_SIZE = 256 * 1024 * 1024
 
 
 class PendingContext(Model):
-    """What the conversation waits for: a question of the agent that the user has not answered yet."""
+    """An open question of the agent, which the conversation waits for."""
 
     original_message_id: str | None = None
-    """Id of the user's message that began the turn, as the program gave it; `None` where it gave none."""
+    """The program's id of the user's message that began the turn; `None` where it passed none."""
     tool_calls_completed: list[str] = field(default_factory=list[str])
     """The names of the tools whose calls had completed in the turn, in their order."""
     last_agent_message: str = ""
@@ -47,7 +47,7 @@ class ConversationState(Model):
     """The state of a conversation beside its items, to be saved and restored alone."""
 
     pending_context: PendingContext | None = None
-    """What it waits for; `None` where it waits for nothing."""
+    """The open question; `None` without one."""
     completed_at: float | None = None
     """When it was completed, in seconds since 1970; `None` while it is open."""
     reason: str | None = None
@@ -62,7 +62,7 @@ class Compacted(Model):
     count: int
     """How many items are replaced."""
     items: list[AnyItem]
-    """What is sent instead: a summary, or the opaque state of a vendor's own compaction."""
+    """The replacement: a summary, or the opaque state of a vendor's own compaction."""
 
 
 def _new_id() -> str:
@@ -72,7 +72,7 @@ def _new_id() -> str:
 class Conversation(Model):
     """A conversation as plain data: items in the Responses format, system prompt, context and state.
 
-    `save()` gives JSON, `Conversation.load(data)` reads and validates it.
+    `save()` returns JSON, `Conversation.load(data)` reads and validates it.
     """
 
     _one_line: ClassVar[bool] = True
@@ -82,15 +82,15 @@ class Conversation(Model):
     id: str = field(default_factory=_new_id)
     """Its id, made at random."""
     created_at: float = field(default_factory=time.time)
-    """When it was begun, in seconds since 1970."""
+    """When it was created, in seconds since 1970."""
     instructions: str | None = None
     """The system prompt; `None` for none. See `set_system_prompt`."""
     context: list[AnyItem] = field(default_factory=list[AnyItem])
     """Fixed items that are sent before all others, and are no part of the history. See `set_context`."""
     items: list[AnyItem] = field(default_factory=list[AnyItem])
-    """Everything that was said and called, oldest first."""
+    """All messages, calls and outputs, oldest first."""
     compacted: Compacted | None = None
-    """What is sent instead of the first items; `None` where all are sent."""
+    """The replacement of the first items; `None` where all are sent."""
     state: ConversationState = field(default_factory=ConversationState)
     """Whether it waits for the user, and whether it is completed."""
 
@@ -104,7 +104,7 @@ class Conversation(Model):
     def add(self, *entries: Any) -> None:
         """Add texts (of the user), items, or messages of any format that `generate` takes, at the end.
 
-        Raises `ConfigError` naming the entry that is none of these; nothing is added then.
+        Raises `ConfigError` naming an invalid entry; nothing is added then.
         """
         from ..client.options import surrogates_in, to_request  # what a call's input is read by
 
@@ -125,7 +125,7 @@ class Conversation(Model):
         self.context = PromptContext(entries).items
 
     def clear(self) -> None:
-        """Begin a new conversation with another id: items and state are gone, system prompt and context stay."""
+        """Begin a new conversation with another id: items and state are discarded, system prompt and context stay."""
         self.id, self.created_at = _new_id(), time.time()
         self.items, self.compacted, self.state = [], None, ConversationState()
 
@@ -143,7 +143,7 @@ class Conversation(Model):
 
     @property
     def pending_context(self) -> PendingContext | None:
-        """What the conversation waits for; `None` where it waits for nothing."""
+        """The open question; `None` without one."""
         return self.state.pending_context
 
     def set_waiting(
@@ -158,7 +158,7 @@ class Conversation(Model):
         self.state = replace(self.state, pending_context=pending)
 
     def clear_waiting(self) -> None:
-        """Wait for nothing any more."""
+        """Remove the open question."""
         self.state = replace(self.state, pending_context=None)
 
     # --- as JSON, and as messages of other formats
@@ -169,7 +169,7 @@ class Conversation(Model):
 
     @classmethod
     def load(cls, data: bytes | str) -> Conversation:
-        """The conversation in the JSON of `save`. Raises `DecodeError` naming the place in a damaged or newer one."""
+        """The conversation in the JSON of `save`. Raises `DecodeError` with the path for a damaged or newer one."""
         raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
         if len(raw) > MAX_SIZE:
             raise DecodeError(f"{len(raw)} bytes are more than the limit of {MAX_SIZE}", limited=True)
@@ -224,7 +224,7 @@ class Conversation(Model):
     def without_carriers(self) -> Conversation:
         """A copy that holds domain data alone: texts, images, files, calls and outputs, readable reasoning.
 
-        Opaque state, ids, and the records of tools that a vendor ran are left out, so that every wire takes it.
+        Opaque state, ids, and the records of hosted tools are omitted, so that every wire supports it.
         """
         kept, mine = self.compacted, domain_items(self.items)
         if kept is not None:
@@ -246,13 +246,13 @@ def _said(entry: Any) -> Any:
 _AGENT_ROLES = {known: ours for ours, known in ROLES.items()}
 
 CONVERSATION: Decoder[Conversation] = Decoder(Conversation, most_unknown=MOST_UNKNOWN)
-"""Decodes a saved conversation; `Conversation.load` also checks what no type says."""
+"""Decodes a saved conversation; `Conversation.load` also checks what types cannot."""
 
 
 def turn_input(input: Any) -> list[Any]:
     """The input of a turn as entries of a list. Raises `ConfigError` where it is empty."""
     if isinstance(input, Request):
-        raise ConfigError("a turn takes a text or items, not a Request", hint="give its fields as keywords")
+        raise ConfigError("a turn accepts a text or items, not a Request", hint="give its fields as keywords")
     several = isinstance(input, Sequence) and not isinstance(input, str | bytes)
     found: list[Any] = list(cast("Any", input)) if several else [input]
     if not found or any(isinstance(one, str) and not one.strip() for one in found) or found == [None]:

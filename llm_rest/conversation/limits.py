@@ -1,8 +1,8 @@
-"""What of a conversation a request holds: limits by items and by tokens, and compaction.
+"""History limits of requests: truncation by items and by tokens, and compaction.
 
-The front goes in whole turns, and a call never without its output (`cut_points`); what is kept in a conversation or a run is
-not touched. Before changing this file, know that a cut changes the beginning of the request, which vendors' prompt caches live
-from: with compaction the cut is made once, at half of the limit, and stays where it is until the limit is reached again.
+Whole turns are removed from the front, and a call never without its output (`cut_points`); the conversation or run itself is
+not changed. Before changing this file, know that a cut changes the beginning of the request, which vendors' prompt caches
+depend on: with compaction the cut is made once, at half of the limit, and stays where it is until the limit is reached again.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ SUMMARY_PROMPT = (
 """The message that asks a model for a summary."""
 
 SUMMARY = "Summary of the conversation so far:\n\n"
-"""The beginning of the message that stands for what was summarised."""
+"""The beginning of the message with a summary."""
 
 _SETTINGS = (AdditionalTools, ConfigurationUpdate)
-"""Items that hold for everything after them, and so are kept."""
+"""Items that apply to everything after them, and so are kept."""
 
 
 class HistoryLimits(Struct, frozen=True, kw_only=True):
-    """How much of a conversation is sent. Raises `ConfigError` for what is no limit.
+    """How much of a conversation is sent. Raises `ConfigError` for an invalid limit.
 
-    Whole turns are left out from the front; instructions, fixed context and the turn in progress are always sent.
+    Whole turns are omitted from the front; instructions, fixed context and the turn in progress are always sent.
     """
 
     max_items: int | None = None
@@ -63,12 +63,12 @@ class HistoryLimits(Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     """The most input tokens, those of instructions and tools included; `None` for no limit."""
     count: Literal["estimate", "vendor"] | Callable[[Sequence[AnyItem]], int] = "estimate"
-    """How tokens are counted: an estimate that is corrected by what the vendor reported, the vendor's own count (a request
+    """How tokens are counted: an estimate that is corrected by the vendor's usage, the vendor's own count (a request
     before each call), or a function of the items."""
     rounds: bool = False
-    """Whether the oldest rounds of tool calls in the turn in progress may be left out too; its question is always sent."""
+    """Whether the oldest rounds of tool calls in the turn in progress may be omitted too; its question is always sent."""
     compact: Literal["summary", "vendor"] | None = None
-    """What replaces the turns that are left out: a summary of the model, or the vendor's own compaction; `None` for nothing.
+    """What replaces the omitted turns: a summary of the model, or the vendor's own compaction; `None` for nothing.
     It also replaces the older half once where the vendor answers with a `ContextLengthError`."""
     compact_model: str | None = None
     """The model that summarises, as `"vendor/model"`; `None` for the one of the conversation."""
@@ -196,14 +196,14 @@ def _last_until(points: list[int], most: int, default: int) -> int:
 
 
 def _is_prompt(item: AnyItem) -> bool:
-    """Whether it is said to the model, by the user or the program; a late result belongs to the turn of its call."""
+    """Whether it is a message to the model, of the user or the program; a late result belongs to the turn of its call."""
     if not isinstance(item, Message) or item.role not in ("user", "system", "developer"):
         return False
     return not item.text.startswith(f'{{"type":"{DELIVERY}"')
 
 
 def _has_user_content(item: AnyItem) -> bool:
-    """Whether the user says something that every wire has a word for."""
+    """Whether it has user content that every wire supports."""
     if not isinstance(item, Message) or item.role != "user":
         return False
     parts = () if isinstance(item.content, str) else item.content
@@ -362,7 +362,7 @@ def summary_request(request: Request, model: str | None = None) -> Request:
 
 
 def summary_message(found: Response) -> Message:
-    """The message that stands for what this reply summarises."""
+    """The message with the summary in this reply."""
     return Message(role="user", content=SUMMARY + (found.output_text or ""))
 
 

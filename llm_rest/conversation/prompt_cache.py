@@ -1,7 +1,7 @@
-"""Prompt caches: where two requests stop sharing a prefix, and what of a request a vendor's cache holds.
+"""Prompt caching: the common prefix of two requests, and a simulation of a vendor's cache.
 
 A vendor reads a prompt in one order, whatever the order of the fields: tools, instructions, messages. Before changing this file,
-know that marks for the cache are no part of the prompt, so that they may move from turn to turn, and that a text may be written
+know that cache markers are not part of the prompt, so that they may move from turn to turn, and that a text may be written
 as a string or as one part.
 """
 
@@ -36,14 +36,14 @@ _LEAST_TOKENS = 1024
 
 
 class CachePrefix(Struct, frozen=True, kw_only=True):
-    """How much of a request is the beginning of a later one."""
+    """The common prefix of a request and a later one."""
 
     path: str | None
-    """Where the later request is no longer the earlier one, such as `messages[3].content`; `None` where it holds all of it."""
+    """The first difference, such as `messages[3].content`; `None` where the later request begins with all of the earlier one."""
     byte: int
-    """How many bytes they share, in the compact JSON of what makes the prompt."""
+    """How many bytes they have in common, in the compact JSON of the prompt."""
     tokens: int
-    """About how many tokens of the later request a vendor can take from its cache."""
+    """About how many tokens of the later request a vendor can read from its cache."""
 
     @property
     def whole(self) -> bool:
@@ -52,10 +52,10 @@ class CachePrefix(Struct, frozen=True, kw_only=True):
 
 
 def cache_prefix(earlier: Any, later: Any, *, wire: str = "openai_responses") -> CachePrefix:
-    """Where two requests stop sharing a prefix, for a vendor's prompt cache: `assert cache_prefix(first, second).whole`.
+    """The common prefix of two requests, for a vendor's prompt cache: `assert cache_prefix(first, second).whole`.
 
-    Both are bodies of `wire` (bytes, text, a dict or the wire's own struct), or a `Request`, which the wire encodes. Marks for
-    the cache may differ. Raises `ConfigError` for an unknown wire and `DecodeError` for what is no body of it.
+    Both are bodies of `wire` (bytes, text, a dict or the wire's own struct), or a `Request`, which the wire encodes. Cache
+    markers may differ. Raises `ConfigError` for an unknown wire and `DecodeError` for an invalid body.
     """
     if wire not in PROMPT:
         raise ConfigError(f"there is no wire {wire!r}", hint=f"there are {', '.join(PROMPT)}")
@@ -69,7 +69,7 @@ def cache_prefix(earlier: Any, later: Any, *, wire: str = "openai_responses") ->
 
 
 class PromptCache:
-    """What a vendor's prompt cache holds: the beginnings of all prompts from 1,024 tokens on, until there are too many.
+    """A simulated prompt cache of a vendor: the prefixes of all prompts from 1,024 tokens on, up to a limit.
 
     Threads may share it.
     """
@@ -79,7 +79,7 @@ class PromptCache:
         self._lock = Lock()
 
     def take(self, body: Mapping[str, Any], wire: str, *owner: str | None) -> int:
-        """About how many tokens of a request it holds for this owner; it holds the whole prompt from now on."""
+        """About how many tokens of a request are cached for this owner; then the whole prompt is cached."""
         prompt, place, places = _Prompt(body, wire), hash(owner), list[int]()
         for path, value in prompt.leaves:
             place = hash((place, path, str(value)))
@@ -94,7 +94,7 @@ class PromptCache:
 
 
 class _Prompt:
-    """What of a body makes the prompt: its values with their paths, in the order in which a vendor reads them."""
+    """The prompt of a body: its values with their paths, in the order in which a vendor reads them."""
 
     def __init__(self, body: Mapping[str, Any], wire: str) -> None:
         as_parts = ("content", "system") if wire in ("anthropic_messages", "openai_chat") else ()

@@ -60,14 +60,14 @@ class StoredConversation(Struct, frozen=True, kw_only=True):
 
 
 class ConversationStore(Protocol):
-    """Where conversations are kept. Methods block, may be called from any thread, and raise `StoreError` with a reason."""
+    """A store of conversations. Methods block, may be called from any thread, and raise `StoreError` with a reason."""
 
     def create(self, conversation: Conversation) -> None:
-        """Write a new conversation with its items; `exists` where its id is there already."""
+        """Write a new conversation with its items; `exists` where its id is taken."""
         ...
 
     def get(self, conversation_id: str) -> Conversation:
-        """The conversation of this id; `not_found` where there is none, `damaged` with the place."""
+        """The conversation of this id; `not_found` where there is none, `damaged` with the path."""
         ...
 
     def append(self, conversation: Conversation, position: int) -> None:
@@ -78,7 +78,7 @@ class ConversationStore(Protocol):
         ...
 
     def complete(self, conversation_id: str, *, summary: str | None = None, reason: str | None = None) -> None:
-        """Mark a conversation as completed: nothing is appended any more. `not_found`, or `completed` where it is already."""
+        """Mark a conversation as completed: it accepts no further items. `not_found`, or `completed` where it is already."""
         ...
 
     def list(self, *, limit: int = 10, completed: bool | None = None) -> Sequence[StoredConversation]:
@@ -94,7 +94,7 @@ class ConversationStore(Protocol):
         limit: int = 10,
         completed: bool | None = None,
     ) -> Sequence[StoredConversation]:
-        """Those with `text` in what was said, in any case, that were written between two times, newest first."""
+        """Those that contain `text`, case-insensitive, written between two times, newest first."""
         ...
 
 
@@ -250,7 +250,7 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
 
 
 class MemoryConversationStore(SQLiteConversationStore):
-    """A `ConversationStore` in memory, which is gone when it is closed."""
+    """A `ConversationStore` in memory, which is lost when it is closed."""
 
     def __init__(self) -> None:
         super().__init__(":memory:")

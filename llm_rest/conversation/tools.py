@@ -1,7 +1,7 @@
-"""Tools for the model of a chat: send a message or ask the user, end the conversation, look at earlier ones.
+"""Tools for the model of a chat: send a message or a question, end the conversation, read earlier ones.
 
-Before changing this file, know that a tool knows no chat: the chat reads in the calls of a turn that has ended what was asked
-and whether to end, so a turn that fails changes nothing, and a run that was saved and resumed elsewhere means the same.
+Before changing this file, know that a tool has no reference to the chat: the chat reads questions and the end from the calls
+of a finished turn, so a turn that fails changes nothing, and a saved and resumed run has the same effect.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class AgentMessage(Struct, frozen=True, kw_only=True):
     is_question: bool
     """Whether the agent waits for an answer."""
     source: str | None
-    """Who sends it, as the program says."""
+    """Who sends it, as the program set it."""
     priority: str | int | None
-    """How urgent it is, as the program says."""
+    """How urgent it is, as the program set it."""
 
 
 class SendMessageTool(Tool[..., Any]):
@@ -87,7 +87,7 @@ def send_message_tool(
 def end_conversation_tool(*, model: str | None = None, name: str = "end_conversation") -> EndConversationTool:
     """A tool with which the model ends the conversation (`reason`), once its turn is over.
 
-    The chat's model, or `model`, summarises it then, it is stored as completed, and the chat goes on with a new one that begins
+    The chat's model, or `model`, summarises it then, it is stored as completed, and the chat continues with a new one that begins
     with the summary. If the summary fails, the conversation stays open (`chat.end_error`).
     """
 

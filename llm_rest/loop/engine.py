@@ -1,8 +1,8 @@
-"""What both shells of the loop share: a run's state, its event hooks, and performing the actions of each step.
+"""The engine of both shells of the loop: a run's state, its event hooks, and the execution of each step's actions.
 
-Everything here is written once. Its coroutines await nothing but what a shell gives them (`Shell`, `Workers`), so the shell
-for sync callers drives them without an event loop. Before changing this file, know that `take` alone changes the state, and
-that a job reports to the workers that started it: what is left over from an earlier drive is never heard.
+Everything here is written once. Its coroutines await only methods of a shell (`Shell`, `Workers`), so the shell
+for sync callers drives them without an event loop. Before changing this file, know that only `take` changes the state, and
+that a job reports to the workers that started it: reports of an earlier drive are ignored.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ if TYPE_CHECKING:
 R_co = TypeVar("R_co", covariant=True)
 
 EventHook = Callable[[Any], object]
-"""A callback that takes an event of a run (`llm_rest.loop.events`); what it returns is ignored."""
+"""A callback that takes an event of a run (`llm_rest.loop.events`); its return value is ignored."""
 Approver = Callable[[ToolCall], "bool | None | Awaitable[bool | None]"]
-"""Says whether a call may run; `None` leaves it open, and the run stops with it in `pending_calls`."""
+"""Decides whether a call may run; `None` leaves it open, and the run stops with it in `pending_calls`."""
 
 Job = Callable[[], Coroutine[Any, Any, None]]
 MODEL = "model"
-"""The name of the job that asks the model."""
+"""The name of the job that calls the model."""
 
 
 class Workers(Protocol):
-    """Where the jobs of one drive are done: a clock, jobs by name, and what they report."""
+    """The workers of one drive: a clock, jobs by name, and their reports."""
 
     def now(self) -> float: ...
     def start(self, name: str, job: Callable[[], Coroutine[Any, Any, None]], /) -> None: ...
@@ -67,7 +67,7 @@ class Workers(Protocol):
 
 
 class Shell(Protocol):
-    """How tools are run and the model is asked: waiting for it, or not."""
+    """How tools are run and the model is called: sync or async."""
 
     @property
     def in_threads(self) -> bool:
@@ -80,14 +80,14 @@ class Shell(Protocol):
 
 
 class Decided(NamedTuple):
-    """What was said about a call."""
+    """An approval decision about a call."""
 
     execution_id: str
     verdict: bool | None
 
 
 class Engine:
-    """A run at work, and at rest."""
+    """A run, driven or at rest."""
 
     def __init__(
         self,
@@ -134,22 +134,22 @@ class Engine:
         return self.turn.state
 
     def snapshot(self) -> RunState:
-        """The run as it is now, for somebody who keeps it."""
+        """A copy of the current state."""
         with self._lock:
             return snapshot(self.turn.state)
 
     def pending_calls(self) -> list[ToolCall]:
-        """The calls that wait for somebody's word or output, as they are now."""
+        """The calls that wait for approval or output, as they are now."""
         with self._lock:
             return [copy(call) for call in self.turn.open.values() if call.waiting_for is not None]
 
     @property
     def at_rest(self) -> bool:
-        """Whether there is nothing to drive: a run that has ended is looked at, and not begun again."""
+        """Whether there is nothing to drive: a run that has ended is not started again."""
         return self._driven and self.state.outcome not in (None, "waiting")
 
     def begin(self, workers: Workers, *, streams: bool) -> None:
-        """Take the run up, with these workers."""
+        """Start or resume the run, with these workers."""
         with self._lock:
             if self._workers is not None:
                 hint = "use one of result, events and stream at a time"
@@ -162,7 +162,7 @@ class Engine:
         self.take(inputs.Begun(at=self.state.at))
 
     async def advance(self) -> bool:
-        """Wait for something to happen and do what follows; whether anything can still happen."""
+        """Wait for the next input and perform its actions; whether the run continues."""
         state, workers = self.state, self._workers
         before = state.outcome
         if workers is None:
@@ -204,7 +204,7 @@ class Engine:
                 self.take(report(at=self._now()))
 
     def cancel(self) -> None:
-        """End the run; one that was not begun yet is not begun any more."""
+        """End the run; one that was not started is never started."""
         self.say(inputs.Cancelled)
         if self._workers is None:
             self._driven = True
@@ -274,7 +274,7 @@ class Engine:
         workers.start(name, job if self.scope is None else self.scope(name, job))
 
     def _ask_next(self, workers: Workers) -> None:
-        """Ask about the next calls that need approval, at most as many at a time as there may be threads."""
+        """Request approval of the next calls, at most as many at a time as there may be threads."""
         limit = self.state.limits.max_tool_threads
         while self._to_ask_about and (self._deciding < limit or not self.shell.in_threads):
             call = self._to_ask_about.popleft()
@@ -324,7 +324,7 @@ class Engine:
             workers.put(report)
 
     def _hear(self, workers: Workers, event: AnyEvent) -> bool:
-        """Pass on an event of a streamed answer; whether anybody still listens."""
+        """Pass on an event of a streamed answer; whether it is still needed."""
         workers.put(event)
         return workers is self._workers
 
@@ -343,7 +343,7 @@ class Engine:
     # -- how it ended
 
     def error(self, partial_answer: Any) -> Exception | None:
-        """What stopped the run before its end, with the run on it."""
+        """The error that stopped the run, with its state."""
         state, said = self.state, self.state.error or ""
         error: Exception | None = None
         match state.outcome:
@@ -376,7 +376,7 @@ _PLACE = re.compile(r"(output|tool_calls)\[(\d+)\]")
 
 
 def repairs_of(response: Response) -> dict[int, list[str]]:
-    """What a decoder put right about the calls in an answer, by their position, where the answer tells."""
+    """Corrections of a decoder to the calls in an answer, by position, from its losses."""
     calls = [i for i, item in enumerate(response.output) if isinstance(item, FunctionCall | CustomToolCall)]
     found: dict[int, list[str]] = {}
     for loss in getattr(getattr(response, "info", None), "losses", ()):
@@ -390,14 +390,14 @@ def repairs_of(response: Response) -> dict[int, list[str]]:
 
 
 class BaseRun(Generic[R_co]):
-    """What `Run` and `AsyncRun` share."""
+    """The shared part of `Run` and `AsyncRun`."""
 
     def __init__(self, engine: Callable[[Any], Engine], conclude: Callable[[RunState, list[Response]], R_co]) -> None:
         self._engine = engine(self)
         self._conclude = conclude
 
     def __repr__(self) -> str:
-        """One line: the model, how the run stands, how many calls and tokens it took, and what to do next."""
+        """One line: the model, the status, calls, tokens, and what to do next."""
         if "_engine" not in vars(self):
             return f"<{type(self).__name__} that is being made>"
         state = self._engine.state
@@ -426,11 +426,11 @@ class BaseRun(Generic[R_co]):
 
     @property
     def pending_calls(self) -> list[ToolCall]:
-        """The calls that wait for `approve` or `deny`, or for `submit_output` where nothing here runs them."""
+        """The calls that wait for `approve` or `deny`, or for `submit_output` where they have no local implementation."""
         return self._engine.pending_calls()
 
     def approve(self, id: str) -> None:
-        """Let a call that waits for approval run; `id` is its `call_id` or `execution_id`. Then call `result()` again.
+        """Approve a call; `id` is its `call_id` or `execution_id`. Then call `result()` again.
 
         Raises `ConfigError` where no such call is in `pending_calls`.
         """
@@ -441,7 +441,7 @@ class BaseRun(Generic[R_co]):
         self._engine.say(partial(inputs.Denied, execution_id=self._find(id).execution_id, reason=reason))
 
     def submit_output(self, id: str, output: Any) -> None:
-        """Give the output of a waiting call: any value a tool may return, or the output item (`FunctionCallOutput`, ...).
+        """Set the output of a waiting call: any value a tool may return, or the output item (`FunctionCallOutput`, ...).
 
         Raises `ConfigError` for an output item of another call, and where no such call is in `pending_calls`.
         """

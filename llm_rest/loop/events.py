@@ -1,4 +1,4 @@
-"""The events of a run: ten kinds, in the order in which things happen.
+"""The events of a run: ten kinds, in order.
 
 Every event names the run's iteration, the time on the run's clock and an `execution_id`: of the call it is about, else of
 the model call (`<run>:<iteration>`), of the run where it ends. Before changing this file, know that an event holds the call
@@ -61,7 +61,7 @@ class CallCompleted(_OfCall, frozen=True, kw_only=True):
 
 
 class CallFailed(_OfCall, frozen=True, kw_only=True):
-    """A tool call failed, timed out, was cancelled, or could not be run; `call.state` and `call.error` say which and why."""
+    """A tool call failed, timed out, was cancelled, or could not be run; see `call.state` and `call.error`."""
 
     type: ClassVar[Literal["tool:failed"]] = "tool:failed"
 

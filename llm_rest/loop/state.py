@@ -216,9 +216,9 @@ class RunState(Model):
     error: str | None = None
     """Why it stopped, as text; `None` where it has not, or is `completed` or `waiting`."""
     asked: float | None = None
-    """When the request under way was sent, in seconds on the run's clock; `None` where none is."""
+    """When the request in flight was sent, in seconds on the run's clock; `None` where none is."""
     delivering: list[str] = field(default_factory=list[str])
-    """The nonblocking calls whose results are in the request under way, by `execution_id`."""
+    """The nonblocking calls whose results are in the request in flight, by `execution_id`."""
     kept: int = 0
     """How many of the `items` the vendor stores already, with `use_previous_response_id`."""
     paused: bool = False

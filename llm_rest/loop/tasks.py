@@ -1,7 +1,7 @@
 """`AsyncRun`: the loop for async callers, on asyncio and trio. Every tool and model call is a task of one group.
 
-Before changing this file, know that the group lives as long as the `async with` of the events: whoever leaves it, by
-cancellation too, leaves nothing running.
+Before changing this file, know that the group lives as long as the `async with` of the events: leaving it, also by
+cancellation, ends all tasks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ E_co = TypeVar("E_co", covariant=True)
 
 
 class TaskWorkers:
-    """A task for every job, each in a scope of its own, and what they report, which words from other threads come between."""
+    """A task for every job, each in a scope of its own, and a queue for their reports and for inputs from other threads."""
 
     def __init__(self) -> None:
         self._reports: deque[Any] = deque()
@@ -108,7 +108,7 @@ class TaskWorkers:
 
 
 class TaskShell:
-    """Tools are run and the model is asked in tasks; sync tools in threads that are left behind on cancellation."""
+    """Runs tools and model calls in tasks; sync tools in threads that are abandoned on cancellation."""
 
     in_threads = False
 
@@ -133,7 +133,7 @@ class AsyncRun(BaseRun[R_co]):
     async def result(self) -> R_co:
         """Drive the run to its end: the model's last reply, or its reply so far where calls wait in `pending_calls`.
 
-        Raises what `Run.result` does; `error.run` is the state to resume.
+        Raises the errors of `Run.result`; `error.run` is the state to resume.
         """
         async with self.events() as events:
             async for _ in events:
@@ -211,7 +211,7 @@ class AsyncRunStream(AsyncRunEvents["AnyLoopEvent | AnyEvent"]):
 
     @property
     def text(self) -> AsyncIterator[str]:
-        """Iterates over the text deltas of all answers, as `str`. Raises at its end what `result()` would raise."""
+        """Iterates over the text deltas of all answers, as `str`. Raises the errors of `result()` at its end."""
         return _Texts(self, self._conclude)
 
 

@@ -1,9 +1,9 @@
-"""`Run`: the loop for sync callers. Tools and model calls run in daemon threads, the caller waits at a queue. How many tools run
-at the same time is decided by the step (`max_tool_threads`).
+"""`Run`: the loop for sync callers. Tools and model calls run in daemon threads, the caller waits for a queue. The step
+limits how many tools run at the same time (`max_tool_threads`).
 
-No event loop is needed and none is disturbed: it works inside a running one as well. Before changing this file, know that a
-thread cannot be stopped from outside: a tool that is cancelled is left behind, what it reports is dropped, and as a daemon
-its thread keeps no program from ending. A model call is hung up by the client.
+No event loop is used, so it works inside a running one as well. Before changing this file, know that a
+thread cannot be stopped from outside: a cancelled tool keeps running, its result is dropped, and its daemon
+thread does not keep the program from ending. A model call is cancelled by the client.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ E_co = TypeVar("E_co", covariant=True)
 
 
 class ThreadWorkers:
-    """A daemon thread for every job, and a queue for what they report."""
+    """A daemon thread for every job, and a queue for their reports."""
 
     def __init__(self) -> None:
         self._reports: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -52,7 +52,7 @@ class ThreadWorkers:
         threads.start(name, work)
 
     def cancel(self, name: str) -> None:
-        """The thread goes on; what it reports is of no interest any more."""
+        """The thread continues; its report is ignored."""
 
     def put(self, report: Any) -> None:
         self._reports.put(report)
@@ -66,7 +66,7 @@ class ThreadWorkers:
 
 
 class ThreadShell:
-    """Tools are run and the model is asked in the thread that does it."""
+    """Runs tools and model calls in the thread of their job."""
 
     in_threads = True
 
@@ -98,7 +98,7 @@ class Run(BaseRun[R_co]):
     """A run of the tool loop for sync callers: call `result()`, or iterate over `events()` or `stream()`."""
 
     workers: Callable[[], Workers] = ThreadWorkers
-    """Makes what runs the jobs of the run: model calls and tools, in daemon threads."""
+    """Makes the workers of the run's jobs: model calls and tools, in daemon threads."""
 
     def result(self) -> R_co:
         """Drive the run to its end: the model's last reply, or its reply so far where calls wait in `pending_calls`.
@@ -172,7 +172,7 @@ class RunStream(RunEvents["AnyLoopEvent | AnyEvent"]):
 
     @property
     def text(self) -> Iterator[str]:
-        """Iterates over the text deltas of all answers, as `str`. Raises at its end what `result()` would raise."""
+        """Iterates over the text deltas of all answers, as `str`. Raises the errors of `result()` at its end."""
         for event in self:
             if isinstance(event, OutputTextDelta) and event.delta:
                 yield event.delta

@@ -1,7 +1,7 @@
-"""Tools: functions a model may call, their schemas, and running them with arguments that fit.
+"""Tools: functions that a model may call, their schemas, validation of arguments, and execution.
 
-`@tool` makes one of a function, a `ToolRegistry` keeps several, and a `Toolbox` is what one run offers. Nothing here knows
-a vendor or decides when a tool runs: that is the loop's. The shapes are those of the OpenAI function calling guide
+`@tool` makes one of a function, a `ToolRegistry` holds several, and a `Toolbox` has the tools of one run. Nothing here
+is vendor-specific or decides when a tool runs: the loop does. The shapes are those of the OpenAI function calling guide
 (read 2026-11-20).
 """
 

@@ -1,4 +1,4 @@
-"""`ToolContext`, which a tool gets about its call, and `ToolFacts`, the settings of a tool for a run."""
+"""`ToolContext`, the context of a tool call, and `ToolFacts`, the settings of a tool for a run."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ else:
 class ToolContext(Generic[D_co]):
     """The context of a tool call, for a parameter annotated with `ToolContext` or `ToolContext[MyDeps]`.
 
-    The run fills that parameter in; the model does not see it. `MyDeps` is the type of what the program gave the run as
-    `deps=`, such as a database or the current user.
+    The run fills that parameter in; it is hidden from the model. `MyDeps` is the type of the object that the program passed
+    as `deps=`, such as a database or the current user.
     """
 
     __slots__ = ("_deps", "call_id", "execution_id", "run")
@@ -48,7 +48,7 @@ class ToolContext(Generic[D_co]):
 
     @property
     def deps(self) -> D_co:
-        """The object that was given as `deps=` to the run. Never sent to a model, never saved with a run.
+        """The object passed as `deps=` to the run. Never sent to a model, never saved with a run.
 
         Raises `ConfigError` where none was given; in a `ToolContext[MyDeps | None]` it is `None` then.
         """
@@ -57,7 +57,7 @@ class ToolContext(Generic[D_co]):
         return self._deps
 
     def optional(self) -> ToolContext[D_co | None]:
-        """The same context, with `deps` that are `None` where none were given, instead of a `ConfigError`."""
+        """The same context, with `deps` that are `None` where none were passed, instead of a `ConfigError`."""
         if self._deps is not UNSET:
             return self
         return ToolContext(execution_id=self.execution_id, call_id=self.call_id, run=self.run, deps=None)
@@ -72,7 +72,7 @@ DEPS_HINT = "give deps= to the run; they are not saved with a run, so give them 
 def deps_form(form: Any) -> Any:
     """The type of the deps in an annotation such as `ToolContext[MyDeps]`; `Any` for a plain `ToolContext`.
 
-    `UNSET` for what is no context.
+    `UNSET` for another annotation.
     """
     form = getattr(form, "__value__", form)  # of `type Name = ...`, what it is a name for
     for one in (form, *get_args(form)):
@@ -84,7 +84,7 @@ def deps_form(form: Any) -> Any:
 
 
 def may_be_none(form: Any) -> bool:
-    """Whether a type says that there may be no deps."""
+    """Whether a type allows `None` for deps."""
     arms = get_args(form) if get_origin(form) in (Union, UnionType) else (form,)
     return None in arms or NoneType in arms
 
@@ -109,7 +109,7 @@ class ToolFacts(Struct, frozen=True, kw_only=True):
 
 
 def valid(facts: ToolFacts, **more: Any) -> ToolFacts:
-    """The facts, with more of them as JSON gives it. Raises `ConfigError` for what says nothing."""
+    """The facts, with further ones from JSON. Raises `ConfigError` for unknown ones."""
     fields = {**to_builtins(facts), **more}
     try:
         return convert(fields, ToolFacts)

@@ -1,7 +1,7 @@
-"""What a docstring says to a model: the description of a function and of its parameters.
+"""Docstring parsing for tools: the description of a function and of its parameters.
 
-Google, NumPy and reST styles are distinguished by their headings and fields; text that is none of these is description.
-What is said about results and errors, and examples, are for programmers and stay out.
+Google, NumPy and reST styles are distinguished by their headings and fields; other text is description.
+Sections on results, errors and examples are for programmers and are omitted.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def read(docstring: str | None) -> tuple[str, dict[str, str]]:
 
 
 def _sections(lines: list[str]) -> Iterator[tuple[str, bool, list[str]]]:
-    """The sections by title, whether the title was underlined, and their lines; what has no title is description."""
+    """The sections by title, whether the title was underlined, and their lines; text without a title is description."""
     title, underlined, start = "", False, 0
     for i, line in enumerate(lines):
         plain = line[:1].strip() != ""

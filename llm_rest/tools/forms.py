@@ -1,6 +1,6 @@
-"""What a type looks like as JSON Schema, and a JSON value as that type.
+"""Types as JSON Schema, and JSON values as these types.
 
-A *form* is anything msgspec takes (structs, dataclasses, TypedDicts, attrs classes, enums, unions, lists ...), a path, any
+A *form* is a type that msgspec supports (structs, dataclasses, TypedDicts, attrs classes, enums, unions, lists ...), a path, any
 class with the methods of a pydantic model (pydantic itself is never imported), and a union of any of these, also where msgspec
 cannot distinguish them. Before changing this file, know that schemas made here are sent to models: they reject undeclared
 fields and repeat nothing.
@@ -21,7 +21,7 @@ from .schema import Schema, problems, walk
 
 
 class DoesNotFit(ValueError):
-    """A value that is not of the form; `problems` says why, in words for a model."""
+    """A value that does not match the form; `problems` lists why, as text for a model."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
@@ -29,7 +29,7 @@ class DoesNotFit(ValueError):
 
 
 def schema_of(form: Any) -> Schema:
-    """The JSON Schema of a form: complete in itself, its definitions under `$defs`. Raises `ConfigError` if it has none."""
+    """The JSON Schema of a form, self-contained, its definitions under `$defs`. Raises `ConfigError` if it has none."""
     (schema,), definitions = schemas_of([form])
     reference = str(schema.get("$ref"))
     if len(schema) == 1 and reference.startswith("#/$defs/"):
@@ -65,13 +65,13 @@ class _Anything(type):
 
 
 class _Either(metaclass=_Anything):
-    """Stands for a union whose classes msgspec cannot tell apart: the first that a value fits is taken."""
+    """A union whose classes msgspec cannot distinguish: the first that a value matches is used."""
 
     arms: tuple[Any, ...]
 
 
 def _known(form: Any) -> Any:
-    """The form as msgspec takes it: with limits as it knows them, and with an `_Either` for what it cannot tell apart."""
+    """The form for msgspec: with its kind of constraints, and with an `_Either` for a union that it cannot distinguish."""
     form = _limited(getattr(form, "__value__", form))  # of `type Name = ...`, what it is a name for
     origin, args = get_origin(form), get_args(form)
     if origin is Annotated:
@@ -99,7 +99,7 @@ _LIMITS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "p
 
 
 def _limited(form: Any) -> Any:
-    """The form with the limits that notes of other libraries put on it, such as pydantic's `Field(ge=1)`."""
+    """The form with constraints of other libraries' annotations, such as pydantic's `Field(ge=1)`."""
     if get_origin(form) is not Annotated:
         return form
     notes = [each for note in form.__metadata__ for each in (note, *getattr(note, "metadata", ()))]
@@ -119,7 +119,7 @@ def _limited(form: Any) -> Any:
 
 
 def _own_schema(form: Any) -> Schema:
-    """The schema of a path, of a union of ours, or of a class that makes its own, as pydantic's models do."""
+    """The schema of a path, of an `_Either`, or of a class with its own schema, such as a pydantic model."""
     if issubclass(form, _Either):
         arms, definitions = schemas_of(form.arms)
         return {"anyOf": arms, "$defs": definitions}
@@ -136,7 +136,7 @@ def _is_path(form: Any) -> bool:
 
 
 def _tidied(whole: Schema, name: str) -> Schema:
-    """The schema, its objects closed that declare their fields, with the type of plain choices, and nothing said twice."""
+    """The schema with closed objects where fields are declared, with the type of enums, without redundant keywords."""
     for inner_name, schema in walk(whole, name):
         if "properties" in schema:
             schema.setdefault("additionalProperties", False)
@@ -194,7 +194,7 @@ def _validated(form: Any, value: Any) -> Any:
 
 
 def _first(arms: tuple[Any, ...], value: Any) -> Any:
-    """The value as the first of the arms that it fits. Raises `ValueError` with what is wrong by each that it might fit."""
+    """The value as the first of the types that it matches. Raises `ValueError` with the problems of each candidate."""
     fitting = [arm for arm in arms if not problems(schema_of(arm), value)] or arms
     found: list[str] = []
     for arm in fitting:

@@ -1,8 +1,8 @@
-"""`@tool`: a function as something a model may call.
+"""`@tool`: a function as a tool that a model may call.
 
-The schema comes from the signature, the descriptions from the docstring, and arguments arrive as the types that the
-signature names. Before changing this file, know that a tool is called with keywords only, and that what the model leaves
-out is left to the function's own defaults.
+The schema comes from the signature, the descriptions from the docstring, and arguments are converted to the types of the
+signature. Before changing this file, know that a tool is called with keywords only, and that omitted arguments
+get the function's own defaults.
 """
 
 from __future__ import annotations
@@ -151,17 +151,17 @@ class Tool(Generic[P, R_co]):
 
 
 def is_coroutine_function(function: Any) -> bool:
-    """Whether calling it gives a coroutine, so that it must be called where an event loop runs."""
+    """Whether calling it returns a coroutine, so that it needs a running event loop."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 def _optional(schema: Schema) -> bool:
-    """Whether one of its properties may be left out."""
+    """Whether one of its properties is optional."""
     return bool(schema.get("properties", {}).keys() - schema.get("required", ()))
 
 
 def _enforced(schema: Schema, name: str) -> Schema:
-    """The schema as hosts enforce one: what may be left out may be null there, which counts as left out."""
+    """The strict schema: optional properties are required and nullable; null counts as left out."""
     try:
         return strict_form(schema, Losses(), "its parameters")
     except Beyond as problem:

@@ -1,4 +1,4 @@
-"""What a tool returned, as the output of its call."""
+"""Encoding of a tool's return value as the output of its call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..responses.parts import ContentPart, InputText, Part
 
 
 def output_of(value: Any) -> str | list[ContentPart]:
-    """Text as it is, images and files as parts, data as compact JSON. Raises `ToolFailedError` for anything else."""
+    """Text unchanged, images and files as parts, data as compact JSON. Raises `ToolFailedError` for anything else."""
     pieces = cast("list[Any]", [value] if isinstance(value, Part) else value if isinstance(value, list | tuple) else [])
     if any(isinstance(piece, Part) for piece in pieces):
         return [cast("Any", piece) if isinstance(piece, Part) else InputText(text=_text(piece)) for piece in pieces]
@@ -38,7 +38,7 @@ def _text(value: Any) -> str:
 
 
 def _whole(text: str) -> str:
-    """The text without halves of surrogate pairs, which some file names have and JSON does not."""
+    """The text without lone surrogates, which file names may have and JSON may not."""
     return text.encode(errors="replace").decode()
 
 

@@ -1,4 +1,4 @@
-"""Running tools by name: what an executor is, and the one that keeps Python functions."""
+"""Running tools by name: the `ToolExecutor` protocol, and `ToolRegistry` for Python functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AnyFunction = Tool[..., Any]
 
 @runtime_checkable
 class ToolExecutor(Protocol):
-    """Anything that runs tools by name. `execute` may be a coroutine function; the model gets what it raises as an error."""
+    """Anything that runs tools by name. `execute` may be a coroutine function; its exceptions are errors for the model."""
 
     def execute(self, name: str, arguments: dict[str, Any], /) -> Any | Awaitable[Any]:
         """The result of the tool: any value that a tool may return, or an awaitable of it. `arguments` are plain JSON data."""
@@ -29,7 +29,7 @@ class ToolExecutor(Protocol):
         ...
 
     def definition(self, name: str, /) -> FunctionTool:
-        """The tool as a request offers it. Called for names that `has_tool` knows."""
+        """The definition of the tool for a request. Called for names of `has_tool`."""
         ...
 
 
@@ -71,13 +71,13 @@ class ToolRegistry:
         return self._tools[name]
 
     def definition(self, name: str) -> FunctionTool:
-        """The tool as a request offers it. Raises `ToolNotFoundError`."""
+        """The definition of the tool for a request. Raises `ToolNotFoundError`."""
         return self.tool(name).definition
 
     def execute(self, name: str, arguments: dict[str, Any]) -> Any | Awaitable[Any]:
         """The result of the tool for these JSON arguments; an awaitable where it is a coroutine function.
 
-        Raises `ToolNotFoundError`, `ToolArgumentsError`, and what the tool raises.
+        Raises `ToolNotFoundError`, `ToolArgumentsError`, and the tool's exceptions.
         """
         found = self.tool(name)
         try:
@@ -88,7 +88,7 @@ class ToolRegistry:
 
 
 def as_tool(function: Any, **options: Any) -> AnyFunction:
-    """The tool of a function; a `Tool` as it is. Raises `ConfigError`."""
+    """The tool of a function; a `Tool` unchanged. Raises `ConfigError`."""
     inner = getattr(function, "__func__", None)
     if isinstance(inner, Tool):  # `@classmethod` over `@tool` may bind the tool as if it were a function
         function = cast("Any", inner).__get__(function.__self__)

@@ -1,10 +1,10 @@
-"""What is wrong with a value by its JSON Schema, in words a model can act on.
+"""JSON Schema validation, with problems as text for a model.
 
 Follows JSON Schema 2020-12 (read 2026-11-20) as far as tools and typed output use it: everything about one value and its
-parts, references inside the document, and the formats date, date-time, email, uuid and uri. What it does not look at passes,
-and `unchecked` names it: other formats, `contains`, `if`, `dependentSchemas`, `unevaluated...`, references to other documents.
-docs/typed-output.md has the same list. Before changing this file, know that schemas and values come from others: a malformed
-keyword is no keyword, and nothing here may hang.
+parts, references inside the document, and the formats date, date-time, email, uuid and uri. Unsupported keywords are ignored,
+and `unchecked` lists them: other formats, `contains`, `if`, `dependentSchemas`, `unevaluated...`, references to other documents.
+docs/typed-output.md has the same list. Before changing this file, know that schemas and values are untrusted: a malformed
+keyword is ignored, and validation must terminate quickly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import msgspec
 Schema = dict[str, Any]
 Path = tuple[str | int, ...]
 Found = Iterator[tuple[Path, str]]
-"""Problems as they are found: where, and what."""
+"""A problem: its path, and its description."""
 
 _TOO_DEEP = "nested too deeply"
 _DEPTH = 200
@@ -42,12 +42,12 @@ _NAMED = ("$defs", "definitions", "dependentSchemas", "patternProperties", "prop
 
 
 def problems(schema: Schema | bool, value: Any) -> list[str]:
-    """What keeps `value`, as plain JSON data, from fitting `schema`, each with its place; none where it fits."""
+    """The problems of `value`, plain JSON data, by `schema`, each with its path; none where it is valid."""
     return [f"{spelled(path)}: {what}" for path, what in _faults(schema, value)[:20]]
 
 
 def malformed(schema: Schema) -> list[str]:
-    """What is no schema in `schema`, each with its place."""
+    """The malformed parts of `schema`, each with its path."""
     return problems(_META, schema)
 
 
@@ -55,7 +55,7 @@ UNCHECKED = frozenset(
     "contains minContains maxContains if then else dependentSchemas dependencies unevaluatedItems unevaluatedProperties "
     "$dynamicRef $recursiveRef contentEncoding contentMediaType contentSchema".split()
 )
-"""Keywords that say something about a value and are not looked at."""
+"""Keywords that restrict a value and are not checked."""
 
 
 def unchecked(schema: Schema) -> list[str]:
@@ -72,7 +72,7 @@ def unchecked(schema: Schema) -> list[str]:
 
 
 def checked(schema: Schema | bool, value: Any) -> tuple[Any, list[str]]:
-    """`value` as it was meant, and what is wrong with it still: a null that does not fit was meant as a field left out."""
+    """`value` without invalid nulls, which count as omitted fields, and its remaining problems."""
     faults = _faults(schema, value)
     if not faults:
         return value, []
@@ -91,7 +91,7 @@ def _faults(schema: Schema | bool, value: Any) -> list[tuple[Path, str]]:
 
 
 def _holder(value: Any, path: Path) -> dict[Any, Any] | None:
-    """The object with a null at `path`; nothing where something else stands there."""
+    """The object with a null at `path`; nothing where there is no null."""
     parent: Any = reduce(operator.getitem, path[:-1], value) if path else None
     return _dict(parent) if path and _dict(parent).get(cast("str", path[-1]), 0) is None else None
 
@@ -123,7 +123,7 @@ class _Check:
         return next(self.faults(schema, value, path, depth), None) is None
 
     def faults(self, schema: Any, value: Any, path: Path, depth: int) -> Found:
-        """What is wrong with the value at `path`. A schema that turns in circles, or asks for too much, is left there."""
+        """The problems of the value at `path`. An endless or too expensive schema is not followed further."""
         self._left -= 1
         if schema is False:
             yield path, "nothing is allowed here"
@@ -191,7 +191,7 @@ class _Check:
             yield path, f"{_shown(value)} is not allowed here"
 
     def _none_of(self, arms: list[Any], value: Any, path: Path, depth: int) -> Found:
-        """Nothing if one of the arms fits; else what is wrong with the one that was meant, or with each."""
+        """Nothing if one of the alternatives matches; else the problems of the intended one, or of each."""
         found: list[list[tuple[Path, str]]] = []
         for arm in arms:
             faults = list(islice(self.faults(arm, value, path, depth), 1000))
@@ -213,7 +213,7 @@ class _Check:
 
 
 def target(root: Any, reference: str) -> Any:
-    """The schema that a reference inside the document `root` means; what it cannot find allows everything."""
+    """The schema that a reference inside the document `root` means; an unresolved reference allows everything."""
     if not reference.startswith("#"):
         return True
     found = root
@@ -290,7 +290,7 @@ def _type_fault(schema: Schema, value: Any) -> str | None:
 
 
 def _own_faults(schema: Schema, value: Any) -> Iterator[str]:
-    """What is wrong with a value of the right type, apart from its parts."""
+    """The problems of a value of the right type, apart from its parts."""
     for choices in (schema.get("enum"), [schema["const"]] if "const" in schema else None):
         if isinstance(choices, list) and _key(value) not in {_key(choice) for choice in _list(choices)}:
             words = [_shown(choice) for choice in _list(choices)[:50]]
@@ -352,7 +352,7 @@ _FORMATS = {
 
 
 def _matches(pattern: str, text: str, *, unless: bool = False) -> bool:
-    """Whether the pattern is found in the text; `unless` where trying could take too long, or the pattern is no pattern."""
+    """Whether the pattern is found in the text; `unless` where trying could take too long, or the pattern is invalid."""
     wanted, tree = _compiled(pattern)
     if wanted is None:
         return unless
@@ -372,7 +372,7 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str] | None, Any]:
 
 
 def _ways(tree: Any, length: int) -> float:
-    """How many ways backtracking may go through a text of this length: a bound, never less than there are."""
+    """An upper bound of the backtracking paths through a text of this length."""
     ways = 1.0
     for op, argument in tree:
         match str(op), argument:
@@ -423,7 +423,7 @@ def _key(value: Any) -> Any:
 
 
 def spelled(path: Path) -> str:
-    """A place in a document as its reader would write it: `$.items[2].name`."""
+    """A path in a document as text: `$.items[2].name`."""
     steps = (f"[{_shown(step)}]" if isinstance(step, int) or not step.isidentifier() else f".{step}" for step in path)
     return "$" + "".join(steps)
 
@@ -435,7 +435,7 @@ def _shown(value: Any) -> str:
 
 
 def instead(name: str, known: Iterable[str]) -> str:
-    """What could have been meant by a name that is not known: the closest one, and all there are."""
+    """Suggestions for an unknown name: the closest one, and all names."""
     names = list(known)
     close = get_close_matches(name, names, 1)
     meant = f"did you mean {close[0]}? " if close else ""

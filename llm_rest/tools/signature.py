@@ -1,6 +1,6 @@
-"""What a function's signature says to a model: a name, a description, a schema.
+"""The definition of a tool from a function's signature: name, description, schema.
 
-Before changing this file, know that a parameter no schema can describe is an error when the tool is made, never a surprise
+Before changing this file, know that a parameter without a schema is an error when the tool is made, not
 when it is called.
 """
 
@@ -22,14 +22,14 @@ from .schema import Schema
 
 
 class Signature(NamedTuple):
-    """What a function takes."""
+    """The parameters of a function."""
 
     docstring: str | None
     forms: dict[str, Any]
-    """What a model fills in, by the name of the parameter."""
+    """The types of the parameters for the model, by name."""
     defaults: dict[str, Any]
     context: str | None = None
-    """The parameter that takes the `ToolContext`."""
+    """The parameter for the `ToolContext`."""
     deps: Any = Any
     """The type of the deps in it."""
     lacks_self: bool = False
@@ -37,7 +37,7 @@ class Signature(NamedTuple):
 
 
 def name_of(function: Any, asked: str | None) -> str:
-    """The name a model knows the function by. Raises `ConfigError` for what no vendor takes as a name."""
+    """The tool name of the function. Raises `ConfigError` for a name that no vendor supports."""
     if isinstance(function, type):
         raise ConfigError(f"{function.__name__} is a class; a tool is a function")
     inner = _inner(function)
@@ -50,13 +50,13 @@ def name_of(function: Any, asked: str | None) -> str:
 
 
 def _inner(function: Any) -> Any:
-    """What is below partials and decorators."""
+    """The function inside partials and decorators."""
     below: Any = getattr(function, "func" if isinstance(function, functools.partial) else "__wrapped__", None)
     return _inner(below) if below is not None else cast("Any", function)
 
 
 def signature_of(function: Any, name: str) -> Signature:
-    """What the function takes. Raises `ConfigError` naming the parameter that a model cannot fill in."""
+    """The parameters of the function. Raises `ConfigError` naming a parameter without a schema."""
     inner = _inner(function)
     # Of an object that can be called, what calling it runs.
     written = inner if inspect.isroutine(inner) else type(inner).__call__
@@ -110,7 +110,7 @@ def _hints(function: Any) -> dict[str, Any]:
 
 
 def schema_of(signature: Signature, name: str) -> tuple[str, Schema]:
-    """The description and the JSON Schema of what a function takes. Raises `ConfigError` for a type that has none."""
+    """The description and the JSON Schema of a function's parameters. Raises `ConfigError` for a type without one."""
     description, described = docstrings.read(signature.docstring)
     properties: dict[str, Schema] = {}
     for key, form in signature.forms.items():

@@ -1,4 +1,4 @@
-"""Threads for what blocks: each is a daemon, so that one that hangs and was left behind keeps no program from ending.
+"""Threads for blocking functions: each is a daemon, so that an abandoned one does not keep the program from ending.
 
 Before changing this file, know that anyio's own worker threads are no daemons on asyncio: a tool that sleeps for an hour
 would hold up the end of the program for an hour.
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def start(name: str, work: Callable[[], object]) -> None:
-    """Do the work in a thread of its own, which has the caller's context variables."""
+    """Run the work in a new thread, with the caller's context variables."""
     context = copy_context()
     if "sniffio" in sys.modules:
         # The caller may stand inside an event loop; the thread does not, whatever the caller's context says.
@@ -28,7 +28,7 @@ def start(name: str, work: Callable[[], object]) -> None:
 
 
 async def result_of(name: str, function: Callable[[], T]) -> T:
-    """What the function gives in a thread of its own, which is left behind on cancellation."""
+    """The result of the function in a new thread, which is abandoned on cancellation."""
     from anyio import Event
     from anyio.lowlevel import current_token
 

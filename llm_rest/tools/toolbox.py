@@ -1,7 +1,7 @@
-"""`Toolbox`: what one run offers a model, and how its calls are prepared and run.
+"""`Toolbox`: the tools of one run, and the preparation and execution of their calls.
 
-Functions of ours run here, what an executor knows runs there, vendor tools ride along as data. Before changing this file,
-know that `prepare` answers a model: it does not raise, its words go back as the output of the call.
+Functions run here, an executor's tools in the executor; hosted tools are passed on as data. Before changing this file,
+know that `prepare` does not raise: its problems are the output of the call, for the model.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ _BESIDE = frozenset(ToolFacts.__struct_fields__) - {"name", "runs", "is_async"}
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
-    """A call that is ready to run: its arguments as JSON data, and what runs it."""
+    """A call that is ready to run: its arguments as JSON data, and its function."""
 
     name: str
     arguments: dict[str, Any]
     function: Callable[[ToolContext | None], Any]
     is_async: bool
-    """Whether the function must be called where an event loop runs."""
+    """Whether the function needs a running event loop."""
 
 
 class _Entry(Struct, frozen=True):
@@ -68,7 +68,7 @@ class _Entry(Struct, frozen=True):
 
 
 class Toolbox:
-    """The tools of one run, made of anything that is a tool; `executor` runs definitions that come without a function."""
+    """The tools of one run, from any kind of tool; `executor` runs definitions without a function."""
 
     def __init__(self, tools: Iterable[Offered] = (), executor: ToolExecutor | None = None) -> None:
         self.definitions: list[Any] = []
@@ -90,7 +90,7 @@ class Toolbox:
         return [name for name, one in self._entries.items() if isinstance(one.runner, Tool) and one.runner.needs_deps]
 
     def facts(self, name: str) -> ToolFacts | None:
-        """How the calls of a tool are treated; nothing for a name that was not offered."""
+        """The settings of a tool; `None` for an unknown name."""
         entry = self._entries.get(name)
         return entry.facts if entry else None
 
@@ -146,7 +146,7 @@ class Toolbox:
     # --- calls ------------------------------------------------------------------------------------------------------
 
     def prepare(self, name: str, arguments: str) -> Prepared | list[str]:
-        """A call ready to run, or what is wrong with it, in words for the model."""
+        """A call ready to run, or its problems as text for the model."""
         entry = self._entries.get(name)
         if entry is None:
             return [f"there is no tool called {name!r}; {instead(name, self.names)}"]
@@ -157,9 +157,9 @@ class Toolbox:
             return mismatch.problems
 
     async def run(self, prepared: Prepared, context: ToolContext | None = None) -> str | list[ContentPart]:
-        """The output of a call. What is not a coroutine function runs in a thread, which is left behind on cancellation.
+        """The output of a call. A sync function runs in a thread, which is abandoned on cancellation.
 
-        Raises `ToolFailedError` for whatever the tool raises.
+        Raises `ToolFailedError` for any exception of the tool.
         """
         if prepared.is_async:
             value = _called(prepared, context)
@@ -183,7 +183,7 @@ def _executes(one: object) -> bool:
 
 
 def _read(offered: Definition | Plain) -> tuple[Definition | Unknown, Plain]:
-    """A definition, and the facts about its calls that stand beside it where it is written as JSON."""
+    """A definition, and the settings beside it where it is written as JSON."""
     if isinstance(offered, Definition | Unknown):
         return offered, {}
     beside = _BESIDE if offered.get("type") in _KINDS else {"blocking"}

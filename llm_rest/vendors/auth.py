@@ -1,7 +1,7 @@
 """Authentication: from an API key, the environment or a token provider to the headers of one request.
 
-A key is a `Secret` from the moment it arrives: nothing that prints, logs, pickles or shows a traceback reveals it, and only
-the transport takes it out, when the request is written. Before changing this file, know that it must raise without a key
+A key is a `Secret` from the moment it arrives: no print, log, pickle or traceback reveals it, and only
+the transport reads it, when the request is written. Before changing this file, know that it must raise without a key
 or the environment among the local variables of a frame, because error reporters record those.
 """
 
@@ -22,7 +22,7 @@ from .single_flight import Flights
 
 
 class Secret:
-    """A text that is never shown. `reveal()` returns it; `str`, `repr` and formatting return a placeholder."""
+    """A secret text.  `reveal()` returns it; `str`, `repr` and formatting return a placeholder."""
 
     __slots__ = ("__text",)
 
@@ -171,7 +171,7 @@ class Credentials:
 
     @contextmanager
     def _provider_errors(self) -> Generator[None]:
-        """What the caller's token provider raises, as a `ConfigError` that says where it came from."""
+        """Converts an exception of the caller's token provider to a `ConfigError` with its cause."""
         try:
             yield
         except LLMError:
@@ -224,7 +224,7 @@ def credentials(
     provider: TokenProvider | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Credentials:
-    """The credentials: the key given, else the provider given, else the vendor's environment variables. Never raises."""
+    """The credentials: the `api_key`, else the token provider, else the vendor's environment variables. Never raises."""
     # This frame alone holds the environment; whatever is wrong with what it found is said later, by `headers`.
     if environ is None:
         environ = os.environ
@@ -261,7 +261,7 @@ def _how_to_set(endpoint: Endpoint) -> str:
 
 
 def _secret(token: object) -> Secret:
-    """A token as a secret; something that is no text is as good as none."""
+    """A token as a secret; a value that is not a text counts as none."""
     if isinstance(token, Secret):
         return token
     return Secret(token if isinstance(token, str) else "")
@@ -272,7 +272,7 @@ def _secret(token: object) -> Secret:
 _NAME = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 _NOT_IN_A_VALUE = r"[^\t\x20-\x7e\xa0-\xff]|^[\t ]|[\t ]$"
 _OF_THE_CONNECTION = frozenset({"content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"})
-"""What says where a request begins, ends and goes; a second word on that lets two servers read two different requests."""
+"""Headers of framing and routing, which callers may not set: duplicates allow request smuggling."""
 
 
 def checked_headers(headers: Mapping[str, str | Secret]) -> dict[str, str | Secret]:
@@ -285,7 +285,7 @@ def checked_headers(headers: Mapping[str, str | Secret]) -> dict[str, str | Secr
 
 
 def _problem(name: str, value: object) -> ConfigError | None:
-    """What is wrong with a header; made here and raised by the caller, whose frame no longer holds the value."""
+    """The error of a header; made here and raised by the caller, whose frame no longer holds the value."""
     if not re.fullmatch(_NAME, name):
         return ConfigError(f"{name!r} cannot be the name of a header", hint="use letters, digits and dashes")
     if name.lower() in _OF_THE_CONNECTION:
@@ -309,9 +309,9 @@ _TELLING = 8
 
 
 def without_secrets(facts: ErrorFacts, sent: Mapping[str, str | Secret]) -> ErrorFacts:
-    """What a vendor said about an error, without the secrets among the headers that were sent to it.
+    """A vendor's error without the secrets in the headers that were sent to it.
 
-    A key is recognised by its shape elsewhere; here it is known, so that a server which repeats it cannot show it.
+    Elsewhere keys are recognised by their form; here they are known, so that a repeated key is always redacted.
     """
     texts = _texts(sent)
     plain = to_builtins(facts)
@@ -326,7 +326,7 @@ def text_without_secrets(text: str, sent: Mapping[str, str | Secret]) -> str:
 
 
 def bytes_without_secrets(raw: bytes, sent: Mapping[str, str | Secret]) -> bytes:
-    """The same for a document as it came."""
+    """The same for the bytes of a document."""
     for text in _texts(sent):
         raw = raw.replace(text.encode("utf-8", "surrogatepass"), b"[redacted]")
     return raw

@@ -17,7 +17,7 @@ OPENAI = "openai"
 
 
 class Refusal(Struct, frozen=True):
-    """An error with which a vendor refuses a request: its words, with names in braces where they vary, and where it was seen."""
+    """An error with which a vendor rejects a request: its message, with names in braces where it varies, and its source."""
 
     says: str
     source: str
@@ -60,17 +60,17 @@ REFUSALS: dict[str, Refusal] = {
         "a request with reasoning_details: [] was answered with 400 by OpenRouter (our words); read 2026-11-22",
     ),
 }
-"""What vendors refuse, by the fact of a model (`models.Capabilities`) or of a dialect that says who refuses it. The simulator
-answers with these words; `models.check` finds the same before anything is sent."""
+"""Rejections of vendors, by the fact of a model (`models.Capabilities`) or of a dialect that has them. The simulator
+answers with these messages; `models.check` finds the same before anything is sent."""
 
 REASONING_LACKS: dict[str, tuple[str, ...]] = dict.fromkeys(
     (OPENAI, "azure_openai", "simulator"), ("status", "content")
 )
-"""The fields of a reasoning item that a host refuses in a request, by issuer; `REFUSALS` has the sources. The simulator speaks as
-OpenAI where no other vendor is named."""
+"""The fields of a reasoning item that a host rejects in a request, by issuer; `REFUSALS` has the sources. The simulator behaves
+like OpenAI where no other vendor is named."""
 
 NOT_IN_RESPONSES = ("stop", "seed", "top_k")
-"""Options of a request that other wires share and the Responses format has no word for; some of its hosts take them."""
+"""Options of a request that other wires share and the Responses format lacks; some of its hosts support them."""
 
 
 class ResponsesDialect(Struct, frozen=True, kw_only=True):
@@ -81,51 +81,51 @@ class ResponsesDialect(Struct, frozen=True, kw_only=True):
     issuer: str = OPENAI
     """The name of who can decrypt the `encrypted_content` of this host; hosts of one issuer can exchange it."""
     lacks: tuple[str, ...] = (*NOT_IN_RESPONSES, "presence_penalty", "frequency_penalty")
-    """Fields of a request that the host does not take. They are left out and reported as losses; a stored `prompt` is refused
+    """Fields of a request that the host does not support. They are omitted and reported as losses; a stored `prompt` is `refused`
     instead."""
     only: dict[str, Any] = {}
-    """Fields of which the host takes one value only; any other is left out and reported as a loss."""
+    """Fields with one supported value; any other is omitted and reported as a loss."""
     stateless: bool = False
     """Stores nothing between calls: `previous_response_id`, `conversation` and item references cannot be used."""
     tools: tuple[str, ...] | None = None
-    """The types of tools the host takes; `None` for all."""
+    """The types of tools the host supports; `None` for all."""
     parts: tuple[str, ...] = ()
-    """The types of input parts the host takes beyond text, images and files: `input_audio`, `input_video`."""
+    """The types of input parts the host supports beyond text, images and files: `input_audio`, `input_video`."""
     efforts: dict[str, str] = {}
-    """Reasoning efforts the host does not know, and the nearest it does."""
+    """Unsupported reasoning efforts, and the nearest supported one."""
     cache_ttls: dict[str, str] = field(default_factory=lambda: {"5m": "30m", "1h": "30m"})
-    """Lifetimes of a cached stretch of the prompt that the host does not know, and the nearest it does."""
+    """Unsupported lifetimes of a prompt cache entry, and the nearest supported one."""
     checks_ids: bool = True
-    """Refuses an item whose id lacks the prefix of its type (`msg_`, `rs_`, `fc_`)."""
+    """Rejects an item whose id lacks the prefix of its type (`msg_`, `rs_`, `fc_`)."""
     longest_call_id: int = 64
     """The most characters of a `call_id`; longer ones are sent as a shorter id."""
     strict_schemas: bool = True
     """A strict schema closes every object and requires all its properties."""
     takes_reasoning_text: bool = False
-    """Needs its own raw reasoning (`reasoning_text`) in the input, which other hosts refuse."""
+    """Needs its own raw reasoning (`reasoning_text`) in the input, which other hosts reject."""
     groups_calls: bool = False
     """Needs the calls of a turn directly after one another, followed by all their outputs."""
     asks_to_keep_nothing: bool = False
     """A default of the client, not of the host: a request without `store` is sent with `store: false`, and with
     `include: ["reasoning.encrypted_content"]` where the model reasons."""
     model_reasons: bool | None = None
-    """Whether the model reasons; `None` where the client does not know, which then goes by the request's `reasoning`."""
+    """Whether the model reasons; `None` where that is unknown; the request's `reasoning` then decides."""
 
     @property
     def reasoning_lacks(self) -> tuple[str, ...]:
-        """Fields of a reasoning item that the host refuses in a request; `REFUSALS` has the sources."""
+        """Fields of a reasoning item that the host rejects in a request; `REFUSALS` has the sources."""
         return REASONING_LACKS.get(self.issuer, ())
 
     @property
     def seals(self) -> bool:
-        """Whether opaque state of this host is kept in an envelope in the history; OpenAI's is kept as it came."""
+        """Whether opaque state of this host is kept in an envelope in the history; OpenAI's is kept unchanged."""
         return self.issuer != OPENAI
 
 
 class ChatDialect(Struct, frozen=True, kw_only=True):
     """How a host of the wire `openai_chat` differs from OpenAI, whose facts are the defaults.
 
-    Fields of the request are named as that wire spells them.
+    Fields of the request have the names of that wire.
     """
 
     path: str = "/chat/completions"
@@ -136,7 +136,7 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     # --- the request ---
     lacks: tuple[str, ...] = ("top_k",)
     """Fields of a request that the host does not take, `name` of a message and `include_obfuscation` of a stream among them.
-    They are left out and reported as losses."""
+    They are omitted and reported as losses."""
     max_tokens_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     """The name of the field for the output limit: `max_tokens` at most compatible hosts."""
     seed_field: Literal["seed", "random_seed"] = "seed"
@@ -144,22 +144,22 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     counts_logprobs: bool = False
     """`logprobs` is the number of alternatives, not a switch beside `top_logprobs`."""
     formats: tuple[str, ...] = ("text", "json_object", "json_schema")
-    """The types of `response_format` the host takes."""
+    """The types of `response_format` the host supports."""
     strict_schemas: bool = True
     """A strict schema closes every object and requires all its properties."""
     metadata_needs_store: bool = True
-    """Refuses `metadata` on answers that are not stored."""
+    """Rejects `metadata` on answers that are not stored."""
     search_models: tuple[str, ...] = ("gpt-4o-search-preview", "gpt-4o-mini-search-preview", "gpt-5-search-api")
-    """Prefixes of the names of models that take `web_search_options`."""
+    """Prefixes of the names of models that support `web_search_options`."""
 
     # --- messages ---
     system_role: Literal["developer", "system"] = "developer"
-    """The role of instructions. A host whose role is `system` does not know `developer`."""
+    """The role of instructions. A host with the role `system` does not support `developer`."""
     parts: tuple[str, ...] = ("image_url", "image_data", "file_data", "file_id", "input_audio")
-    """What a user message may hold beside text: images by URL or as base64, files as data, by id or by URL, audio (as an
+    """The parts of a user message beside text: images by URL or as base64, files as data, by id or by URL, audio (as an
     object or, `audio_text`, as bare base64), video."""
     details: tuple[str, ...] = ("auto", "low", "high", "original")
-    """The values of an image's `detail` that the host takes."""
+    """The supported values of an image's `detail`."""
     plain_text: tuple[str, ...] = ()
     """Roles whose content has to be a string, not a list of parts."""
     media_in_outputs: bool = False
@@ -169,21 +169,21 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     cache_mark: Literal["prompt_cache_breakpoint", "cache_control", ""] = "prompt_cache_breakpoint"
     """The field of a part that marks a prompt cache breakpoint; empty where the host has none."""
     cache_ttls: dict[str, str] = field(default_factory=lambda: {"5m": "30m", "1h": "30m"})
-    """Lifetimes of a cached stretch of the prompt that the host does not know, and the nearest it does."""
+    """Unsupported lifetimes of a prompt cache entry, and the nearest supported one."""
     refusals: bool = True
     """An assistant message has a `refusal`; elsewhere it is sent as content."""
     alternates: bool = False
-    """Refuses two messages of the same role in a row."""
+    """Rejects two messages of the same role in a row."""
 
     # --- tools ---
     tool_choices: tuple[str, ...] = ("none", "auto", "required", "function", "custom", "allowed_tools")
-    """The kinds of `tool_choice` the host takes: words, and kinds of named tools. Others are changed or dropped as losses."""
+    """The supported kinds of `tool_choice`: strings, and kinds of named tools. Others are changed or dropped as losses."""
     custom_tools: bool = True
-    """Takes custom tools (free text input); elsewhere they are sent as functions with one text argument."""
+    """Supports custom tools (free text input); elsewhere they are sent as functions with one text argument."""
     strict_tools: bool = True
-    """Takes `strict` on functions; elsewhere it is left out and reported."""
+    """Supports `strict` on functions; elsewhere it is omitted and reported."""
     needs_parameters: bool = False
-    """Refuses a function without `parameters`."""
+    """Rejects a function without `parameters`."""
     untyped_calls: bool = False
     """Returns calls without a `type`; elsewhere that is reported as a repair."""
     longest_call_id: int = 40
@@ -195,19 +195,19 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
 
     # --- reasoning ---
     efforts: dict[str, str] = {}
-    """Reasoning efforts the host does not know, and the nearest it does."""
+    """Unsupported reasoning efforts, and the nearest supported one."""
     effort_field: Literal["reasoning_effort", "reasoning"] = "reasoning_effort"
-    """Where the effort is sent: in `reasoning_effort`, or in `reasoning.effort`."""
+    """The field of the effort: `reasoning_effort`, or in `reasoning.effort`."""
     effort_none: dict[str, Any] = {}
     """The fields sent for the effort `none` where the host has no such value."""
     reasoning_field: Literal["", "reasoning_content", "reasoning", "reasoning_details", "thinking"] = ""
-    """The field of a message with the model's reasoning; `thinking` is a content part, empty is a host that returns none."""
+    """The field of a message with the model's reasoning; `thinking` is a content part, empty for a host without one."""
     replay_reasoning: Literal["never", "with_tools", "always"] = "never"
     """Which messages of the history are sent with the host's own reasoning: none, those that call tools, or all."""
     empty_details: bool = True
-    """Takes `reasoning_details: []`."""
+    """Accepts `reasoning_details: []`."""
     requires_reasoning: bool = False
-    """Refuses a message with calls that lacks the reasoning field; an empty text is sent where there is no reasoning."""
+    """Rejects a message with calls that lacks the reasoning field; an empty text is sent where there is no reasoning."""
     think_tags: bool = False
     """Text may begin with `<think>...</think>`, which is reasoning."""
 
@@ -239,7 +239,7 @@ _TEMPLATE_OFF = {"chat_template_kwargs": {"enable_thinking": False}}
 
 
 def _lacks(*more: str, but: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The options that only OpenAI is known to take, except `but`, and `more`."""
+    """The options that only OpenAI is known to support, except `but`, and `more`."""
     return (*(name for name in _OPENAI_OPTIONS if name not in but), *more)
 
 
@@ -259,7 +259,7 @@ COMPATIBLE = ChatDialect(
     strict_tools=False,
     longest_call_id=200,
 )
-"""What can be expected of any compatible host: the basics, and nothing that only OpenAI is known to take."""
+"""The dialect of an unknown compatible host: the basics, without options that only OpenAI is known to support."""
 
 _VLLM = replace(
     COMPATIBLE,
@@ -479,49 +479,49 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
     "github_copilot": replace(COMPATIBLE, issuer="github_copilot"),
     "compatible": COMPATIBLE,
 }
-"""The dialect of every host we know of, by the vendor's name."""
+"""The dialect of every known host, by the vendor's name."""
 
 
 class MessagesDialect(Struct, frozen=True, kw_only=True):
     """How a host of the wire `anthropic_messages` differs from Anthropic, whose facts are the defaults."""
 
     path: str = "/v1/messages"
-    """The path of requests below the base URL; `{model}` in it is the model, which is left out of the body then."""
+    """The path of requests below the base URL; `{model}` in it is the model, which is then omitted from the body."""
     stream_path: str | None = None
     """The path of streamed requests; `None` where it is the same."""
     issuer: str = "anthropic"
     """The name of who can verify the signatures of this host; hosts of one issuer can exchange them."""
     body_version: str | None = None
-    """The value of `anthropic_version` in the body, for hosts that take it there; `None` sends it as a header."""
+    """The value of `anthropic_version` in the body, for hosts that require it there; `None` sends it as a header."""
     betas_in_body: bool = False
-    """Takes the betas as the body's field `anthropic_beta` instead of as a header."""
+    """Expects the betas in the body's field `anthropic_beta` instead of as a header."""
     stream_in_body: bool = True
-    """Reads from the body whether to stream, not only from the path."""
+    """Requires `stream` in the body, not only in the path."""
     url_sources: bool = True
-    """Takes images and documents by URL and by file id, not only as data."""
+    """Supports images and documents by URL and by file id, not only as data."""
 
 
 class MessagesModel(Struct, frozen=True, kw_only=True):
-    """What a family of models takes on `anthropic_messages`; the defaults are the newest family's."""
+    """The capabilities of a model family on `anthropic_messages`; the defaults are the newest family's."""
 
     thinking: tuple[Literal["adaptive", "enabled", "disabled", "between_tools"], ...] = ("adaptive",)
     """The types of `thinking` that a request may set."""
     thinks: Literal["no", "yes"] = "yes"
-    """Whether it thinks where the request does not set `thinking`."""
+    """Whether it thinks by default, without `thinking`."""
     efforts: tuple[str, ...] = ("low", "medium", "high", "xhigh", "max")
     default_effort: str = "high"
     max_tokens: int = 128_000
     sampling: Literal["no", "one", "yes"] = "no"
-    """Whether `temperature` and `top_p` are taken: never, one of the two, or both. Needs the older API version."""
+    """Whether `temperature` and `top_p` are supported: never, one of the two, or both. Needs the older API version."""
     forced_tools: bool = True
     """Whether a tool choice may force a call."""
     system_turns: bool = True
-    """Whether a system message may stand between turns."""
+    """Whether system messages between turns are supported."""
     prefill: bool = False
     """Whether the last message may be the beginning of the answer."""
     binds_prefix: bool = True
-    """Whether it takes a thinking block back only while everything before the block is unchanged ("Preserved thinking" in the
-    guide to extended thinking). Such a request may ask that other blocks are dropped instead of refused."""
+    """Whether it accepts a thinking block only while everything before the block is unchanged ("Preserved thinking" in the
+    guide to extended thinking). Such a request may have other blocks dropped instead of rejected."""
     web_search: str = "web_search_20260318"
     code_execution: str = "code_execution_20260521"
 
@@ -580,7 +580,7 @@ MESSAGES_MODELS: dict[str, MessagesModel] = {
     "claude-mythos-5-2": _NEWEST,
     "claude": _NEWEST,
 }
-"""What models take, by the longest prefix of their name; the vendor's model pages and guides, read 2026-11-20."""
+"""Capabilities of models, by the longest prefix of their name; the vendor's model pages and guides, read 2026-11-20."""
 
 _FOREIGN = MessagesModel(
     thinking=("adaptive", "disabled"),
@@ -594,7 +594,7 @@ _FOREIGN = MessagesModel(
 
 @lru_cache(maxsize=256)
 def messages_model(model: str) -> MessagesModel:
-    """What `model` takes: its family's row, the newest family's for an unknown Claude, everything for other models."""
+    """The capabilities of `model`: its family's row, the newest family's for an unknown Claude, all for other models."""
     name = model.lower().replace(".", "-").replace("@", "-")
     start = name.find("claude")  # clouds and routers put regions and makers before it
     if start < 0:
@@ -614,12 +614,12 @@ class GeminiDialect(Struct, frozen=True, kw_only=True):
     issuer: str = "google"
     """The name of who can use the thought signatures of this host; hosts of one issuer can exchange them."""
     lacks: tuple[str, ...] = ("labels", "displayName", "excludeDomains")
-    """Fields and tools that the host does not take. They are left out and reported as losses; without `toolCall` it does not
+    """Fields and tools that the host does not support. They are omitted and reported as losses; without `toolCall` it does not
     return the steps of its hosted tools either."""
     fetches_urls: bool = False
     """Fetches media from any public URL for models that cannot do so themselves."""
     is_vertex: bool = False
-    """Serves the models as Vertex does, which takes some options that the Developer API refuses."""
+    """Serves the models as Vertex does, which supports some options that the Developer API rejects."""
     asks_to_keep_nothing: bool = False
     """A default of the client, not of the host: a request without `store` is sent with `store: false`. Paid projects made since
     2026-10-26 store answers by default (Google's API changelog)."""
@@ -637,38 +637,38 @@ VERTEX = GeminiDialect(
     fetches_urls=True,
     is_vertex=True,
 )
-"""Gemini models on Vertex. The version and the project stand in the base URL."""
+"""Gemini models on Vertex. The version and the project are in the base URL."""
 
 
 class GeminiModel(Struct, frozen=True, kw_only=True):
-    """What a family of models takes on `gemini_generate_content`; the defaults are the newest family's."""
+    """The capabilities of a model family on `gemini_generate_content`; the defaults are the newest family's."""
 
     levels: tuple[str, ...] = ("minimal", "low", "medium", "high", "xhigh")
-    """The values of the thinking level that are taken, from little to much."""
+    """The supported thinking levels, from little to much."""
     budgets: tuple[int, int] | None = None
-    """The smallest and the largest thinking budget in tokens; `None` for models that take a level instead."""
+    """The smallest and the largest thinking budget in tokens; `None` for models with a level instead."""
     always_thinks: bool = True
     """Thinking cannot be turned off."""
     prefill: bool = False
-    """Takes a conversation that ends with the beginning of the answer."""
+    """Supports a conversation that ends with the beginning of the answer."""
     sampling: bool = False
-    """Takes `temperature`, `topP` and `topK`."""
+    """Supports `temperature`, `topP` and `topK`."""
     penalties: bool = False
-    """Takes `presencePenalty` and `frequencyPenalty`."""
+    """Supports `presencePenalty` and `frequencyPenalty`."""
     penalties_on_vertex: bool = False
-    """Takes them on Vertex, though the Developer API refuses them."""
+    """Supports them on Vertex, though the Developer API rejects them."""
     signs_calls: bool = True
-    """Refuses the first call of a step without its thought signature."""
+    """Rejects the first call of a step without its thought signature."""
     mixes_tools: bool = True
-    """Takes the vendor's tools beside functions, and a schema for the answer beside tools."""
+    """Supports hosted tools beside functions, and a schema for the answer beside tools."""
     media_in_outputs: tuple[str, ...] = ("image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain")
-    """The media that may stand inside a function's output; other media stand beside it."""
+    """The media supported inside a function's output; other media are sent beside it."""
     media_resolution: bool = True
-    """Takes a resolution for each image."""
+    """Supports a resolution for each image."""
     external_urls: bool = True
     """Fetches media from any public URL itself."""
     draws: bool = False
-    """Answers with images, as every model does that has `image` in its name."""
+    """Generates images, as every model with `image` in its name does."""
 
 
 _GEMINI_OLD = GeminiModel(
@@ -712,12 +712,12 @@ GEMINI_MODELS: dict[str, GeminiModel] = {
     "gemini": GeminiModel(),
     "gemma": replace(_GEMINI_OLD, penalties=False),
 }
-"""What models take, by the longest prefix of their name; Google's pages on thinking, models and tools, read 2026-11-20."""
+"""Capabilities of models, by the longest prefix of their name; Google's pages on thinking, models and tools, read 2026-11-20."""
 
 
 @lru_cache(maxsize=256)
 def gemini_model(model: str) -> GeminiModel:
-    """What `model` takes: its family's row, the newest family's for any other name."""
+    """The capabilities of `model`: its family's row, the newest family's for any other name."""
     name = model.lower().rpartition("/")[2].partition("@")[0]
     known = [prefix for prefix in GEMINI_MODELS if f"{name}-".startswith(f"{prefix}-")]
     found = GEMINI_MODELS[max(known, key=len, default="gemini")]
@@ -730,10 +730,10 @@ class OllamaDialect(Struct, frozen=True, kw_only=True):
     path: str = "/api/chat"
     """The path of requests below the base URL."""
     issuer: str = "ollama"
-    """The name of whose reasoning may be sent back to a model as its own; hosts of one issuer can exchange it."""
+    """The issuer of reasoning that may be sent back; hosts of one issuer can exchange it."""
     loads_models: bool = True
-    """Takes the options for loading a model (`num_ctx`, `num_gpu`, ...), which Ollama's cloud does not."""
+    """Supports the options for loading a model (`num_ctx`, `num_gpu`, ...), which Ollama's cloud does not."""
     tool_images: bool = True
     """A tool's output may hold images; for older servers they are sent in a user message after the outputs."""
     efforts: dict[str, str] = field(default_factory=lambda: {"minimal": "low", "xhigh": "max"})
-    """Reasoning efforts the host does not know, and the nearest it does. Older servers refuse `max`."""
+    """Unsupported reasoning efforts, and the nearest supported one. Older servers reject `max`."""

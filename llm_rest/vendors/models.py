@@ -1,8 +1,8 @@
-"""What a model takes, by the longest prefix of its name, and whether a request fits.
+"""The capabilities of models, by the longest prefix of the name, and the check of a request against them.
 
-A row states only what is known, with its source; `None` is "not known" and passes. Before changing the table, know that a
-prefix ends where a word of the name ends (`gpt-5` covers `gpt-5-mini`, not `gpt-5.1`), that a row says everything about
-its models (rows do not inherit), and that a wrong restriction hurts more than a missing one: the vendor still has its say.
+A row has only known facts, with its source; `None` is "unknown" and passes. Before changing the table, know that a
+prefix ends where a word of the name ends (`gpt-5` covers `gpt-5-mini`, not `gpt-5.1`), that a row is complete for
+its models (rows do not inherit), and that a wrong restriction is worse than a missing one, since the vendor validates too.
 """
 
 from __future__ import annotations
@@ -27,42 +27,42 @@ if TYPE_CHECKING:
     from ..responses.request import Request
 
 When = bool | Literal["without_reasoning"] | None
-"""Whether an option is taken: `True`, `False`, only in requests without reasoning, or `None` for not known."""
+"""Whether an option is supported: `True`, `False`, only in requests without reasoning, or `None` for unknown."""
 
 
 class Capabilities(Struct, frozen=True, kw_only=True):
-    """What a model supports. `None` means not known, and such an option is sent."""
+    """The capabilities of a model. `None` means unknown, and such an option is sent."""
 
     tools: bool | None = None
-    """Whether function tools and custom tools are taken; says nothing about the vendor's hosted tools."""
+    """Whether function tools and custom tools are supported; independent of the vendor's hosted tools."""
     parallel_tools: bool | None = None
-    """Whether `parallel_tool_calls=True` is taken."""
+    """Whether `parallel_tool_calls=True` is supported."""
     chat_tools: When = None
-    """Whether function tools are taken on the wire `openai_chat`, by a model that takes them on `openai_responses`."""
+    """Whether function tools are supported on the wire `openai_chat`, by a model with `tools` on `openai_responses`."""
     forced_tools: When = None
     """Whether `tool_choice` may force a call: `required`, or a named tool."""
     instructions: bool | None = None
-    """Whether `instructions`, and messages of the roles system and developer, are taken."""
+    """Whether `instructions`, and messages of the roles system and developer, are supported."""
     vision: bool | None = None
-    """Whether images are taken as input."""
+    """Whether images are supported as input (multimodal)."""
     pdf: bool | None = None
-    """Whether files (PDF and others) are taken as input."""
+    """Whether files (PDF and others) are supported as input."""
     audio: bool | None = None
-    """Whether audio is taken as input."""
+    """Whether audio is supported as input."""
     json_mode: bool | None = None
-    """Whether the text format `json_object` is taken: any JSON object, without a schema."""
+    """Whether the text format `json_object` is supported: any JSON object, without a schema."""
     json_schema: bool | None = None
-    """Whether the text format `json_schema` is taken (structured output)."""
+    """Whether the text format `json_schema` is supported (structured output)."""
     reasoning: bool | Literal["always"] | None = None
     """Whether the model can reason; `"always"` where it cannot be turned off."""
     efforts: tuple[str, ...] | None = None
-    """The values of `reasoning.effort` that are taken; empty where the option itself is refused."""
+    """The supported values of `reasoning.effort`; empty where the option itself is rejected."""
     default_effort: str | None = None
-    """The reasoning effort of a request that sets none; `"none"` where the model does not reason by itself."""
+    """The reasoning effort of a request that sets none; `"none"` where the model does not reason by default."""
     encrypted_reasoning: bool | None = None
     """Whether `include` may ask for `reasoning.encrypted_content`."""
     nearest_effort: bool = False
-    """Whether another effort is sent as the nearest one of `efforts`, instead of being refused."""
+    """Whether another effort is sent as the nearest one of `efforts`, instead of being rejected."""
     sampling: When = None
     """Whether `temperature`, `top_p` and `top_k` may be set to anything but their defaults."""
     penalties: When = None
@@ -82,14 +82,14 @@ class Capabilities(Struct, frozen=True, kw_only=True):
 
 
 UNKNOWN = Capabilities()
-"""For a model of which nothing is known: every option is sent."""
+"""The capabilities of an unknown model: every option is sent."""
 
 
 def capabilities(model: str, vendor: str | None = None) -> Capabilities:
-    """What is known of `model` at `vendor`; the vendor's own facts about a model come before general ones.
+    """The known capabilities of `model` at `vendor`; the vendor's own facts take precedence over general ones.
 
-    Without a vendor the facts of the model's maker are given. The model may carry segments before its name, as hosts and
-    routers write them (`meta-llama/llama-3.3-70b`).
+    Without a vendor the facts of the model's maker apply. The model may have segments before its name, as with hosts and
+    routers (`meta-llama/llama-3.3-70b`).
     """
     name = model.rpartition("/")[2].lower()
     best: Row | None = None
@@ -110,10 +110,10 @@ def _begins(name: str, prefix: str) -> bool:
 
 
 class Problem(Struct, frozen=True, kw_only=True):
-    """One thing in a request that the model does not take.
+    """An unsupported option or part of a request.
 
-    `path` says where in the request, `option` is the field to change, and `what` says what is wrong and what helps.
-    `instead` is a value the model does take, where there is a close one.
+    `path` is its place in the request, `option` the field to change, and `what` the problem with a remedy.
+    `instead` is a supported value close to it, where there is one.
     """
 
     path: str
@@ -121,14 +121,14 @@ class Problem(Struct, frozen=True, kw_only=True):
     option: str
     instead: Any = None
     fact: str = ""
-    """The field of `Capabilities` that says so, where `dialects.REFUSALS` has the vendor's words for it."""
+    """The field of `Capabilities` behind it, where `dialects.REFUSALS` has the vendor's message."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.what}"
 
 
 ENCRYPTED = "reasoning.encrypted_content"
-"""The value of `include` that asks for reasoning which can be sent back."""
+"""The value of `include` that requests encrypted reasoning."""
 CHAT = "openai_chat"
 
 _KIND: dict[str, str] = {
@@ -154,9 +154,9 @@ _HARMLESS: dict[str, Callable[[Any], bool]] = {
 
 
 def check(request: Request, known: Capabilities, wire: str | None = None, start: int = 0) -> list[Problem]:
-    """Everything in `request` that a model with these capabilities is known not to take, sent over `wire`.
+    """Everything in `request` that these capabilities do not support on `wire`.
 
-    The items before `start` are known to be taken.
+    The items before `start` were checked before.
     """
     if known is UNKNOWN:
         return []
@@ -165,14 +165,14 @@ def check(request: Request, known: Capabilities, wire: str | None = None, start:
 
 
 def _reasons(request: Request, known: Capabilities) -> bool:
-    """Whether the model will reason over this request; false where that is not known."""
+    """Whether the model reasons for this request; false where that is unknown."""
     asked = request.reasoning.effort if given(request.reasoning) else None
     effort = asked if given(asked) else known.default_effort
     return bool(known.reasoning) and (effort not in (None, "none") or known.reasoning == "always")
 
 
 def _refusal(when: When, reasons: bool) -> str | None:
-    """In words why an option is refused, or `None` where it is not."""
+    """Why an option is rejected, as text; `None` where it is supported."""
     if when is False:
         return "is not taken by this model; leave it out"
     if when == "without_reasoning" and reasons:
@@ -303,7 +303,7 @@ def _parts(request: Request, start: int = 0) -> Iterator[tuple[str, object]]:
 
 
 def capability_error(problems: list[Problem], *, model: str, vendor: str | None = None) -> CapabilityError:
-    """The error that names every problem and what helps."""
+    """The error with every problem and its remedy."""
     return CapabilityError(
         f"{model} does not take this request: {'; '.join(map(str, problems))}",
         vendor=vendor,
@@ -312,7 +312,7 @@ def capability_error(problems: list[Problem], *, model: str, vendor: str | None 
 
 
 def without(request: Request, problems: list[Problem]) -> tuple[Request, list[Loss]]:
-    """The request without what the problems name, or with the closest value the model takes, and what was lost."""
+    """The request without the unsupported options, or with the closest supported value, and the losses."""
     lost = Losses()
     fields: dict[str, Any] = {}
     paths: set[str] = set()
@@ -390,7 +390,7 @@ _HOSTS = "models.dev 2026-07-02, read 2026-11-20"
 
 
 class Row(Struct, frozen=True):
-    """Facts about the models whose names begin with `prefix`: at these vendors (`""` stands for none named), or anywhere."""
+    """Facts about the models whose names begin with `prefix`: at these vendors (`""`: no vendor named), or anywhere."""
 
     prefix: str
     at: tuple[str, ...] | None
@@ -779,4 +779,4 @@ ROWS: list[Row] = [
     # These share a prefix with the rows above and read images, or may.
     *_rows(None, "kimi-k2-5 kimi-k2-6 llama-3.1-nemotron llama-3.3-nemotron", Capabilities(source=_HOSTS)),
 ]
-"""Who can do what. The longest prefix decides; a vendor's own rows come before those for any vendor."""
+"""The model table. The longest prefix decides; a vendor's own rows take precedence over those for any vendor."""

@@ -2,8 +2,8 @@
 
 Rows are data and hold no functions; what differs on one wire is a fact of `dialects`, what differs in authentication or in
 the meaning of an error is a field here. Before changing a row, know that `base_url` is what a user replaces and the path of
-a dialect is what we add to it: `https://host/v1` for hosts in the manner of OpenAI, the bare origin where the wires of one
-host lie side by side below different prefixes. State of knowledge: 2026-11-20, from the vendors' references (`docs_url`) and
+a dialect is appended to it: `https://host/v1` for OpenAI-compatible hosts, the bare origin where the wires of one
+host have different prefixes. State of knowledge: 2026-11-20, from the vendors' references (`docs_url`) and
 their published clients.
 """
 
@@ -98,7 +98,7 @@ class URLEnv(Struct, frozen=True):
 
 
 class Surface(Struct, frozen=True):
-    """One wire of a vendor, and what differs there from the vendor's row."""
+    """One wire of a vendor, with its differences from the vendor's row."""
 
     wire: str
     """The wire format, such as `openai_chat`."""
@@ -107,7 +107,7 @@ class Surface(Struct, frozen=True):
     base_url: str | None = None
     """The base URL; `None` for the vendor's."""
     auth: Auth | tuple[Auth, ...] | None = None
-    """How to authenticate; `None` as the vendor does."""
+    """How to authenticate; `None` for the vendor's way."""
 
     def __post_init__(self) -> None:
         _check_surface(self.wire, self.dialect)
@@ -117,13 +117,13 @@ class LimitRules(Struct, frozen=True, kw_only=True):
     """How one vendor's rate limits differ from others."""
 
     windows: dict[str, float] = {}
-    """Seconds in which `requests` or `tokens` are counted where the names of the headers do not say; else a minute."""
+    """Seconds in which `requests` or `tokens` are counted where the header names do not have the window; else a minute."""
     reserves_output: bool = False
     """Whether `max_output_tokens` counts when a request is sent, instead of the tokens of its answer."""
 
 
 class Vendor(Struct, frozen=True, kw_only=True):
-    """A vendor or host: base URL, wires, authentication and dialects. `Client(..., vendor=Vendor(...))` takes one of your own.
+    """A vendor or host: base URL, wires, authentication and dialects. `Client(..., vendor=Vendor(...))` uses your own.
 
     Raises `ConfigError` for an invalid name, an unknown wire, and a dialect of another wire.
     """
@@ -135,7 +135,7 @@ class Vendor(Struct, frozen=True, kw_only=True):
     base_url: str = ""
     """The base URL. Empty where the caller gives it; may hold `{resource}`, which `base_url_env` or the caller fills."""
     auth: Auth | tuple[Auth, ...] = NoAuth()
-    """How to authenticate, or several ways: a key given as argument goes the first way, one from the environment its own."""
+    """How to authenticate, or several ways: a key argument uses the first way, a key of the environment its own."""
     dialect: Dialect | None = None
     """The host's dialect of `wire`; `None` for the wire's default."""
     other_wires: tuple[Surface, ...] = ()
@@ -149,11 +149,11 @@ class Vendor(Struct, frozen=True, kw_only=True):
     first_byte: float = 60.0
     """Seconds that the vendor may take to begin a stream, where `Timeouts.first_byte` is not set."""
     errors: ErrorRules = ErrorRules()
-    """How the vendor's errors differ from what their code, type or status usually means."""
+    """The classification of the vendor's errors where it deviates."""
     limits: LimitRules = LimitRules()
     """How the vendor's rate limits differ from others."""
     reports_cost: bool = False
-    """Whether `usage` of its answers says what they cost in US dollars: as `cost`, or as xAI's `cost_in_usd_ticks`."""
+    """Whether `usage` of its answers has the cost in US dollars: as `cost`, or as xAI's `cost_in_usd_ticks`."""
     allow_insecure: bool = False
     """Whether an API key may be sent over plain HTTP, for hosts in a private network. Loopback always may."""
     start: str = ""
@@ -219,7 +219,7 @@ _GRPC = {
     "The service is currently unavailable": "unavailable",
     "The system is not in a state required for the operation's execution": "failed_precondition",
 }
-"""The codes of gRPC, for servers that write out what each says."""
+"""The codes of gRPC, as `retryable` and `means`."""
 
 _ROWS = (
     Vendor(
@@ -660,14 +660,14 @@ OTHER_NAMES = {
     "together_ai": "together",
     "x-ai": "xai",
 }
-"""What people call a vendor elsewhere; used to suggest a name, never to accept one."""
+"""Names of vendors elsewhere; used to suggest a name, never to accept one."""
 
 
 # --- from a name to an endpoint -------------------------------------------------------------------------------------
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """What is behind a client: who, on which wire, in which dialect, where, and which model."""
+    """The endpoint of a client: vendor, wire, dialect, base URL and model."""
 
     vendor: Vendor
     wire: str
@@ -698,11 +698,11 @@ def resolve(
     vendor: Vendor | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Endpoint:
-    """The endpoint that `"vendor/model"` names. Raises `ConfigError` saying what is wrong and what to write instead.
+    """The endpoint that `"vendor/model"` names. Raises `ConfigError` with the problem and what to write instead.
 
-    With `vendor`, a row of your own, the model may leave its first segment out. The base URL is the argument, else the
+    With `vendor`, your own row, the model may omit its first segment. The base URL is the argument, else the
     first environment variable of the row that is set, else the row's. Without `wire`, a base URL that holds the beginning of
-    one wire's path means that wire: `https://host/v1` is not where Ollama's own API is.
+    one wire's path selects that wire: Ollama's own API is not at `https://host/v1`.
     """
     row, name = _split(model, vendor)
     base, source = base_url, "base_url"
@@ -768,14 +768,14 @@ def _dialect(surface: Surface) -> Dialect:
 
 def _surface(row: Vendor, wire: str | None, base: str | None) -> Surface:
     if wire is None:
-        return next((surface for surface in row.surfaces if base and _is_told(row, surface, base)), row.surfaces[0])
+        return next((surface for surface in row.surfaces if base and _has_path_of(row, surface, base)), row.surfaces[0])
     for surface in row.surfaces:
         if surface.wire == wire:
             return surface
     raise ConfigError(f"{row.name} does not speak the wire {wire!r}", hint=f"it speaks {', '.join(row.wires)}")
 
 
-def _is_told(row: Vendor, surface: Surface, base: str) -> bool:
+def _has_path_of(row: Vendor, surface: Surface, base: str) -> bool:
     """Whether `base` holds the beginning of the surface's path, or all of it where bases commonly end in a version."""
     path = _dialect(surface).path
     home = surface.base_url or row.base_url
@@ -785,7 +785,7 @@ def _is_told(row: Vendor, surface: Surface, base: str) -> bool:
 
 
 def _from_environment(row: Vendor, environ: Mapping[str, str] | None) -> tuple[str | None, str]:
-    """The first base URL that the environment holds, and the variable's name."""
+    """The first base URL in the environment, and the variable's name."""
     # This frame alone holds the environment and never raises, so no traceback shows its variables.
     for entry in row.base_url_env:
         rule = URLEnv(entry) if isinstance(entry, str) else entry
@@ -813,7 +813,7 @@ def _how_to_fill(row: Vendor) -> str:
 
 
 def _checked(base: str, source: str, row: Vendor, wire: str, path: str) -> str:
-    """`base` as a URL that requests may be sent below, without what `path` repeats of it."""
+    """`base` as a valid base URL, without the part that `path` repeats."""
     if base.startswith("inproc:"):
         if base != row.base_url:
             raise ConfigError(f"{source}: an inproc: address is part of a vendor's row", hint="pass a https:// URL")
@@ -871,7 +871,7 @@ def _without_repetition(base: str, path: str) -> str:
 
 
 def _issued(dialect: Dialect, row: Vendor, base: str) -> Dialect:
-    """The dialect with its issuer: opaque state belongs to who handed it out, which is the row unless its facts say more."""
+    """The dialect with its issuer: opaque state belongs to its issuer, which is the row's name unless the dialect sets one."""
     if dialect.issuer not in (type(dialect)().issuer, COMPATIBLE.issuer):
         return dialect
     issuer = row.name if row.base_url else f"{row.name}:{urlsplit(base).netloc}"

@@ -1,7 +1,7 @@
-"""One question for all who want its answer at the same time: how many calls ask a token provider once.
+"""Single flight: concurrent calls of one account share one call of the token provider.
 
-When a token expires, every call that is under way is refused, and each would ask for a new one. Before changing this file, know
-that an answer is kept for those only who were refused the one before it: how long a token lasts is the provider's affair.
+When a token expires, every call in flight is rejected, and each would request a new one. Before changing this file, know
+that a result is shared only with calls whose previous token was rejected: the provider decides how long a token lasts.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..sync import drive
 Headers = Mapping[str, Any]
 
 _MOST_KEPT = 1000
-"""Questions whose last answer is kept: whose tokens they are, callers of a gateway decide."""
+"""The most accounts whose last result is kept, since callers of a gateway choose the accounts."""
 
 
 class _Event:
-    """What `anyio.Event` is to tasks, for threads."""
+    """The counterpart of `anyio.Event` for threads."""
 
     def __init__(self) -> None:
         self._over = threading.Event()
@@ -30,7 +30,7 @@ class _Event:
 
 
 class _Flight:
-    """A question that was asked: `over` is set once there is an answer, a problem, or neither because its caller gave up."""
+    """A call of the provider in flight: `over` is set after its result, its exception, or its cancellation."""
 
     __slots__ = ("answer", "over", "problem", "refused")
 
@@ -42,10 +42,10 @@ class _Flight:
 
 
 class Flights:
-    """Answers to questions about accounts. An answer is the headers that say who is calling.
+    """Calls of a token provider by account, shared by concurrent callers. A result is the authentication headers.
 
-    `refused` is the headers of a request whose answer was 401: an answer that is among them does not help its caller, unless
-    it was given after somebody had said the same.
+    `refused` is the headers of a request whose answer was 401: a result that equals them is not used, unless
+    the provider returned it after another caller had reported the same.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Flights:
         self._last: dict[Hashable, Headers] = {}
 
     def ask(self, about: Hashable, question: Callable[[], Headers], refused: Headers | None) -> Headers:
-        """The answer, for a thread, which asks itself or waits for the one that does."""
+        """The result, for a thread, which calls the provider or waits for the thread that does."""
 
         async def asked() -> Headers:
             return question()
@@ -64,7 +64,7 @@ class Flights:
     async def ask_async(
         self, about: Hashable, question: Callable[[], Awaitable[Headers]], refused: Headers | None
     ) -> Headers:
-        """The same for a task. Where the one that asks is cancelled, another asks."""
+        """The same for a task. Where the calling task is cancelled, another one calls."""
         import anyio
         from anyio.lowlevel import current_token
 

@@ -75,8 +75,8 @@ def not_in(what: str, name: str) -> str:
 
 
 def not_taken(what: str, name: str) -> str:
-    """As in `input[0].content[1]: audio, which Anthropic does not take`."""
-    return f"{what}, which {name} does not take"
+    """As in `input[0].content[1]: audio, which Anthropic does not support`."""
+    return f"{what}, which {name} does not support"
 
 
 class LossWarning(UserWarning):

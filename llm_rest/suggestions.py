@@ -31,28 +31,28 @@ TABLE: dict[str, tuple[Line, ...]] = {
     # --- before a byte is sent ---
     "config": ("correct the argument, header or environment variable that the message names",),
     "capability": (
-        'invalid_options="drop" leaves such options out, "send" lets the vendor decide',
-        "leave the option out, or choose a model that takes it",
+        'invalid_options="drop" omits such options, "send" lets the vendor decide',
+        "omit the option, or choose a model that supports it",
     ),
     "client_closed": ("make the call before the client is closed, inside its `with` block",),
     "loss": (
-        "change what the attribute losses names, or choose a vendor that takes it",
-        'pass on_loss="warn" or on_loss="ignore" to go on without what can be left out',
+        "change what the attribute losses lists, or choose a vendor that supports it",
+        'pass on_loss="warn" or on_loss="ignore" to send the request without these parts',
     ),
     "budget": (
-        "raise the budget, or begin a new one: Budget(usd=..., tokens=..., seconds=...)",
-        "ask for less: a lower max_output_tokens or a shorter input",
+        "raise the budget, or start a new one: Budget(usd=..., tokens=..., seconds=...)",
+        "reduce the request: a lower max_output_tokens or a shorter input",
     ),
     "decode": ("correct the document at the place that the message begins with",),
     "store": ("check the path, the permissions and the free space of the file that the message names",),
-    "store.not_found": ("check the id: store.list() gives those of the latest conversations",),
+    "store.not_found": ("check the id: store.list() has those of the latest conversations",),
     "store.exists": ("append to the conversation, or fork() it, which gives it another id",),
-    "store.conflict": ("load the conversation again with store.get(id), and make the turn once more",),
-    "store.completed": ("fork() the conversation to go on with it, or begin a new one",),
+    "store.conflict": ("load the conversation again with store.get(id), and repeat the turn",),
+    "store.completed": ("fork() the conversation to continue it, or start a new one",),
     "store.locked": ("try again when the other program has finished writing, or allow more time: timeout=",),
-    "store.full": ("free space on the disk, or keep the store elsewhere",),
+    "store.full": ("free space on the disk, or move the store",),
     "store.read_only": ("check the permissions of the file and of its directory, which SQLite writes to as well",),
-    "store.damaged": ("restore the file from a backup; the sqlite3 command .recover may read what is left",),
+    "store.damaged": ("restore the file from a backup; the sqlite3 command .recover may recover a part",),
     "store.newer": ("update llm_rest to the version that wrote the file",),
     # --- no answer came ---
     "api_connection": (_NETWORK, _BASE_URL, _AGAIN),
@@ -90,22 +90,22 @@ TABLE: dict[str, tuple[Line, ...]] = {
     "api_timeout.stall": ("allow more time: timeout=Timeouts(stall=...)", _AGAIN),
     "api_timeout": (
         "allow more time: timeout=Timeouts(total=...)",
-        "ask for less: a lower max_output_tokens, less reasoning, or a shorter input",
+        "reduce the request: a lower max_output_tokens, less reasoning, or a shorter input",
         "use stream(), which has no limit for the whole answer unless it is given",
     ),
     "protocol": (_BASE_URL, "check what answers there: a proxy or another program may listen at that address"),
     "stream_interrupted": (
-        "make the call again; the attribute partial has what came",
+        "make the call again; the attribute partial has the partial answer",
         _NETWORK,
     ),
     "malformed_response": (
         _BASE_URL,
         "look at the attribute body: a proxy or a login page may have answered instead of the API",
     ),
-    "response_too_large": ("ask for less: a lower max_output_tokens, or fewer results",),
+    "response_too_large": ("reduce the request: a lower max_output_tokens, or fewer results",),
     # --- the vendor answered with an error ---
     "api_status": ("read the message, and the attributes status, vendor_code and body", _BASE_URL),
-    "bad_request": (_MESSAGE, "the attributes vendor_code and body have the vendor's own words"),
+    "bad_request": (_MESSAGE, "the attributes vendor_code and body have the vendor's error"),
     "context_length": (
         "shorten the input, or lower max_output_tokens",
         (
@@ -114,17 +114,17 @@ TABLE: dict[str, tuple[Line, ...]] = {
         ),
         "the context window of {model} is {context_window} tokens, input and output together",
         "{model} writes at most {max_output} tokens per answer: max_output_tokens need not be higher",
-        "leave out the oldest turns, or choose a model with a larger context window",
+        "omit the oldest turns, or choose a model with a larger context window",
     ),
     "reasoning_state": (
         "send the conversation without its reasoning items",
-        "send items back unchanged, and to the vendor that they came from",
+        "send items back unchanged, and to the vendor that issued them",
     ),
     "authentication": (
         (
             "check the token that {provider} returns",
             "check the API key: {key_env} in the environment, or api_key=",
-            "check the API key and where it comes from",
+            "check the API key and its source",
         ),
         "create a new key at {vendor} if it was revoked or has expired",
         ("check that the key is for {endpoint}: base_url=", "check that the key is for this vendor"),
@@ -135,14 +135,14 @@ TABLE: dict[str, tuple[Line, ...]] = {
     ),
     "not_found": (
         "check the name of the model, and the base URL",
-        ("llm.models.list() gives the names of the models at {vendor}", "llm.models.list() gives the names of models"),
+        ("llm.models.list() has the names of the models at {vendor}", "llm.models.list() has the names of models"),
     ),
     "conflict": (_AGAIN,),
     "request_too_large": (
         "send less, or smaller images and files",
-        "pass images and files by URL, or by the id of an upload, where the vendor takes these",
+        "pass images and files by URL, or by the id of an upload, where the vendor supports these",
     ),
-    "unprocessable_entity": (_MESSAGE, "the attributes vendor_code and body have the vendor's own words"),
+    "unprocessable_entity": (_MESSAGE, "the attributes vendor_code and body have the vendor's error"),
     "rate_limit": (
         (
             "wait {retry_after:g} seconds (retry_after) before the next call",
@@ -157,26 +157,26 @@ TABLE: dict[str, tuple[Line, ...]] = {
     ),
     "internal_server": (_AGAIN, _MORE_ATTEMPTS, _OTHER_MODEL),
     "server_timeout": (
-        "ask for less: a lower max_output_tokens or a shorter input",
+        "reduce the request: a lower max_output_tokens or a shorter input",
         "use stream(), which keeps the connection busy",
         _AGAIN,
     ),
-    "content_filter": ("change the prompt; the attribute categories says what was found, where the vendor does",),
+    "content_filter": ("change the prompt; the attribute categories lists what the filter found, where it is known",),
     # --- what came back is not what was asked for ---
-    "output": ("generate(..., output=...) gives the whole reply, with what the model did instead",),
+    "output": ("generate(..., output=...) returns the whole reply, with the model's calls",),
     "schema_mismatch": (
-        "make the type or the prompt simpler; the attribute problems says what does not fit",
+        "make the type or the prompt simpler; the attribute problems lists the mismatches",
         "allow more corrections: max_repairs=",
     ),
-    "refusal": ("change the prompt: the model refused it; the attribute raw has its words",),
-    "truncated": ("raise max_output_tokens; the attribute raw has what came",),
+    "refusal": ("change the prompt: the model refused it; the attribute raw has its text",),
+    "truncated": ("raise max_output_tokens; the attribute raw has the partial text",),
     "tool": ("read the message, and the attribute run, which has the state of the run",),
-    "tool_not_found": ("offer the tool, or name the tools that there are in the instructions",),
+    "tool_not_found": ("offer the tool, or list the existing tools in the instructions",),
     "tool_arguments": ("describe the parameters better: type hints, and the docstring of the tool",),
-    "tool_failed": ("correct the tool: its message is what the model reads",),
+    "tool_failed": ("correct the tool: the model gets its message",),
     "tool_timeout": ("allow more time: tool_timeout=",),
     "max_iterations": ("allow more: max_iterations=", "resume the run: run(state=error.run)"),
-    "call_cancelled": ("nothing to correct: client.cancel() ended the call; make it again if it is still wanted",),
+    "call_cancelled": ("nothing to correct: client.cancel() ended the call; make it again if it is still needed",),
 }
 
 

@@ -208,7 +208,7 @@ def _extended(model: type[Model], names: tuple[str, ...]) -> type[Model]:
             ModelMeta(model.__name__, (model,), namespace, rename=places, tag_field=config.tag_field, tag=config.tag),
         )
     except ValueError as problem:
-        raise DecodeError(f"{model.__name__}: a field name that cannot be kept: {problem}", path="$") from None
+        raise DecodeError(f"{model.__name__}: an invalid field name: {problem}", path="$") from None
 
 
 def _reduce(model: Model) -> tuple[Any, ...]:

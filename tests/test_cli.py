@@ -390,7 +390,7 @@ def test_an_answer_that_does_not_fit_the_schema_is_asked_for_again(run: Console,
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(None, "No such file"), ("{", "is not JSON"), ("[]", "holds no JSON Schema")]
+    ("content", "message"), [(None, "No such file"), ("{", "is not JSON"), ("[]", "is not a JSON Schema")]
 )
 def test_a_bad_schema_file_is_named(run: Console, tmp_path: Path, content: str | None, message: str) -> None:
     path = tmp_path / "s.json"

@@ -106,9 +106,9 @@ def test_bytes_get_a_name_by_their_type() -> None:
         (file, "missing.pdf", "no file missing.pdf"),
         (image, ".", "cannot be read"),
         (image, b"", "empty"),
-        (image, b"no image", "no image"),
+        (image, b"no image", "not a supported image"),
         (image, PDF, "application/pdf"),
-        (file, b"\xff\xfe\x00", "not known"),
+        (file, b"\xff\xfe\x00", "has an unknown type"),
         (file, "a\0b", "cannot be read"),
         (image, 5, "got int"),
         (fetch_image, 5, "only https"),
@@ -182,7 +182,7 @@ def test_a_private_address_is_not_fetched(way: str, url: str) -> None:
 
 def test_what_is_no_image_is_refused(way: str, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(text="<html>", headers={"content-type": "image/png"})
-    with pytest.raises(ConfigError, match="no image"):
+    with pytest.raises(ConfigError, match="not a supported image"):
         fetched(way, "https://host.example/x.png")
 
 

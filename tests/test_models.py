@@ -280,7 +280,7 @@ def test_efforts(effort: str, known: Capabilities, refused: bool) -> None:
 
 def test_a_refused_effort_names_those_that_are_taken() -> None:
     (problem,) = check(request(reasoning={"effort": "minimal"}), capabilities("gpt-5.1", "openai"))
-    assert problem.what == "'minimal' is not taken by this model; it takes none, low, medium, high"
+    assert problem.what == "'minimal' is not supported by this model; it supports none, low, medium, high"
     assert str(problem) == f"reasoning.effort: {problem.what}"
 
 
@@ -435,8 +435,8 @@ def test_the_error_names_every_problem_and_the_ways_out() -> None:
     error = capability_error(problems, model="gpt-5", vendor="openai")
     assert isinstance(error, CapabilityError)
     assert (error.model, error.vendor, error.code, error.retryable) == ("gpt-5", "openai", "invalid_request", False)
-    assert error.message.startswith("gpt-5 does not take this request: temperature: ")
-    assert "; reasoning.effort: 'none' is not taken" in error.message
+    assert error.message.startswith("gpt-5 does not support this request: temperature: ")
+    assert "; reasoning.effort: 'none' is not supported" in error.message
     assert error.hint is not None
     assert 'invalid_options="drop"' in error.hint
 

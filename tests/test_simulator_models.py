@@ -219,8 +219,8 @@ def test_a_refusal_has_the_words_of_the_vendor_and_its_source(fact: str) -> None
 
 def test_the_simulator_refuses_what_check_finds_in_the_words_of_check_where_the_vendors_are_not_known() -> None:
     body = {"model": "gpt-6-astra", "input": "hi", "reasoning": {"effort": "minimal"}}
-    assert "'minimal' is not taken by this model; it takes low, medium" in post("/openai/responses", body, 400)
-    assert "temperature is not taken" in post(
+    assert "'minimal' is not supported by this model; it supports low, medium" in post("/openai/responses", body, 400)
+    assert "temperature is not supported" in post(
         "/v1/responses", {"model": "gpt-5", "input": "hi", "temperature": 0.2}, 400
     )
     post("/groq/responses", {"model": "gpt-5", "input": "hi", "temperature": 0.2})

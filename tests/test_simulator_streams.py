@@ -117,7 +117,7 @@ def test_a_stream_may_break_before_anything_was_said() -> None:
 
 
 def test_what_is_no_stream_cannot_break() -> None:
-    with pytest.raises(Refused, match="none was asked for"):
+    with pytest.raises(Refused, match="none was requested"):
         model.answer(Request(input="say a\nbreak"))
 
 

@@ -421,7 +421,7 @@ def test_a_base_url_replaces_the_rows_and_the_path_is_added_once(model: str, giv
     [
         ("host.example/v1", "must begin with https:// or http://"),
         ("https://", "must begin with https:// or http://"),
-        ("", "needs to know its host"),
+        ("", "needs a base URL"),
         ("ftp://host.example", "must begin with https:// or http://"),
         ("file:///etc/passwd", "must begin with https:// or http://"),
         ("inproc:os", "inproc: address is part of a vendor's row"),

@@ -160,7 +160,7 @@ def _template(text: str) -> dict[str, Any]:
     except msgspec.DecodeError as problem:
         raise ConfigError(f"--template is not JSON: {problem}") from None
     if not isinstance(found, dict):
-        raise ConfigError("--template holds no object", hint='such as {"input": "Classify: {{text}}"}')
+        raise ConfigError("--template is not a JSON object", hint='such as {"input": "Classify: {{text}}"}')
     return cast("dict[str, Any]", found)
 
 

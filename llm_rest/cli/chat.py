@@ -126,7 +126,7 @@ class _Session:
 
     def _save(self, value: str) -> None:
         if not value:
-            complain("/save takes the name of a file")
+            complain("/save needs a file name")
             return
         path = Path(value).expanduser()
         try:

@@ -23,7 +23,7 @@ def run(arguments: Namespace) -> int:
         write_json([{"prefix": row.prefix, "at": row.at, **msgspec.to_builtins(row.facts)} for row in rows])
         return 0
     if not rows:
-        note(f"nothing is known of models whose names begin with {arguments.prefix}; `llm-rest models` lists all")
+        note(f"no known models begin with {arguments.prefix}; `llm-rest models` lists all")
     show(
         ("model", "at", "tools", "images", "schema", "reasons", "context"),
         [

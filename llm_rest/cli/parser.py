@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     ask.add_argument(
         "--stream",
         action=argparse.BooleanOptionalAction,
-        help="print the answer while it comes (default: on a terminal)",
+        help="stream the answer (default: on a terminal)",
     )
     ask.add_argument(
         "--log",
@@ -69,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _logs(_add(commands, "logs", "list the stored conversations, or show one"))
     vendors = _add(commands, "vendors", "list the vendors, or show what is known of one")
-    vendors.add_argument("name", nargs="?", help="show what is known of this vendor")
+    vendors.add_argument("name", nargs="?", help="show the details of this vendor")
     _listing(vendors)
     doctor = _add(commands, "doctor", "check the installation, settings, keys, proxies and certificates")
     doctor.add_argument("-m", "--model", metavar="VENDOR/MODEL", help="make one small call to this model as well")
@@ -111,9 +111,7 @@ def _batch(command: argparse.ArgumentParser) -> None:
     command.add_argument("--tpm", metavar="N", type=float, help="tokens per minute (default: learned from the answers)")
     command.add_argument("--timeout", metavar="S", type=float, help="seconds for a row with all its attempts")
     command.add_argument("--attempts", metavar="N", type=int, help="the most requests for a row (default: 5)")
-    command.add_argument(
-        "--limit", metavar="N", type=int, help="only the first N lines; without it the run goes on from there"
-    )
+    command.add_argument("--limit", metavar="N", type=int, help="only the first N lines; without it the run continues")
     command.add_argument(
         "--order", choices=("input", "arrival"), default="input", help="the order of the output (default: %(default)s)"
     )
@@ -137,7 +135,7 @@ def _batch(command: argparse.ArgumentParser) -> None:
 
 
 def _ask(command: argparse.ArgumentParser) -> None:
-    command.add_argument("text", nargs="?", help="the prompt; text that is piped in stands before it")
+    command.add_argument("text", nargs="?", help="the prompt; piped text is put before it")
     _model(command)
     command.add_argument(
         "--file",
@@ -209,7 +207,7 @@ def _chat(command: argparse.ArgumentParser) -> None:
 def _logs(command: argparse.ArgumentParser) -> None:
     command.add_argument("id", nargs="?", help="the conversation to show; its first letters are enough")
     command.add_argument("-n", "--limit", metavar="N", type=int, default=10, help="how many (default: %(default)s)")
-    command.add_argument("--search", metavar="TEXT", help="only those in which this was said")
+    command.add_argument("--search", metavar="TEXT", help="only those that contain this text")
     _store(command)
     _listing(command)
 
@@ -228,13 +226,13 @@ def _serve(command: argparse.ArgumentParser) -> None:
         metavar="VENDOR/MODEL",
         action="append",
         default=[],
-        help="a model to ask; the first one answers every other name",
+        help="a model to serve; the first one is the default for other names",
     )
     answers.add_argument("--config", metavar="FILE", help="a TOML file with models, callers and limits")
     command.add_argument(
         "--alias", metavar="NAME=VENDOR/MODEL", action="append", default=[], help="another name for a model"
     )
-    command.add_argument("--keep", metavar="FILE", help="keep conversations in this SQLite file instead of in memory")
+    command.add_argument("--keep", metavar="FILE", help="store conversations in this SQLite file instead of in memory")
     command.add_argument(
         "--token-env",
         metavar="NAME",
@@ -247,7 +245,7 @@ def _serve(command: argparse.ArgumentParser) -> None:
 
 
 def _conform(command: argparse.ArgumentParser) -> None:
-    command.add_argument("url", metavar="URL", help="the server's base URL, as base_url= takes it")
+    command.add_argument("url", metavar="URL", help="the server's base URL, as for base_url=")
     _wire(command, "--wire", "the wire it speaks", required=True)
     command.add_argument("-m", "--model", default="any", help="the name of the model there (default: %(default)s)")
     command.add_argument(

@@ -128,7 +128,7 @@ def _json_schema(data: bytes, where: str) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise ConfigError(f"{where} is not JSON: {problem}", hint=_SCHEMA_HINT) from None
     if not isinstance(schema, dict):
-        raise ConfigError(f"{where} holds no JSON Schema", hint='such as {"type": "object", "properties": {...}}')
+        raise ConfigError(f"{where} is not a JSON Schema", hint='such as {"type": "object", "properties": {...}}')
     return cast("dict[str, Any]", schema)
 
 

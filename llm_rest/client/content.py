@@ -174,7 +174,7 @@ def _image_url(data: bytes, name: str) -> str:
     found = _type_by_bytes(data) or IMAGES.get(Path(name).suffix.lower())
     if found is None or not found.startswith("image/"):
         raise ConfigError(
-            f"image: {name or 'what was given'} is no image known here{f' but {found}' if found else ''}",
+            f"image: {name or 'what was given'} is not a supported image format{f' but {found}' if found else ''}",
             hint=f"known are {', '.join(sorted({kind.removeprefix('image/') for kind in IMAGES.values()}))}",
         )
     return data_url(found, b64encode(data).decode())
@@ -187,8 +187,8 @@ def _type_of_file(data: bytes, name: str) -> str:
             data.decode()
         except UnicodeDecodeError:
             raise ConfigError(
-                f"file: {name or 'what was given'} is no image, PDF, office document or text, so its type is not known",
-                hint="filename= with an ending says the type, and so does a data: URL",
+                f"file: {name or 'what was given'} has an unknown type: not an image, PDF, office document or text",
+                hint="pass filename= with an extension, or a data: URL",
             ) from None
         found = "text/plain"
     return found

@@ -165,10 +165,10 @@ class _GeneratorBase(Generic[C, T]):
         if found.function_calls:
             names = ", ".join(call.name for call in found.function_calls)
             raise OutputError(
-                f"the model calls {names}, which nothing here runs",
+                f"the model called {names}, but no implementation was given",
                 raw=text,
                 partial=found,
-                hint="give tools= functions, or an executor=",
+                hint="pass functions in tools=, or an executor=",
             )
         self.history = conversation
         return cast("T", found.parsed if "output" in self._options else text), found.info.metadata

@@ -43,13 +43,13 @@ def report_losses(losses: list[Loss], policy: OnLoss, site: CallSite, *, who: st
     """Handle losses by the `on_loss` policy. With a `reply` they are of the answer, not of the request."""
     refused = [loss for loss in losses if loss.kind == "refused"]
     if refused:
-        raise LossError(f"{who} cannot take this request: {_listed(refused)}", losses=tuple(losses), vendor=who)
+        raise LossError(f"the request cannot be converted for {who}: {_listed(refused)}", losses=tuple(losses), vendor=who)
     reported = [loss for loss in losses if loss.kind != "withheld"]
     if not reported or policy == "ignore":
         return
-    message = f"{who} does not get all of this request" if reply is None else f"not all of {who}'s answer came through"
+    message = f"conversion loss in the request to {who}" if reply is None else f"conversion loss in the answer of {who}"
     if policy == "raise":
-        hint = 'on_loss="warn" or "ignore" carries on all the same'
+        hint = 'on_loss="warn" or "ignore" sends it anyway'
         raise LossError(f"{message}: {_listed(reported)}", losses=tuple(losses), vendor=who, hint=hint, partial=reply)
     # Positions move from turn to turn; without them the same loss at the same line is reported once.
     distinct = dict.fromkeys(re.sub(r"\[\d+\]", "[…]", str(loss)) for loss in reported)

@@ -461,7 +461,7 @@ def _has_odd_number(plain: Any) -> bool:
 
 def surrogates_in(request: Request) -> ConfigError:
     """The error with the path of text in a request that UTF-8 cannot encode."""
-    return ConfigError(_fault(request, "") or "the request holds half of a surrogate pair, which is no character")
+    return ConfigError(_fault(request, "") or "the request contains a lone surrogate, which is not a valid character")
 
 
 def _refuse_empty(request: Request) -> None:

@@ -141,7 +141,7 @@ class PartialJSON:
     def _word(self, text: str, at: int) -> int:
         found = _WORD.match(text, at)
         if found is None or len(found[0]) > _LONGEST_WORD:
-            raise ValueError("no word of JSON")
+            raise ValueError("not a JSON literal")
         if found.end() == len(text):
             self._rest = found[0]  # 12 may become 123
         else:

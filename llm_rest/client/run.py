@@ -267,7 +267,7 @@ class ModelCalls:
             tools = said.tools if given(said.tools) else defaults.get("tools") or executor
         toolbox = Toolbox(as_list(tools), executor)
         if how.get("deps") is None and (needing := toolbox.needs_deps):
-            raise ConfigError(f"the tool {needing[0]!r} needs deps, and this run was given none", hint=DEPS_HINT)
+            raise ConfigError(f"the tool {needing[0]!r} needs deps, and this run has none", hint=DEPS_HINT)
         ours = {} if how.get("state") is not None else defaults
         repairs = self._settings.get("max_repairs", ours.get("max_repairs"))
         if repairs is not None:
@@ -275,7 +275,7 @@ class ModelCalls:
         if ours.get("tool_choice") is not None and not given(said.tool_choice):
             options.setdefault("tool_choice", ours["tool_choice"])
         if how.get("approve") is not None and not callable(how["approve"]):
-            raise ConfigError("approve= takes a function of a call, which says True, False or None")
+            raise ConfigError("approve= takes a function of a call that returns True, False or None")
         model = options.pop("model", None) if how.get("state") is not None else None
         asked = {"model": options.get("model") or said.model or defaults.get("model")}
         state, lost, indexing = _state(input, options, how, lambda: self._caller.destination(asked), self._past)

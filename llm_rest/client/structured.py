@@ -112,7 +112,7 @@ class Output(Generic[T]):
                 lost += changes
             except Beyond as problem:
                 enforced = False
-                lost.changed("text.format.strict", f"the host is not asked to enforce what it cannot: {problem}")
+                lost.changed("text.format.strict", f"strict is not set, since the host cannot enforce: {problem}")
         format = JsonSchemaFormat(name=self.name, schema=schema, strict=enforced)
         return Way("native", replace(request, text=_text(request, format)), None, lost)
 
@@ -155,14 +155,14 @@ class Output(Generic[T]):
         except NotJSON as problem:
             raise DoesNotFit([str(problem)]) from None
         if amid_text:
-            lost.changed("output_text", "the text around the JSON was left out")
+            lost.changed("output_text", "text around the JSON, which was ignored")
         plain, wrong = checked(self.asked, found)
         if not wrong:
             return self._converted(plain[_WRAP] if self.wraps else plain), lost
         if self.wraps and not (isinstance(found, dict) and found.keys() == {_WRAP}):
             plain, wrong_too = checked(self.schema, found)
             if not wrong_too:
-                lost.changed("output_text", f"the value came without the object around it, as {_WRAP!r}")
+                lost.changed("output_text", f"the value was not wrapped in the requested object: {_WRAP!r}")
                 return self._converted(plain), lost
         raise DoesNotFit(wrong)
 

@@ -93,7 +93,7 @@ async def generate(
                 await caller.transport.waiter.in_thread(forget)
             if len(calls) > settings.max_repairs:
                 raise
-            notes.append(Loss("output_text", f"re-prompted; the answer did not match: {problem.message}", "changed"))
+            notes.append(Loss("output_text", f"re-prompted: {problem.message}", "changed"))
             prepared = prepared._replace(request=corrected(asked, came, way.tool, problem.problems))
 
 
@@ -115,7 +115,7 @@ def require_value(typed: Typed) -> Any:
         complete_text(typed.reply)
         names = ", ".join(call.name for call in typed.reply.function_calls)
         raise OutputError(
-            f"the model calls {names} first", partial=typed.reply, hint="generate(..., output=...) gives the calls"
+            f"the model calls {names} first", partial=typed.reply, hint="generate(..., output=...) returns the calls"
         )
     return typed.value
 
@@ -185,7 +185,7 @@ def mismatch_error(problem: DoesNotFit, text: str, found: Reply) -> SchemaMismat
     """The error for an invalid answer."""
     known = found.info
     return SchemaMismatchError(
-        f"the answer does not fit: {problem}",
+        f"the answer does not match: {problem}",
         raw=text,
         problems=problem.problems,
         vendor=known.metadata["provider"],
@@ -259,7 +259,7 @@ class _JSONStreaming(Generic[T_co]):
     def _finished(self) -> Typed:
         if self._typed is None:
             if not self._inner.ended and not self._inner.response.interrupted:
-                raise ConfigError("the value is there when the stream came to its end", hint="iterate to its end first")
+                raise ConfigError("read it after the end of the stream", hint="iterate to its end first")
             assert self._way is not None
             self._typed = read_value(self._output, self._way, self._inner.response)
         return self._typed

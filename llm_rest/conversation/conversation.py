@@ -178,7 +178,7 @@ class Conversation(Model):
             version = decoder_of(_Head).decode(raw).version
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as problem:
             what = f"expected a saved conversation with its version: {problem}"
-            raise DecodeError(what, hint="load what Conversation.save() gave") from None
+            raise DecodeError(what, hint="load the output of Conversation.save()") from None
         if not 1 <= version <= VERSION:
             what = f"a conversation of version {version}, and this library reads versions up to {VERSION}"
             raise DecodeError(what, path="$.version", hint="update llm_rest")

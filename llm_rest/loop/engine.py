@@ -333,7 +333,7 @@ class Engine:
         try:
             said: Any = None if self.approve is None else await self.shell.ask(self.approve, call)
             if not isinstance(said, bool | None):  # a word such as "no" would count as a yes
-                raise TypeError(f"approve= says True, False or None, not {said!r}")
+                raise TypeError(f"approve= returns True, False or None, not {said!r}")
             verdict = said
         except Exception:
             logging.getLogger("llm_rest").exception("asking whether %s may run failed; the call waits", call.name)

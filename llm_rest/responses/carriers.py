@@ -193,7 +193,7 @@ def report_failure(response: Response, encoded: Iterable[Loss], lost: Losses, *s
     for name in ("code", "type", "param", "misalignment"):
         value = getattr(error, name, None)
         if error is not None and value is not None and value not in sent and (name != "type" or value != error.code):
-            lost.dropped(f"error.{name}", "the error at the end of this stream has no such field")
+            lost.dropped(f"error.{name}", "the error event of this stream has no such field")
 
 
 def report_error(facts: ErrorFacts, wire: str, lost: Losses) -> None:

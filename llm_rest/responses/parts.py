@@ -295,7 +295,7 @@ def parsed(name: str, arguments: str) -> dict[str, Any]:
     try:
         return json_object(arguments)
     except ValueError as problem:
-        raise ToolArgumentsError(f"{name}: {problem}", hint="call.arguments has the text as it came") from None
+        raise ToolArgumentsError(f"{name}: {problem}", hint="call.arguments has the original text") from None
 
 
 def json_object(arguments: str) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def _stream(llm: Client, wire: str) -> None:
     events, reply = streamed(llm, "Reply with the word hello.")
     said = "".join(event.delta for event in events if getattr(event, "type", "") == "response.output_text.delta")
     expect(isinstance(events[-1], TERMINAL), "the last event does not end the answer")
-    expect(said == reply.output_text, f"the deltas say {said!r}, the end says {reply.output_text!r}")
+    expect(said == reply.output_text, f"the deltas have {said!r}, the end has {reply.output_text!r}")
     expect(reply.status == "completed" and said.strip(), f"the status is {reply.status}, the text {said!r}")
 
 
@@ -163,7 +163,7 @@ def _schema(llm: Client, wire: str) -> None:
             "Give the city Oslo with about 700000 people.", City, strategy="native", max_repairs=0
         )
     except SchemaMismatchError as problem:
-        raise Violated(f"the answer does not fit the schema: {problem.message}") from None
+        raise Violated(f"the answer does not match the schema: {problem.message}") from None
     expect(found.name, f"the value is {found!r}")
 
 
@@ -177,7 +177,7 @@ def _unicode(llm: Client, wire: str) -> None:
 def _stop(llm: Client, wire: str) -> None:
     reply = llm.generate("Count from 1 to 9, separated by spaces: 1 2 3 4 5 6 7 8 9", stop=["5"])
     _unless_lost(reply, "stop")
-    expect("5" not in reply.output_text, f"the text goes on: {reply.output_text!r}")
+    expect("5" not in reply.output_text, f"the text continues: {reply.output_text!r}")
 
 
 def _limit(llm: Client, wire: str) -> None:

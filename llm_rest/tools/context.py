@@ -53,7 +53,7 @@ class ToolContext(Generic[D_co]):
         Raises `ConfigError` where none was given; in a `ToolContext[MyDeps | None]` it is `None` then.
         """
         if self._deps is UNSET:
-            raise ConfigError("the tool uses ToolContext.deps, and none were given", hint=DEPS_HINT)
+            raise ConfigError("the tool uses ToolContext.deps, and none were passed", hint=DEPS_HINT)
         return self._deps
 
     def optional(self) -> ToolContext[D_co | None]:

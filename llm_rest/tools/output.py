@@ -33,7 +33,7 @@ def _text(value: Any) -> str:
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise ToolFailedError(
             f"the tool returned a {type(value).__name__}, which cannot be sent: {problem}",
-            hint="return text, data as JSON knows it, or parts such as image(...)",
+            hint="return text, JSON data, or parts such as image(...)",
         ) from None
 
 

@@ -73,7 +73,7 @@ def signature_of(function: Any, name: str) -> Signature:
         hint = "@tool goes below @classmethod" if isinstance(function, classmethod) else "give a function"
         raise ConfigError(f"{name}: its signature cannot be read: {problem}", hint=hint) from None
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise ConfigError(f"{name} yields, and a tool gives its result once", hint="return a list, or the whole text")
+        raise ConfigError(f"{name} is a generator, and a tool returns once", hint="return a list, or the whole text")
     found = Signature(docstring, {}, {})
     filled = function.keywords if isinstance(function, functools.partial) else {}
     for i, parameter in enumerate(parameters.values()):
@@ -83,7 +83,7 @@ def signature_of(function: Any, name: str) -> Signature:
         if i == 0 and key in ("self", "cls") and form is None:
             found = found._replace(lacks_self=True)
         elif kind in (kind.VAR_POSITIONAL, kind.VAR_KEYWORD):
-            raise ConfigError(f"{name}: parameter {key!r} takes any number of values", hint="name each of them")
+            raise ConfigError(f"{name}: parameter {key!r} is variadic (*args or **kwargs)", hint="name each of them")
         elif kind is kind.POSITIONAL_ONLY:
             raise ConfigError(
                 f"{name}: parameter {key!r} is positional only", hint="tools are called with keywords: drop the /"

@@ -108,9 +108,7 @@ class Toolbox:
                 names = getattr(one, "names", None)
                 if names is None:
                     kind = type(one).__name__
-                    raise ConfigError(
-                        f"{kind} does not say what its tools are", hint="give it names, or name them in tools="
-                    )
+                    raise ConfigError(f"{kind} does not list its tools", hint="give it names, or name them in tools=")
                 for name in cast("Iterable[str]", names() if callable(names) else names):
                     self._define(one.definition(name), one)
             case _ if callable(one):
@@ -239,7 +237,7 @@ def _executed(execute: Callable[..., Any], name: str, arguments: Plain, _: ToolC
 
 
 def _nobody(name: str, _: Plain) -> None:
-    raise ToolFailedError(f"nothing here runs {name}", hint="give an executor that has it")
+    raise ToolFailedError(f"no executor runs {name}", hint="pass an executor= that has it")
 
 
 def _called(prepared: Prepared, context: ToolContext | None) -> Any:

@@ -162,7 +162,7 @@ class InterceptedConnection(ClientConnection):
                 error = map_error(problem, deadline)
             if type(error) is APIConnectionError:
                 # Neither a network error nor one of an HTTP client: the tool rejects the request, like a mock without an answer.
-                error = ConfigError(f"the tool that replaces methods of httpx refused the request: {error.message}")
+                error = ConfigError(f"the mock or recorder of httpx rejected the request: {error.message}")
         raise error.with_traceback(None)
 
     def _client(self, deadline: Deadline) -> Any:

@@ -312,7 +312,7 @@ class HTTP11:
         head = b"%b %b HTTP/1.1\r\n%b\r\n" % (method.encode("ascii"), target.encode("ascii"), lines)
         ends = len(headers) + 2
         if head.count(b"\r") != ends or head.count(b"\n") != ends or b"\0" in head:
-            raise h11.LocalProtocolError("a header holds what would end it")
+            raise h11.LocalProtocolError("a header contains a line break")
         self._parser = _parser(method)
         return (memoryview(head + body),) if len(body) <= _TOGETHER else (memoryview(head), memoryview(body))
 

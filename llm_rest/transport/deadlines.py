@@ -227,7 +227,7 @@ def map_error(problem: Exception, deadline: Deadline) -> LLMError:
     if names[0] in ("LocalProtocolError", "UnsupportedProtocol", "InvalidURL", "UnicodeEncodeError"):
         return ConfigError(f"the request cannot be sent: {text}")
     if isinstance(problem, RuntimeError) and "closed" in text:
-        return ClientClosedError("the HTTP client given as http= is closed")
+        return ClientClosedError("the HTTP client passed as http= is closed")
     return APIConnectionError(f"the exchange with {peer} failed: {names[0]}: {text}")
 
 

@@ -106,7 +106,7 @@ class Body:
                 packed = self._inflate.unused_data or self._inflate.unconsumed_tail
                 room -= len(pieces[-1])
         except zlib.error as problem:
-            raise MalformedResponseError(f"the answer says it is {self._coding} and is not: {problem}") from None
+            raise MalformedResponseError(f"the body is not valid {self._coding}: {problem}") from None
         self._held, self.more = packed, not room
         return b"".join(pieces)
 
@@ -207,7 +207,7 @@ class Transport(ABC):
             from .tls import context_of
 
             if http is not None:
-                raise ConfigError("tls= is for connections of our own; the client given as http= has its own TLS")
+                raise ConfigError("tls= is for built-in connections; the client in http= has its own TLS")
             tls = context_of(tls)
         self.waiter = waiter
         self._max = max_connections

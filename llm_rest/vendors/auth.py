@@ -62,7 +62,7 @@ class Secret:
         return self
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError("a secret is not pickled; give the key again where it is needed")
+        raise TypeError("a secret cannot be pickled; pass the key again")
 
 
 class APIKey(Secret):
@@ -113,7 +113,7 @@ class Credentials:
         return f"<Credentials for {self._endpoint.vendor.name}: {known}>"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError("credentials are not pickled; give the key again where it is needed")
+        raise TypeError("credentials cannot be pickled; pass the key again")
 
     @property
     def renewable(self) -> bool:
@@ -186,7 +186,7 @@ class Credentials:
             return _secret(user_token)
         if account is not None and (self._key is not None or self._provider is None):
             # Using the key that is there would make the call for somebody else.
-            raise ConfigError("account= needs a token provider to ask", hint="pass credentials= and no api_key=")
+            raise ConfigError("account= needs a token provider", hint="pass credentials= and no api_key=")
         return self._key
 
     def _signed(self, secret: Secret | None) -> dict[str, str | Secret]:
@@ -295,9 +295,9 @@ def _problem(name: str, value: object) -> ConfigError | None:
         return ConfigError(f"the value of the header {name} is a {type(text).__name__}", hint="pass a str")
     if re.search(_NOT_IN_A_VALUE, text):
         return ConfigError(
-            f"the value of the header {name} cannot be sent: it holds a line break, a control character, a blank at an end, "
+            f"the value of the header {name} cannot be sent: it contains a line break, a control character, a blank at an end, "
             "or characters outside Latin-1",
-            hint="check the variable or argument it comes from for a line break at its end",
+            hint="check the variable or argument for a line break at its end",
         )
     return None
 

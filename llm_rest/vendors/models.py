@@ -174,11 +174,9 @@ def _reasons(request: Request, known: Capabilities) -> bool:
 def _refusal(when: When, reasons: bool) -> str | None:
     """Why an option is rejected, as text; `None` where it is supported."""
     if when is False:
-        return "is not taken by this model; leave it out"
+        return "is not supported by this model; omit it"
     if when == "without_reasoning" and reasons:
-        return (
-            "is not taken while this model reasons; leave it out, or set the reasoning effort to none where it can be"
-        )
+        return "is not supported while this model reasons; omit it, or set the reasoning effort to none where it can be"
     return None
 
 
@@ -199,7 +197,7 @@ def _options(request: Request, known: Capabilities) -> Iterator[Problem]:
         what = f"this model gives at most {limit} tokens; ask for no more"
         yield Problem(path="max_output_tokens", what=what, option="max_output_tokens", instead=limit)
     if known.encrypted_reasoning is False and given(request.include) and ENCRYPTED in request.include:
-        what = f"this model does not reason and refuses {ENCRYPTED}; leave it out"
+        what = f"this model does not reason and rejects {ENCRYPTED}; omit it"
         others = [name for name in request.include if name != ENCRYPTED]
         yield Problem(path="include", what=what, option="include", instead=others or None, fact="encrypted_reasoning")
     if given(request.text):
@@ -217,10 +215,12 @@ def _options(request: Request, known: Capabilities) -> Iterator[Problem]:
 def _effort(effort: str, known: Capabilities) -> Iterator[Problem]:
     path = "reasoning.effort"
     if known.reasoning is False and effort != "none":
-        yield Problem(path=path, what="this model does not reason; leave it out", option="reasoning")
+        yield Problem(path=path, what="this model does not reason; omit it", option="reasoning")
     elif known.efforts is not None and not known.nearest_effort and effort not in known.efforts:
         takes = ", ".join(known.efforts) if known.efforts else "no effort at all"
-        yield Problem(path=path, what=f"{effort!r} is not taken by this model; it takes {takes}", option="reasoning")
+        yield Problem(
+            path=path, what=f"{effort!r} is not supported by this model; it supports {takes}", option="reasoning"
+        )
 
 
 def _tools(request: Request, known: Capabilities, wire: str | None) -> Iterator[Problem]:
@@ -262,11 +262,11 @@ def _content(request: Request, known: Capabilities, start: int) -> Iterator[Prob
     for path, part in _parts(request, start):
         match part:
             case InputImage() if known.vision is False:
-                yield Problem(path=path, what="this model takes no images", option="input")
+                yield Problem(path=path, what="this model does not support images", option="input")
             case InputFile() if known.pdf is False:
-                yield Problem(path=path, what="this model takes no files; give their text", option="input")
+                yield Problem(path=path, what="this model does not support files; send their text", option="input")
             case InputAudio() if known.audio is False:
-                yield Problem(path=path, what="this model takes no audio; give a transcript", option="input")
+                yield Problem(path=path, what="this model does not support audio; send a transcript", option="input")
             case _:
                 pass
 
@@ -305,7 +305,7 @@ def _parts(request: Request, start: int = 0) -> Iterator[tuple[str, object]]:
 def capability_error(problems: list[Problem], *, model: str, vendor: str | None = None) -> CapabilityError:
     """The error with every problem and its remedy."""
     return CapabilityError(
-        f"{model} does not take this request: {'; '.join(map(str, problems))}",
+        f"{model} does not support this request: {'; '.join(map(str, problems))}",
         vendor=vendor,
         model=model,
     )

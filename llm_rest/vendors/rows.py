@@ -713,7 +713,7 @@ def resolve(
     if base is None:
         base, source = surface.base_url or row.base_url, f"the base URL of {row.name}"
     if not base:
-        raise ConfigError(f"{row.name}/{name} needs to know its host", hint="pass base_url=, such as https://host/v1")
+        raise ConfigError(f"{row.name}/{name} needs a base URL", hint="pass base_url=, such as https://host/v1")
     if "{" in base and base == row.base_url:
         raise ConfigError(f"{row.name} has no host of its own: {base}", hint=_how_to_fill(row))
     dialect = _dialect(surface)
@@ -758,7 +758,7 @@ def _check_model(name: str) -> None:
     if len(name) > 512 or re.search(_NOT_IN_A_MODEL, name):
         raise ConfigError(
             f"the model name {name[:80]!r} cannot be sent",
-            hint="it must not hold control characters, any of ? # % \\, or the path segments . and ..",
+            hint="it must not contain control characters, any of ? # % \\, or the path segments . and ..",
         )
 
 
@@ -828,13 +828,11 @@ def _checked(base: str, source: str, row: Vendor, wire: str, path: str) -> str:
         raise ConfigError(f"{source} must begin with https:// or http:// and name a host", hint=hint)
     # The URL itself stays out of these messages: what is wrong with it may be a secret in it.
     if url.username is not None or url.password is not None:
-        raise ConfigError(f"{source} must not hold a user name or password", hint="pass the key as api_key=")
+        raise ConfigError(f"{source} must not contain a user name or password", hint="pass the key as api_key=")
     if url.query or url.fragment or "?" in base or "#" in base:
-        raise ConfigError(f"{source} must not hold a query or fragment", hint="give the part before the ? or #")
+        raise ConfigError(f"{source} must not contain a query or fragment", hint="give the part before the ? or #")
     if re.search(_NOT_IN_A_URL, base) or ".." in url.path.split("/"):
-        raise ConfigError(
-            f"{source} holds characters or path segments that a URL must not", hint="such as https://host/v1"
-        )
+        raise ConfigError(f"{source} contains invalid characters or path segments", hint="such as https://host/v1")
     if url.scheme == "http" and not (is_loopback(host) or _key_optional(row.ways(wire)) or row.allow_insecure):
         raise ConfigError(
             f"{source} must be https://: a key never travels over plain http, except to this machine",

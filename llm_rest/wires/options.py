@@ -126,7 +126,7 @@ def asks_for_logprobs(request: Request, lost: Losses) -> bool:
     """Whether log probabilities are asked for, which a number of them alone does as well."""
     included = LOGPROBS in (request.include or ())
     if request.top_logprobs and not included:
-        lost.emulated("top_logprobs", "log probabilities, which are also asked for")
+        lost.emulated("top_logprobs", "log probabilities, which are also requested")
     return included or bool(request.top_logprobs)
 
 

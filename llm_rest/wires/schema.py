@@ -311,7 +311,7 @@ class _Walk:
                 target = f"#/{name}/{target[14:]}"
                 self.lost.changed(path, f"definitions is called {name} at {self.host.name}")
         if not isinstance(target, str) or not self.host.reference.fullmatch(target):
-            self.lost.refused(path, "a reference out of the definitions of the schema")
+            self.lost.refused(path, "a reference outside the definitions of the schema")
         return target
 
     # --- keywords in other words
@@ -388,7 +388,7 @@ class _Walk:
         if more is not False and (empty or isinstance(more, dict) or (host.strict and more is not None)):
             lost.refused(here, f"an object with properties of any name, which {host.name} cannot enforce")
         elif more is not False:
-            lost.changed(here, f"an object takes only the properties it lists at {host.name}")
+            lost.changed(here, f"an object is closed at {host.name}")
 
     def _require(self, schema: Schema, fit: Schema, path: str) -> None:
         """Have an object require all its properties: what it did not may be null."""
@@ -401,14 +401,14 @@ class _Walk:
             lost.refused(path, "items of any type")
         if not _is(schema, "object"):
             if "properties" in schema:
-                lost.refused(path, "properties of what may be no object")
+                lost.refused(path, "properties of a type other than object")
             return
         required: list[str] = schema.get("required", [])
         properties: Schema = fit.setdefault("properties", {})
         for name, one in properties.items():
             if name not in required:
                 here = f"{path}.properties.{name}"
-                lost.changed(here, "not required, which a strict schema says as: required, and may be null")
+                lost.changed(here, "not required, sent in a strict schema as required and nullable")
                 if not _takes_null(schema["properties"][name]):
                     properties[name] = {"anyOf": [one, {"type": "null"}]}
         if unknown := [name for name in required if name not in properties]:

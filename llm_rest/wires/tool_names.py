@@ -124,7 +124,7 @@ def undo(item: Call, sent: dict[str, Sent], path: str, lost: Losses) -> Call:
     try:
         text = _TEXT_OF_INPUT.decode(item.arguments)["input"]
     except (msgspec.MsgspecError, KeyError):
-        lost.changed(path, "arguments without the text that was asked for, taken as the text")
+        lost.changed(path, "arguments without the text property, used as the text")
         text = item.arguments
     return CustomToolCall(
         id=item.id,

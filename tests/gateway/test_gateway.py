@@ -53,7 +53,7 @@ def test_any_client_reaches_any_vendor(http: httpx.Client, wire: str, behind: st
     assert answer.status_code == 200, answer.text
     response = told(wire, answer)
     assert (response.status, text_of(response)) == ("completed", "Hello, world.")
-    assert response.model == behind, "the answer has the name that was asked for"
+    assert response.model == behind, "the answer has the name that was requested"
     assert answer.headers["request-id" if wire == "anthropic_messages" else "x-request-id"].startswith("req_")
 
 

@@ -510,7 +510,7 @@ async def test_only_a_plain_yes_lets_a_call_run(way: str, caplog: pytest.LogCapt
     run = new_run(way, Model(says(call("delete"))), [delete], approve=lambda _: "no")
     await result(run)
     assert [(one.state, one.waiting_for) for one in run.calls] == [("pending", "approval")]
-    assert "says True, False or None, not 'no'" in caplog.text
+    assert "returns True, False or None, not 'no'" in caplog.text
 
 
 @pytest.mark.parametrize(

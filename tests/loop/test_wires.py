@@ -158,7 +158,7 @@ async def test_a_run_that_waits_goes_on_in_another_process_on_any_wire(way: str,
 async def test_deps_are_not_saved_and_are_given_again_to_resume_a_run(way: str) -> None:
     llm = client(way, "openai_responses")
     asked = 'call fly {"city": "Oslo"}\nsay Done.'
-    with pytest.raises(ConfigError, match="'fly' needs deps, and this run was given none"):
+    with pytest.raises(ConfigError, match="'fly' needs deps, and this run has none"):
         llm.run(asked, [fly])
     run = llm.run(asked, [fly], deps=Airline("Widerøe"))
     await result(run)

@@ -117,7 +117,7 @@ def cut_off(exchange: Exchange, pieces: list[bytes], continuing: Continuing) -> 
         yield "the events tell something else than the reply"
     deltas = "".join(getattr(event, "delta", "") for event in events if event.type == "response.output_text.delta")
     if deltas != continuing.text:
-        yield f"the deltas say {deltas!r}"
+        yield f"the deltas have {deltas!r}"
     if second.requests:
         if [one.vendor for one in reply.info.attempts] != ["recorded", "b"]:
             yield f"attempts {reply.info.attempts}"

@@ -155,7 +155,7 @@ def test_a_call_that_nothing_here_runs_is_an_error_and_leaves_no_trace() -> None
     tool = {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False}
     with Client("simulator/simulator", wire="openai_responses") as llm:
         generator = ContentGenerator(llm, "call f", str, tools=[tool])
-        with pytest.raises(OutputError, match="the model calls f, which nothing here runs"):
+        with pytest.raises(OutputError, match="the model called f, but no implementation was given"):
             generator.generate()
     assert generator.history == []
 

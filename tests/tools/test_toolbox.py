@@ -287,7 +287,7 @@ def test_a_tool_gets_the_deps_of_its_context(run: Run) -> None:
     assert "context" not in Tool(where).parameters["properties"]
     assert Toolbox([where]).needs_deps == ["where"]
     assert run(Toolbox([where]), "where", "{}", ToolContext(deps=Shop("Skis"))) == "Skis"
-    with pytest.raises(ToolFailedError, match=r"ToolContext.deps, and none were given \(give deps= to the run"):
+    with pytest.raises(ToolFailedError, match=r"ToolContext.deps, and none were passed \(give deps= to the run"):
         run(Toolbox([where]), "where", "{}", ToolContext())
 
 
@@ -303,7 +303,7 @@ def test_deps_may_be_optional_or_of_any_type(run: Run) -> None:
     assert run(box, "maybe") == run(box, "maybe", "{}", ToolContext(call_id="c")) == "none"
     assert run(box, "maybe", "{}", ToolContext(deps=Shop("Skis"))) == "Skis"
     assert run(box, "whatever", "{}", ToolContext(deps=0)) == "0"
-    with pytest.raises(ToolFailedError, match="none were given"):
+    with pytest.raises(ToolFailedError, match="none were passed"):
         run(box, "whatever")
 
 
@@ -362,7 +362,7 @@ def test_what_a_tool_raises_is_told_without_traceback_and_secrets(
 
 
 def test_what_nobody_runs_fails(run: Run) -> None:
-    with pytest.raises(ToolFailedError, match="nothing here runs f"):
+    with pytest.raises(ToolFailedError, match="no executor runs f"):
         run(Toolbox([FunctionTool(name="f")]), "f")
 
 
@@ -498,7 +498,7 @@ def test_an_executor_that_does_not_say_what_its_tools_are_is_refused() -> None:
         def execute(self, name: str, arguments: dict[str, Any]) -> str:
             return name
 
-    with pytest.raises(ConfigError, match="Shop does not say what its tools are"):
+    with pytest.raises(ConfigError, match="Shop does not list its tools"):
         Toolbox([Shop()])
     assert Toolbox(["price"], Shop()).names == ("price",)
 

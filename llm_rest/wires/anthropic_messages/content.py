@@ -100,7 +100,7 @@ class Context:
         """Take the marks beyond the vendor's four away: the first three and the newest stay."""
         for path, marked in self.marks[self.first_marks : -1]:
             marked.cache_control = UNSET
-            self.lost.dropped(path, "a cache mark beyond the four Anthropic takes")
+            self.lost.dropped(path, "a cache mark beyond the four that Anthropic supports")
         del self.marks[self.first_marks : -1]
 
 
@@ -175,7 +175,7 @@ def encode_part(part: ours.ContentPart, path: str, context: Context) -> types.An
     left = own_leftovers(part, WIRE, path, lost)
     block, mark = _encode_part(part, path, context), getattr(part, "prompt_cache_breakpoint", None)
     if block is None and getattr(part, "text", None) == "" and (given(mark) or left.keys() - {BLOCK, SPELLING}):
-        lost.dropped(path, not_taken("what hangs on an empty text", "Anthropic"))
+        lost.dropped(path, not_taken("fields of an empty text", "Anthropic"))
     elif block is not None and given(mark):
         report_unknown(mark, f"{path}.prompt_cache_breakpoint", lost)
         if mark.mode != "explicit":
@@ -286,11 +286,11 @@ def _encode_data(data: str, name: str, path: str, lost: Losses) -> types.Base64S
     url = parse_data_url(data)
     media, content = url or (_guessed_type(data, name.lower()), data)
     if url is None and media:
-        lost.changed(f"{path}.file_data", f"came without a type and is taken for {media}")
+        lost.changed(f"{path}.file_data", f"has no media type and is treated as {media}")
     if media == PDF:
         return types.Base64Source(media_type=PDF, data=content)
     if not media.startswith("text/"):
-        lost.refused(path, f"a file of type {media or 'unknown'}; Anthropic takes PDF and text")
+        lost.refused(path, f"a file of type {media or 'unknown'}; Anthropic supports PDF and text")
         return None
     if media != "text/plain":
         lost.changed(path, f"{media} is sent as text/plain")
@@ -375,7 +375,7 @@ def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolU
         case ours.ByProgram(caller_id=caller) if caller.startswith("srvtoolu_"):
             block.caller = types.Caller(type=context.model.code_execution, tool_id=caller)
         case ours.ByProgram() | Unknown():
-            lost.dropped(f"{path}.caller", "a caller this vendor does not know")
+            lost.dropped(f"{path}.caller", "a caller that this vendor does not support")
         case _:
             pass
     return context.marked(patch(block, _own_leftovers(item, path, context)), path)

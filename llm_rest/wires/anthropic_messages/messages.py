@@ -302,7 +302,7 @@ class AssistantMessage:
         block = encode_part(part, path, self.context)
         if block is None or isinstance(block, types.Text):
             return block
-        self.lost.dropped(path, "a part that Anthropic does not take from an assistant")
+        self.lost.dropped(path, "a part that Anthropic does not support in an assistant message")
         return None
 
     # --- carriers
@@ -487,7 +487,7 @@ class MessageWriter:
             case ours.CompactionTrigger():
                 self.compacts = True
             case ours.ItemReference():
-                self.lost.refused(f"input[{i}]", "an item by its id; Anthropic keeps nothing between calls")
+                self.lost.refused(f"input[{i}]", "an item by its id; Anthropic stores nothing between calls")
             case _:
                 blocks = self._writer.write(item, f"input[{i}]")
                 self._fell_back |= any(isinstance(block, types.Fallback) for block in blocks)
@@ -530,7 +530,7 @@ class MessageWriter:
         if role in SYSTEM:
             self._add_system(said, path)
         elif not said:
-            self.lost.refused(path, "a message that says nothing")
+            self.lost.refused(path, "an empty message")
         else:
             if role != "user":
                 self.lost.changed(f"{path}.role", f"{role!r} is sent as a user")
@@ -632,7 +632,7 @@ class MessageWriter:
         call_id = item.call_id or ""
         waiting = self._waiting.pop(call_id, None)
         if waiting is None:
-            self.lost.refused(f"input[{i}]", f"a result for {call_id!r}, which no call before it asks for")
+            self.lost.refused(f"input[{i}]", f"a result for {call_id!r}, without a call before it")
             call = types.ToolUse(wire_id(call_id), "", Raw(b"{}"))
         else:
             call, _ = waiting.popleft()
@@ -682,7 +682,7 @@ class MessageWriter:
             return
         if self._role == "user":
             for _, path in self._deferred:
-                self.lost.changed(path, "a system message moves behind the user's turn")
+                self.lost.changed(path, "a system message, moved after the user's turn")
         self._open("user", content)
 
     def _add_system(self, content: Content, path: str) -> None:
@@ -701,7 +701,7 @@ class MessageWriter:
             self._as_user_text(message, path)
             return
         if self._role != "user":
-            self.lost.changed(path, "a system message moves behind the next user's turn")
+            self.lost.changed(path, "a system message, moved after the next user's turn")
         self._deferred.append((message, path))
 
     def _place_system(self) -> None:
@@ -727,7 +727,7 @@ class MessageWriter:
                 self.lost.dropped(path, "the tools of this model cannot change within a conversation")
         if not texts:
             return
-        self.lost.changed(path, "no system message can stand here; it is sent as the user's, in <system> tags")
+        self.lost.changed(path, "no system message is possible here; sent as a user message, in <system> tags")
         if self._role == "user":
             self._blocks().extend(texts)
         else:

@@ -98,7 +98,7 @@ def _encode_effort(effort: Opt[str], max_tokens: int, context: Context) -> Think
         off = next((kind for kind in NOT_THINKING if kind in model.thinking), None)
         if off is not None:
             return ThinkingOptions(thinking=types.ThinkingConfig(type=off))
-        lost.changed("reasoning.effort", "this model always thinks; it is asked to think little")
+        lost.changed("reasoning.effort", "this model always thinks; the lowest effort is requested")
         return ThinkingOptions(effort="low")
     nearest: Opt[str] = UNSET
     if model.efforts:
@@ -113,7 +113,7 @@ def _encode_effort(effort: Opt[str], max_tokens: int, context: Context) -> Think
         return ThinkingOptions(effort=nearest)
     budget = max(LEAST_BUDGET, int(max_tokens * BUDGETS.get(effort, 0.7)))
     if budget >= max_tokens:
-        lost.changed("reasoning.effort", f"an answer of {max_tokens} tokens leaves no room to think")
+        lost.changed("reasoning.effort", f"an answer of {max_tokens} tokens is too short for thinking")
         return ThinkingOptions(thinking=types.ThinkingConfig(type="disabled"), effort=nearest)
     asked = ThinkingOptions(thinking=types.ThinkingConfig(type="enabled", budget_tokens=budget), effort=nearest)
     expected = decode_effort(asked, max_tokens, model)
@@ -153,7 +153,7 @@ def encode_sampling(request: ours.Request, body: types.Request, context: Context
         if taken == "no" or (thinks and not taken_thinking):
             lost.dropped(name, why)
         elif name == "top_p" and taken == "one" and given(body.temperature):
-            lost.dropped("top_p", "this model takes temperature or top_p, not both")
+            lost.dropped("top_p", "this model supports temperature or top_p, not both")
         elif name == "temperature" and value > 1:
             body.temperature = 1
             lost.changed("temperature", "at most 1 at Anthropic")

@@ -275,7 +275,7 @@ def _encode_rest(request: ours.Request, body: types.Request, lost: Losses) -> No
         else:
             lost.dropped("service_tier", f"Anthropic has no tier {tier!r}")
         if tier in ("priority", "ultrafast"):
-            lost.changed("service_tier", f"Anthropic has no tier {tier!r}; the nearest is asked for")
+            lost.changed("service_tier", f"Anthropic has no tier {tier!r}; the nearest is requested")
     if given(request.context_management):
         body.context_management = _encode_context(request.context_management, lost)
     report_include(request, INCLUDED, WIRE, lost)
@@ -317,7 +317,7 @@ def _encode_text(text: ours.TextOptions, lost: Losses) -> types.OutputFormat | N
                 type="json_schema", schema=fitted(asked.schema, SCHEMA_HOST, lost, "text.format.schema")
             )
         case ours.JsonObjectFormat():
-            lost.emulated("text.format", "a JSON object is asked for in words")
+            lost.emulated("text.format", "a JSON object, requested in the instructions")
         case _:
             pass
     return None
@@ -327,7 +327,7 @@ def _encode_cache(options: ours.CacheOptions, body: types.Request, lost: Losses)
     if options.mode == "implicit":
         body.cache_control = encode_mark(options.ttl, "prompt_cache_options.ttl", lost)
     elif given(options.ttl):
-        lost.dropped("prompt_cache_options.ttl", "each breakpoint says its own at Anthropic")
+        lost.dropped("prompt_cache_options.ttl", "each breakpoint has its own at Anthropic")
     if given(options.mode) and options.mode not in ("implicit", "explicit"):
         lost.dropped("prompt_cache_options.mode", not_in(repr(options.mode), "Anthropic"))
     if options.prewarm:

@@ -99,7 +99,7 @@ def encode_response(
     if response.status == "failed":
         for name in ("output", "usage", "service_tier"):
             if getattr(response, name):
-                lost.dropped(name, "a failed answer is an error at Anthropic and nothing else")
+                lost.dropped(name, "a failed answer, which is sent as an error at Anthropic")
         return encode_failure(response, request, lost), lost
     model = model_of(response, request)
     message = AssistantMessage(Context(lost, dialect, messages_model(model), replay=False))
@@ -209,11 +209,11 @@ def encode_end(response: ours.Response, model: str, content: list[types.AnyBlock
     if refusals := _refusals(response.output):
         details = {"type": "refusal", "category": None, "explanation": "\n".join(refusals.values())}
         for path in refusals if len(refusals) > 1 else ():
-            lost.changed(path, "an answer refuses once at Anthropic; its refusals become one")
+            lost.changed(path, "several refusals, joined to one for Anthropic")
         if stop != "refusal":
             stop = "refusal"
             ended = "status" if response.status == "completed" else "incomplete_details.reason"
-            lost.changed(ended, "an answer that refuses ends with that at Anthropic")
+            lost.changed(ended, "text after a refusal, which ends an answer at Anthropic")
     body = types.Message(
         id=response.id,
         model=model,
@@ -225,7 +225,7 @@ def encode_end(response: ours.Response, model: str, content: list[types.AnyBlock
     )
     body = patch(body, left)
     if not response.usage and given(body.usage):
-        lost.changed("usage", "counts that were not given, which Anthropic requires; it says 0")
+        lost.changed("usage", "missing counts, which Anthropic requires; sent as 0")
     return body
 
 
@@ -238,7 +238,7 @@ def overwrite(struct: Any, news: Model, names: tuple[str, ...] = ()) -> None:
 
 
 def change_message(message: types.Message, event: types.MessageDelta, lost: Losses) -> types.Message:
-    """The answer with what became known of it after it had begun, which replaces what it began with."""
+    """The answer with fields that arrived after its beginning was sent, which replaces what it began with."""
     overwrite(message, event.delta)
     overwrite(message, event, ("context_management", "input_transformations"))
     if given(event.usage):
@@ -292,9 +292,9 @@ def encode_finish_reason(response: ours.Response, lost: Losses) -> str | None:
         return None
     reason = (details.reason or None) if details else None
     if reason is None:
-        lost.changed("status", "an incomplete answer has a reason at Anthropic; it is said to be too long")
+        lost.changed("status", "an incomplete answer without a reason; sent as max_tokens")
     elif reason in INEXACT:
-        lost.changed("incomplete_details.reason", f"Anthropic has no reason {reason!r}; the nearest is given")
+        lost.changed("incomplete_details.reason", f"Anthropic has no reason {reason!r}; the nearest is sent")
     return FINISH_REASONS_BACK.get(reason, reason) if reason else "max_tokens"
 
 

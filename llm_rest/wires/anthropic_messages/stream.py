@@ -329,7 +329,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         try:
             return _raw.decode(text)
         except (msgspec.MsgspecError, UnicodeEncodeError):
-            self.losses.changed(f"content[{self._place}].input", "not JSON; kept as the text of INVALID_JSON")
+            self.losses.changed(f"content[{self._place}].input", "not JSON; sent as the text of INVALID_JSON")
             return Raw(encode({"INVALID_JSON": text.encode("utf-8", "replace").decode()}))
 
     # -- items

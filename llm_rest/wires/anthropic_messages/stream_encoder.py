@@ -101,7 +101,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
 
     def _fail(self, response: ours.Response) -> None:
         if response.usage:
-            self.losses.dropped("usage", "a failed answer is an error at Anthropic and nothing else")
+            self.losses.dropped("usage", "a failed answer, which is sent as an error at Anthropic")
         _, lost = encode_response(replace(response, status="completed"), request=self._request)
         failure = encode_failure(response, self._request, self.losses)
         report_failure(response, lost, self.losses, response.error and response.error.code, failure.error.type)
@@ -204,7 +204,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
 
     def _compare(self, sent: types.AnyBlock, expected: types.AnyBlock) -> None:
         if sent != expected:
-            self.losses.changed(self._path, "what became known of it after it had begun")
+            self.losses.changed(self._path, "fields that arrived after its beginning was sent")
 
     # -- blocks
 
@@ -302,7 +302,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
                 if sent is self._block:
                     self._send_citation(sent, citation)
                 else:
-                    self.losses.dropped(self._path, "a citation that came when its text was over")
+                    self.losses.dropped(self._path, "a citation that arrived after the end of its text")
 
     def _end_message(self, item: ours.Message) -> None:
         parts = [ours.OutputText(text=item.content)] if isinstance(item.content, str) else item.content
@@ -368,7 +368,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
             self._add_arguments(item.arguments[self._sent :])
             expected = replace(item, arguments="{}")
             if json_value(item.arguments) is None:
-                self.losses.changed(f"{self._path}.arguments", "not a JSON object; streamed as it came")
+                self.losses.changed(f"{self._path}.arguments", "not a JSON object; streamed unchanged")
         block: Any = self._writer.write(expected, self._path)[-1]
         if isinstance(item, ours.FunctionCall):
             self._send_input(block)

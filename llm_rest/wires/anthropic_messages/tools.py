@@ -117,12 +117,12 @@ def _encode_toolset(tool: ours.McpTool, path: str, context: Context) -> list[typ
         lost.refused(path, "an MCP server without a URL; Anthropic has no connectors or tunnels")
         return []
     if tool.require_approval != "never":
-        lost.refused(f"{path}.require_approval", "Anthropic cannot ask before an MCP call; only `never` is possible")
+        lost.refused(f"{path}.require_approval", "Anthropic has no approval of MCP calls; only `never` is possible")
     if given(tool.server_description):
         lost.dropped(f"{path}.server_description", "Anthropic has no description of an MCP server")
     if isinstance(allowed, ours.McpToolFilter):
         if allowed.read_only:
-            lost.refused(f"{path}.allowed_tools.read_only", "Anthropic does not know which MCP tools only read")
+            lost.refused(f"{path}.allowed_tools.read_only", "Anthropic has no filter for read-only MCP tools")
         allowed = allowed.tool_names
     toolset = types.Tool(type="mcp_toolset", mcp_server_name=tool.server_label)
     if given(allowed):
@@ -352,7 +352,7 @@ def _encode_choice(request: ours.Request, context: Context) -> Opt[types.ToolCho
         case ours.ChooseAllowed():
             encoded.type = CHOICES.get(choice.mode or "auto", "auto")
             if choice.mode and choice.mode not in CHOICES:
-                lost.changed("tool_choice.mode", f"{choice.mode!r}, which Anthropic does not know; the model chooses")
+                lost.changed("tool_choice.mode", f"{choice.mode!r}, which Anthropic lacks; the model chooses")
             lost.changed("tool_choice.tools", "Anthropic cannot narrow the tools down; all of them may be called")
         case Unknown() if choice.kind in HOSTED:
             encoded = types.ToolChoice(type="tool", name=HOSTED[choice.kind])
@@ -362,11 +362,11 @@ def _encode_choice(request: ours.Request, context: Context) -> Opt[types.ToolCho
             if request.parallel_tool_calls is not False:
                 return UNSET
     if encoded.type in ("any", "tool") and not context.model.forced_tools:
-        lost.changed("tool_choice", "this model cannot be made to call a tool; it chooses itself")
+        lost.changed("tool_choice", "this model has no forced tool calls; it chooses itself")
         encoded = types.ToolChoice(type="auto")
     if request.parallel_tool_calls is False:
         if encoded.type == "none":
-            lost.dropped("parallel_tool_calls", "there are no calls at all")
+            lost.dropped("parallel_tool_calls", "there are no calls")
         else:
             encoded.disable_parallel_tool_use = True
     return encoded

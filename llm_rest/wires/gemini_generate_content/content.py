@@ -125,7 +125,7 @@ def _encode(part: ours.ContentPart, path: str, context: Context) -> types.Part |
         return None
     left = own_leftovers(part, WIRE, path, lost)
     if given(getattr(part, "prompt_cache_breakpoint", None)):
-        lost.dropped(f"{path}.prompt_cache_breakpoint", "Gemini caches by itself and knows no marks")
+        lost.dropped(f"{path}.prompt_cache_breakpoint", "Gemini caches automatically and has no cache marks")
     encoded: types.Part | None
     match part:
         case (
@@ -143,7 +143,7 @@ def _encode(part: ours.ContentPart, path: str, context: Context) -> types.Part |
                 if context.model.media_resolution and part.detail in DETAILS:
                     encoded.media_resolution = types.MediaResolution(level=DETAILS[part.detail])
                 else:
-                    lost.dropped(f"{path}.detail", "this model looks at all images of a request alike")
+                    lost.dropped(f"{path}.detail", "this model has one resolution for all images of a request")
         case ours.InputFile():
             encoded = _file(part, left, path, context)
         case ours.InputAudio(input_audio=sound):
@@ -176,7 +176,7 @@ def _file(part: ours.InputFile, left: types.Json, path: str, context: Context) -
     media = (encoded.inline_data or encoded.file_data) if encoded else None
     if name and media:
         if "displayName" in context.dialect.lacks:
-            lost.dropped(f"{path}.filename", "this host takes no names of files")
+            lost.dropped(f"{path}.filename", "this host does not support file names")
         else:
             media.display_name = name
     return encoded
@@ -209,7 +209,7 @@ def _by_url(
         lost.refused(path, "this model fetches nothing itself; send the bytes, `fetch_image(url)` gets them")
     kind = named or media_type(url)
     if kind is None and "fileData" not in left:
-        lost.changed(path, f"nothing says what kind of media this is; it is sent as {guess}")
+        lost.changed(path, f"a file of unknown media type, sent as {guess}")
     return types.Part(file_data=types.FileData(mime_type=kind or guess, file_uri=url))
 
 

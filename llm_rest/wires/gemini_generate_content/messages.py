@@ -160,7 +160,7 @@ class MessageWriter(AssistantMessage):
             if not self.messages and self.state is None:
                 self.system += texts
                 return
-            self.lost.changed(path, "no instructions can stand here; they are sent as the user's, in <system> tags")
+            self.lost.changed(path, "no instructions are possible here; sent as a user message, in <system> tags")
             parts = [
                 replace(part, text=f"<system>\n{part.text}\n</system>") if given(part.text) else part for part in texts
             ]
@@ -247,7 +247,7 @@ def _encode_output(
                     part = replace(part, media_resolution=UNSET)
                 inside.append(part)
             else:
-                lost.changed(f"{path}.output", "media that cannot stand in an output here, sent beside it")
+                lost.changed(f"{path}.output", "media that this model does not support in an output, sent beside it")
                 beside.append(part)
     if len(texts) > 1:
         lost.changed(f"{path}.output", "texts of an output, sent as one")
@@ -288,7 +288,7 @@ def decode_messages(contents: Sequence[types.Content], issuer: str, lost: Losses
         else:
             found = _decode_user(content.parts or (), calls, f"call_{k}")
         if not found:
-            lost.dropped(f"contents[{k}]", "a content without parts, which the vendor does not take")
+            lost.dropped(f"contents[{k}]", "a content without parts, which the vendor rejects")
             continue
         left = {}
         if content.role != role or type(content) is not types.Content:

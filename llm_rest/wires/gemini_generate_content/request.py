@@ -141,7 +141,7 @@ def encode_request(
     if left:
         body = _patch_options(body, left)
         for name in set(dialect.lacks) & left.keys() & _fields.keys():
-            lost.dropped(name, f"{name}, which this host does not take")
+            lost.dropped(name, f"{name}, which this host does not support")
             setattr(body, _fields[name], UNSET)
     body.contents = contents
     if extra := request.extra.get(WIRE) if request.extra else None:
@@ -152,7 +152,7 @@ def encode_request(
         beside = {"instructions": body.system_instruction, "tools": body.tools, "tool_choice": body.tool_config}
         for name, value in beside.items():
             if given(value):
-                lost.refused(name, "already part of the cached content, and refused beside it")
+                lost.refused(name, "part of the cached content already, and rejected beside it")
     return body, lost
 
 
@@ -288,7 +288,7 @@ def _decode_system(body: types.Request, request: ours.Request, lost: Losses) -> 
     if not given(system):
         return []
     if not system.parts:
-        lost.dropped("systemInstruction", "instructions without parts, which say nothing")
+        lost.dropped("systemInstruction", "instructions without parts")
         return []
     parts = list(system.parts)
     if parts[0].text and parts[0] == types.Part(text=parts[0].text):
@@ -325,7 +325,7 @@ def encode_numbers(request: ours.Request, config: types.GenerationConfig, contex
         if takes[fact]:
             setattr(config, name, value)
         elif value or fact == "sampling":
-            context.lost.dropped(name, "this model takes no such option")
+            context.lost.dropped(name, "this model does not support this option")
     if given(request.stop):
         config.stop_sequences = [request.stop] if isinstance(request.stop, str) else list(request.stop)
 
@@ -444,7 +444,7 @@ def encode_format(
             config.response_json_schema = fitted(schema, GEMINI, lost, "text.format.schema")
         case ours.JsonSchemaFormat():
             config.response_mime_type = JSON
-            lost.changed("text.format", "a schema that is not there; any JSON is asked for")
+            lost.changed("text.format", "a schema that is missing; any JSON is requested")
         case ours.JsonObjectFormat():
             config.response_mime_type = JSON
         case Unknown():
@@ -452,7 +452,7 @@ def encode_format(
         case _:
             return
     if tools and not context.model.mixes_tools:
-        lost.refused("text.format", "this model takes tools or a form for the answer, not both")
+        lost.refused("text.format", "this model supports tools or an output format, not both")
 
 
 def decode_format(config: types.GenerationConfig) -> Opt[ours.TextOptions]:
@@ -487,7 +487,7 @@ def encode_rest(request: ours.Request, body: types.Request, context: Context) ->
         if labels or not request.metadata:
             body.labels = labels
     elif request.metadata:
-        lost.dropped("metadata", "this host keeps no labels")
+        lost.dropped("metadata", "this host has no labels")
     if given(request.store) and "store" in lacks:
         lost.dropped("store", "this host has no such option")
     elif "store" not in lacks and (given(request.store) or context.dialect.asks_to_keep_nothing):
@@ -529,7 +529,7 @@ def decode_count(
     lost = Losses()
     report_unknown(body, "", lost)
     if body.instances:
-        lost.dropped("instances", "the form that models before Gemini take")
+        lost.dropped("instances", "a form of models before Gemini")
     request, more = decode_request(whole, dialect=dialect, model=model)
     return request, [*lost, *more]
 

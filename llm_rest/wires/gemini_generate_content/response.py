@@ -341,14 +341,14 @@ def encode_finish_reason(response: ours.Response, body: types.Response, lost: Lo
         if given(error.code) and decode_failure(body.error).code != error.code:
             lost.changed("error.code", f"Gemini has no such word; {body.error.status} is the nearest")
         if given(error.param) or given(error.misalignment):
-            lost.dropped("error", "Gemini has a word and a message for a failure")
+            lost.dropped("error", "Gemini has a status and a message for a failure")
         return UNSET
     details = response.incomplete_details
     reason = details.reason if response.status == "incomplete" and given(details) else None
     finish = FINISH_REASONS_BACK.get(reason or "", reason)
     if finish and FINISH_REASONS.get(finish, ("incomplete", reason)) == ("incomplete", reason):
         return finish
-    lost.changed("status", f"Gemini has no answer that is {response.status}; it is said to have ended so")
+    lost.changed("status", f"Gemini has no answer that is {response.status}; sent as ended")
     return response.status.upper()
 
 

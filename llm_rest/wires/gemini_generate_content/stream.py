@@ -529,9 +529,9 @@ class StreamEncoder(stream.StreamEncoder[GeminiDialect, types.Response]):
         if given(response.error):
             report_failure(response, (), self.losses, response.error.code)
         if self._writer.late:
-            self.losses.changed("output", "signatures that came after their texts stand behind them")
+            self.losses.changed("output", "signatures that arrived after their texts, sent after them")
         if self._writer.more:
-            self.losses.dropped("output", "what parts say beside their texts, which had left by then")
+            self.losses.dropped("output", "fields of parts that arrived after their texts were sent")
         if self._joined:
             self.losses.changed("output", "texts side by side arrive as one in a stream of Gemini")
         self._encode_late()

@@ -89,7 +89,7 @@ class Offer:
             self.hosted += [found] if (found := restored(types.Tool, tool)) is not None else []
         report_names({path: or_none(function.name) for path, function in self.functions.items()}, lost)
         if self.hosted and self.functions and not self.context.model.mixes_tools:
-            lost.refused("tools", "this model takes functions or the vendor's tools, not both")
+            lost.refused("tools", "this model supports functions or hosted tools, not both")
         functions = [types.Tool(function_declarations=[*self.functions.values()])] if self.functions else []
         return [*functions, *self.hosted]
 
@@ -125,7 +125,7 @@ class Offer:
                 key = re.sub(r"_([a-z])", lambda found: found[1].upper(), tool.kind.removeprefix(GOOGLE))
                 found = restored(types.Tool, {key: {name: value for name, value in tool.items() if name != "type"}})
                 if found is None or key in lacks:
-                    lost.refused(path, f"the tool {tool.kind!r}, which this host does not take")
+                    lost.refused(path, f"the tool {tool.kind!r}, which this host does not support")
                 else:
                     self.hosted.append(found)
             case _:
@@ -148,7 +148,7 @@ class Offer:
     def _server(self, tool: ours.McpTool, path: str) -> types.McpServer:
         lost, allowed = self.context.lost, tool.allowed_tools
         if tool.require_approval != "never":
-            lost.refused(f"{path}.require_approval", "Gemini cannot ask before an MCP call; only `never` is possible")
+            lost.refused(f"{path}.require_approval", "Gemini has no approval of MCP calls; only `never` is possible")
         if isinstance(allowed, ours.McpToolFilter) or given(allowed):
             lost.refused(f"{path}.allowed_tools", "Gemini offers all tools of an MCP server, or none")
         left = ("server_description", "defer_loading", "allowed_callers", "connector_id")
@@ -167,7 +167,7 @@ def _search(tool: WebSearch, path: str, context: Context) -> types.GoogleSearch:
     if tool.__struct_config__.tag != "web_search":
         lost.changed(f"{path}.type", "the vendor's search has one version")
     if given(filters) and given(filters.allowed_domains):
-        lost.dropped(f"{path}.filters.allowed_domains", "the vendor's search cannot be kept to some sites")
+        lost.dropped(f"{path}.filters.allowed_domains", "the vendor's search cannot be limited to sites")
     if given(filters) and given(filters.blocked_domains):
         if "excludeDomains" in context.dialect.lacks:
             lost.dropped(f"{path}.filters.blocked_domains", "this host's search cannot leave sites out")
@@ -223,9 +223,9 @@ def _calling(choice: Opt[ours.ToolChoice], lost: Losses) -> types.FunctionCallin
 def _allowed(choice: ours.ChooseAllowed, lost: Losses) -> types.FunctionCallingConfig:
     names = [wire_name(entry["name"]) for entry in allowed_tools(choice, lost)]
     if choice.mode and choice.mode not in ("auto", "required"):
-        lost.changed("tool_choice.mode", f"{choice.mode!r}, which Gemini does not know; the model chooses")
+        lost.changed("tool_choice.mode", f"{choice.mode!r}, which Gemini does not support; the model chooses")
     if choice.mode == "required" and len(names) == 1:
-        lost.changed("tool_choice", "the one allowed function is asked for by its name")
+        lost.changed("tool_choice", "the one allowed function, requested by its name")
     if not names:
         lost.refused("tool_choice.tools", "none of the allowed tools can be named at Gemini")
     # Without enforced schemas the model cannot be kept to some functions: only VALIDATED and ANY take names.
@@ -425,7 +425,7 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
     if item.namespace or item.caller or item.async_:
         report_unsaid(item, path, lost)
     if call.name != item.name and call.name != qualified(item.name, item.namespace):
-        found.changed(f"{path}.name", f"a name Gemini does not take, sent as {call.name}")
+        found.changed(f"{path}.name", f"a name that Gemini does not support, sent as {call.name}")
     part = new_part()
     part.function_call = call
     if item.leftovers is None and type(item) is ours.FunctionCall:

@@ -65,7 +65,7 @@ def encode_content(
         text, image = _encode_part(part, place, lost)
         if text is not None:
             if images:
-                lost.changed(place, "a text after an image, whose place among the texts Ollama does not tell")
+                lost.changed(place, "a text after an image, whose order Ollama cannot express")
             texts.append(text)
         elif image is not None:
             images.append(image)
@@ -90,7 +90,7 @@ def _encode_part(part: Any, path: str, lost: Losses) -> tuple[str | None, str | 
             return None, _encode_image(part, path, lost)
         case ours.InputAudio(input_audio=sound):
             if kind_of(sound.data) != sound.format:
-                lost.changed(path, f"sound of the format {sound.format!r}, which the server has to tell from its bytes")
+                lost.changed(path, f"sound of the format {sound.format!r}, which the server detects from its bytes")
             return None, sound.data
         case ours.InputFile():
             return _encode_file(part, path, lost), None
@@ -111,7 +111,7 @@ def _encode_image(part: ours.InputImage, path: str, lost: Losses) -> str | None:
         lost.refused(path, f"an image by URL, {INLINE}")
         return None
     if kind_of(media.data) != media.type:
-        lost.changed(path, f"an image called {media.type!r}, whose kind the server has to tell from its bytes")
+        lost.changed(path, f"an image called {media.type!r}, whose type the server detects from its bytes")
     return media.data
 
 
@@ -126,7 +126,7 @@ def _encode_file(part: ours.InputFile, path: str, lost: Losses) -> str | None:
         if text is not None:
             lost.emulated(path, "a file of text, sent as part of the message")
             return f"{part.filename}:\n{text}" if given(part.filename) else text
-    lost.refused(path, "a file, which Ollama has no place for unless it is text and comes as data")
+    lost.refused(path, "a file, which Ollama supports only as text data")
     return None
 
 

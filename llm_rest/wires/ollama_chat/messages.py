@@ -216,7 +216,7 @@ class MessageWriter:
             i += 1
         texts = [*msg.values(), note] if note else [*msg.values()]
         for path in msg if len(texts) > 1 else ():
-            self._lost.changed(path, "part of one system message, in which blank lines stand between the parts")
+            self._lost.changed(path, "part of one system message, joined by blank lines")
         if texts:
             self._put(types.Message(role="system", content="\n\n".join(texts)))
         return i
@@ -287,7 +287,7 @@ class MessageWriter:
                 self._lost.refused(path, "a call without an output")
                 continue
             if place != i:
-                self._lost.emulated(f"input[{place}]", "an output, moved behind its call")
+                self._lost.emulated(f"input[{place}]", "an output, moved after its call")
             i = place + 1
             after += self._output(place, self._items[place], qualified(call.name, call.namespace))
         if after:

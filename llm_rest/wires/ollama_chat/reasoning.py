@@ -55,7 +55,7 @@ def encode_effort(options: ours.ReasoningOptions, dialect: OllamaDialect, lost: 
     """The value of `think` for options of reasoning."""
     effort = options.effort
     if given(options.summary) and (given(effort) or options.summary != "auto"):
-        lost.changed("reasoning.summary", "a summary; the thoughts themselves come")
+        lost.changed("reasoning.summary", "a summary; the full reasoning is sent")
     if not given(effort):
         # To be shown what the model thinks is what `think: true` asks for.
         return True if given(options.summary) else UNSET
@@ -63,7 +63,7 @@ def encode_effort(options: ours.ReasoningOptions, dialect: OllamaDialect, lost: 
         lost.changed("reasoning.effort", f"{effort!r}, sent as {dialect.efforts[effort]!r}")
         effort = dialect.efforts[effort]
     if effort not in EFFORTS:
-        lost.dropped("reasoning.effort", f"{effort!r}, which this server refuses")
+        lost.dropped("reasoning.effort", f"{effort!r}, which this server rejects")
     return EFFORTS.get(effort, UNSET)
 
 

@@ -160,7 +160,7 @@ def _encode_options(
     _encode_logprobs(request, body, lost)
     report_missing(request, WIRE, lost, refused=REFUSED, dropped=DROPPED)
     if given(request.truncation) and request.truncation not in TRUNCATE:
-        lost.dropped("truncation", f"{request.truncation!r}; a conversation that is too long is refused")
+        lost.dropped("truncation", f"{request.truncation!r}; a conversation that is too long is rejected")
     return body, note
 
 
@@ -203,7 +203,7 @@ def _encode_text(text: ours.TextOptions, body: types.Request, lost: Losses) -> N
         case ours.JsonSchemaFormat(schema=schema):
             body.format = schema if given(schema) else "json"
             if not given(schema):
-                lost.changed("text.format", "a schema that is missing; any JSON is asked for")
+                lost.changed("text.format", "a schema that is missing; any JSON is requested")
         case Unknown():
             pass
         case nothing:
@@ -235,7 +235,7 @@ def _drop_loading(options: types.Options, left: Json, lost: Losses) -> None:
         if given(getattr(options, name)):
             setattr(options, name, UNSET)
             path = f"options.{name}" if name in as_object(left.get("options")) else f"extra.{WIRE}.options.{name}"
-            lost.dropped(path, "an option of loading a model, which this host does not take")
+            lost.dropped(path, "an option of loading a model, which this host does not support")
 
 
 def _with_extra(body: types.Request, extra: Json | None, lost: Losses) -> types.Request:

@@ -101,7 +101,7 @@ def encode_response(
     made = _encode_answer(response, as_object(left.get("message")), dialect, lost)
     body = patch(made, {name: value for name, value in left.items() if name != "message"})
     if response.error and not left:
-        lost.dropped("error", "Ollama tells an error instead of an answer")
+        lost.dropped("error", "Ollama sends an error instead of an answer")
     if status not in FINISH_REASONS_BACK and (status != "failed" or not left):
         lost.refused("status", f"an answer that is {status}, which Ollama sends as an error")
     reason = response.incomplete_details.reason if response.incomplete_details else None
@@ -204,7 +204,7 @@ def _encode_item(
                 message.add_thinking(text, path)
             if given(item.encrypted_content) and item.encrypted_content != issuer_seal(dialect.issuer):
                 place = f"{path}.encrypted_content" if text else path
-                lost.dropped(place, "opaque state, which no answer of Ollama holds")
+                lost.dropped(place, "opaque state, which answers of Ollama cannot hold")
         case Unknown():
             lost.dropped(path, f"an item of type {item.kind!r}")
         case _:
@@ -238,7 +238,7 @@ def _encode_logprobs(output: list[ours.AnyItem], body: types.Answer, lost: Losse
             if tokens == part.text == body.message.content and not body.message.thinking:
                 body.logprobs = list(part.logprobs)
             else:
-                lost.dropped(f"output[{i}].content[{j}].logprobs", "log probabilities of less than all that was said")
+                lost.dropped(f"output[{i}].content[{j}].logprobs", "log probabilities of a part of the text")
 
 
 # --- why it ended ---------------------------------------------------------------------------------------------------
@@ -253,13 +253,13 @@ def decode_finish_reason(line: types.Line, has_output: bool, lost: Losses) -> tu
     reason = line.done_reason
     if not line.done:
         # The server stops like this when a model repeats itself.
-        lost.changed("done", "an answer without an end, taken for a failure")
+        lost.changed("done", "an answer without an end, treated as failed")
         return "failed", "server_error"
     if not reason:
-        lost.changed("done_reason", "no reason, taken for " + ("the end" if has_output else "a failure"))
+        lost.changed("done_reason", "no reason, treated as " + ("the end" if has_output else "a failure"))
         return ("completed", None) if has_output else ("failed", "server_error")
     if reason not in FINISH_REASONS:
-        lost.changed("done_reason", f"the unknown reason {reason!r}, taken for incomplete")
+        lost.changed("done_reason", f"the unknown reason {reason!r}, treated as incomplete")
         return "incomplete", reason
     return FINISH_REASONS[reason], "max_output_tokens" if reason == "length" else None
 
@@ -312,7 +312,7 @@ def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> ours.Usage
         return None
     if not given(read) or (not given(made) and has_output):
         name = "output_tokens" if given(read) else "input_tokens"
-        lost.changed(f"usage.{name}", "a count the server left out, as older ones do for what they had read before")
+        lost.changed(f"usage.{name}", "a missing count, which older servers omit for cached input")
     usage = new_usage()
     usage.input_tokens, usage.output_tokens = read or 0, made or 0
     usage.total_tokens = usage.input_tokens + usage.output_tokens

@@ -228,7 +228,7 @@ class StreamEncoder(stream.StreamEncoder[OllamaDialect, types.Chunk]):
 
     def _fail(self, response: ours.Response) -> None:
         if given(response.usage):
-            self.losses.dropped("usage", "the counts of an answer that failed, which Ollama tells as an error")
+            self.losses.dropped("usage", "the counts of a failed answer, which Ollama sends as an error")
         report_failure(response, encode_response(response, dialect=self._dialect)[1], self.losses)
         message = response.error.message if given(response.error) else None
         self._out.append(types.Chunk(error=message or "the answer failed"))

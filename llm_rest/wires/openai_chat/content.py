@@ -113,7 +113,7 @@ def encode_part(part: ours.ContentPart, dialect: ChatDialect, path: str, lost: L
             ttl = fit_lifetime(or_unset(mark.ttl), dialect, f"{path}.prompt_cache_breakpoint.ttl", lost)
             setattr(made, dialect.cache_mark, _encode_mark(replace(mark, ttl=or_none(ttl)), dialect))
         else:
-            lost.dropped(f"{path}.prompt_cache_breakpoint", "a cache mark, which this host does not take")
+            lost.dropped(f"{path}.prompt_cache_breakpoint", "a cache mark, which this host does not support")
     return patch(made, own_leftovers(part, WIRE, path, lost)) if part.leftovers is not None else made
 
 
@@ -136,11 +136,11 @@ def _encode_known(part: Any, dialect: ChatDialect, path: str, lost: Losses) -> t
                 lost.dropped(f"{path}.input_audio.format", "the format of a sound, which this host finds out itself")
             return types.Audio(input_audio=sound.data)
         case ours.InputAudio():
-            lost.refused(path, "sound, which this host does not take")
+            lost.refused(path, "sound, which this host does not support")
         case ours.InputVideo(video_url=url) if "video_url" in takes:
             return types.Video(video_url=types.VideoUrl(url=url))
         case ours.InputVideo():
-            lost.refused(path, "a video, which this host does not take")
+            lost.refused(path, "a video, which this host does not support")
         case _:
             lost.refused(path, not_in("a screenshot", "Chat Completions"))
     return None
@@ -153,11 +153,11 @@ def _encode_image(part: ours.InputImage, dialect: ChatDialect, path: str, lost: 
         return None
     kind, how = ("image_data", "as data") if url.startswith("data:") else ("image_url", "by URL")
     if kind not in dialect.parts:
-        lost.refused(path, f"an image {how}, which this host does not take")
+        lost.refused(path, f"an image {how}, which this host does not support")
         return None
     image = types.ImageUrl(url=url, detail=or_unset(part.detail))
     if given(part.detail) and part.detail in DETAILS and part.detail not in dialect.details:
-        lost.dropped(f"{path}.detail", f"the detail {part.detail!r}, which this host does not know")
+        lost.dropped(f"{path}.detail", f"the detail {part.detail!r}, which this host does not support")
         image.detail = UNSET
     return types.Image(image_url=image)
 
@@ -176,7 +176,7 @@ def _encode_file(
         if dialect.documents_by_url:
             return types.Document(document_url=part.file_url, document_name=name)
         return types.File(file=types.FileData(file_data=part.file_url, filename=name))
-    lost.refused(path, "a file, in a form this host does not take")
+    lost.refused(path, "a file, in a form this host does not support")
     return None
 
 
@@ -185,7 +185,7 @@ def fit_lifetime(ttl: Opt[str], dialect: ChatDialect, path: str, lost: Losses) -
     nearest = dialect.cache_ttls.get(ttl) if given(ttl) else None
     if nearest is None:
         return ttl
-    lost.changed(path, f"a lifetime of {ttl}, which this host does not know, sent as {nearest}")
+    lost.changed(path, f"a lifetime of {ttl}, which this host does not support, sent as {nearest}")
     return nearest
 
 
@@ -294,7 +294,7 @@ def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost:
     if item.leftovers:
         message = patch(message, own_leftovers(item, WIRE, f"input[{i}]", lost))
         if message.name is not UNSET and "name" in dialect.lacks:
-            lost.dropped(f"input[{i}].name", "the name of a message, which this host does not take")
+            lost.dropped(f"input[{i}].name", "the name of a message, which this host does not support")
             message.name = UNSET
     return message
 
@@ -331,7 +331,7 @@ def _joined(parts: Sequence[AnyPart], path: str, lost: Losses) -> str:
     """The texts of the parts, for hosts that take nothing but a string."""
     texts = [part.text for part in parts if isinstance(part, types.Text)]
     if len(texts) < len(parts):
-        lost.dropped(path, "all but the text, which is all this host takes here")
+        lost.dropped(path, "all but the text; this host supports only text here")
     elif len(parts) != 1:
         lost.changed(path, "several texts, sent as one")
     return "".join(texts)

@@ -377,7 +377,7 @@ class AssistantMessage(Generic[S]):
             if self.calls:
                 self._put(item, state, place, path)
             else:
-                self._lost.withheld(path, "reasoning of a message without calls, which the host does not want back")
+                self._lost.withheld(path, "reasoning of a message without calls, which the host does not accept")
         if not self._answer:
             if dialect.requires_reasoning and self.calls and getattr(msg, dialect.reasoning_field) is UNSET:
                 setattr(msg, dialect.reasoning_field, "")
@@ -503,7 +503,7 @@ class MessageWriter:
                 self._lost.withheld(f"input[{i}]", "reasoning that only its issuer can read")
             case None:
                 if text_of(item):
-                    self._lost.withheld(f"input[{i}]", "reasoning that this host did not issue, or does not take back")
+                    self._lost.withheld(f"input[{i}]", "reasoning that this host did not issue, or does not accept")
 
     def _finish_message(self) -> None:
         message, self._open = self._open, None
@@ -562,7 +562,7 @@ class MessageWriter:
             self._lost.refused(f"input[{i}]", "an output without a call before it")
         else:
             if call_id != item.call_id:
-                self._lost.changed(f"input[{i}].call_id", f"an id this host does not take, sent as {call_id}")
+                self._lost.changed(f"input[{i}].call_id", f"an id this host does not support, sent as {call_id}")
             calls.popleft()
             if not calls:
                 del self._waiting[call_id]

@@ -352,7 +352,7 @@ def put_thought(msg: AssistantFields, item: ours.Reasoning, state: Thought, path
     text = text_of(item)
     if digest(text) != state.shown:
         if not text:
-            lost.dropped(path, "reasoning that came back without its text")
+            lost.dropped(path, "reasoning that returned without its text")
             return
         if state.details or state.rest:
             lost.dropped(f"{path}.encrypted_content", "signed reasoning, whose text was edited")

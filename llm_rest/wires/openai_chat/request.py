@@ -124,7 +124,7 @@ def encode_request(
             setattr(body, name, UNSET)
             if value is not None:
                 path = name if name in left else NAMED.get(name, name)
-                lost.dropped(path, f"{name}, which this host does not take")
+                lost.dropped(path, f"{name}, which this host does not support")
     return with_extra(body, request.extra.get(WIRE) if request.extra else None, WIRE, lost), lost
 
 
@@ -258,7 +258,7 @@ def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tu
             text = msgspec.json.encode(asked.schema or {}).decode()
             return made, f"{JSON_ONLY} It has to fit this JSON Schema:\n{text}"
         case ours.JsonObjectFormat():
-            lost.emulated("text.format", "any JSON object, asked for in another way")
+            lost.emulated("text.format", "any JSON object, requested in another way")
             if "json_schema" not in takes:
                 return UNSET, JSON_ONLY
             schema = types.JsonSchema(name=ANY_NAME, schema={"type": "object"})

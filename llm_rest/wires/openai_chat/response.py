@@ -182,8 +182,8 @@ def encode_response(
     first = body.choices[0] = patch(body.choices[0], as_object(left.get(CHOICE)))
     status, details = response.status, response.incomplete_details
     if status == "failed" and WIRE not in (response.leftovers or {}):
-        lost.refused("status", "a failed answer, which Chat Completions tells as an error")
-        lost.dropped("error", "why it failed, which `encode_error` tells")
+        lost.refused("status", "a failed answer, which Chat Completions sends as an error")
+        lost.dropped("error", "why it failed, which `encode_error` encodes")
     elif status not in FINISH_REASONS_BACK:
         lost.refused("status", not_in(f"an answer that is {status}", "Chat Completions"))
     reason = details.reason if given(details) else None
@@ -458,13 +458,13 @@ def decode_finish_reason(finish_reason: Opt[str], output: list[ours.AnyItem], lo
         return found
     place = f"{CHOICE}.finish_reason"
     if finish_reason:
-        lost.changed(place, f"the unknown reason {finish_reason!r}, taken for incomplete")
+        lost.changed(place, f"the unknown reason {finish_reason!r}, treated as incomplete")
         return "incomplete", finish_reason
     if not output:
-        lost.changed(place, "no reason and no output, taken for a failure")
+        lost.changed(place, "no reason and no output, treated as failed")
         return "failed", "server_error"
     if any(map(_is_open, output)):
-        lost.changed(place, "no reason, and a call whose arguments were cut, taken for incomplete")
+        lost.changed(place, "no reason, and a call whose arguments were cut, treated as incomplete")
         return "incomplete", None
     return "completed", None
 

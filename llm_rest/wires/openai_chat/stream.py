@@ -141,7 +141,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         for index in sorted(self._others):
             self.losses.dropped(f"choices[{index}]", "one more answer to the same question; a response has one")
         for path in self._merged.replaced if self._keep else ():
-            self.losses.changed(path, "several values, of which the last one is kept")
+            self.losses.changed(path, "several values; the last one is used")
         return response
 
     def _end(self) -> None:

@@ -97,7 +97,7 @@ def encode_offer(
         if given(request.tool_choice) and request.tool_choice != "auto":
             lost.dropped("tool_choice", "a choice among no tools")
         if given(request.parallel_tool_calls):
-            lost.dropped("parallel_tool_calls", "a word about calls where there are no tools")
+            lost.dropped("parallel_tool_calls", "a tool choice without tools")
         return ""
     takes = dialect.tool_choices
     if not dialect.custom_tools:
@@ -245,7 +245,7 @@ def _encode_search(
         if not is_search(tool):
             continue
         if not own_form and not (model and model.startswith(dialect.search_models)):
-            lost.refused(path, "web search, which this model cannot be asked for in Chat Completions")
+            lost.refused(path, "web search, which this model does not support in Chat Completions")
             continue
         for name in ("filters", "external_web_access", "search_content_types"):
             if given(getattr(tool, name)):
@@ -339,7 +339,7 @@ def encode_call(
     call_id = item.call_id if answer else fit_call_id(item.call_id, dialect)
     name = qualified(item.name, item.namespace) if answer else naming(item.name, item.namespace)
     if call_id != item.call_id:
-        lost.changed(f"{path}.call_id", f"an id this host does not take, sent as {call_id}")
+        lost.changed(f"{path}.call_id", f"an id this host does not support, sent as {call_id}")
     if item.namespace or item.caller or item.async_:
         report_unsaid(item, path, lost)
     if isinstance(item, ours.FunctionCall):

@@ -87,7 +87,7 @@ def encode_failure(item: ItemT, path: str, lost: Losses) -> ItemT:
         return item
     if not item.is_error:
         return replace(item, is_error=None)
-    lost.changed(path, "that the tool failed is said in the text of its output")
+    lost.changed(path, "a failure, which the text of the output has")
     output = item.output
     if isinstance(output, str):
         return replace(item, is_error=None, output=output if output.startswith(_ERROR) else _ERROR + output)
@@ -133,7 +133,7 @@ def _with_lifetimes(parts: list[Any], path: str, dialect: ResponsesDialect, lost
         mark = getattr(part, "prompt_cache_breakpoint", None)
         if given(mark) and mark.ttl in dialect.cache_ttls:
             nearest = dialect.cache_ttls[mark.ttl]
-            what = f"{mark.ttl} is not known here; {nearest} was asked for"
+            what = f"{mark.ttl} is not known here; {nearest} was requested"
             lost.changed(f"{path}[{j}].prompt_cache_breakpoint.ttl", what)
             fitting = list(parts) if fitting is parts else fitting
             fitting[j] = replace(part, prompt_cache_breakpoint=replace(mark, ttl=nearest))
@@ -144,12 +144,12 @@ def _fitting_part(part: Any, assistant: bool, path: str, dialect: ResponsesDiale
     """The part as the role of its message may have it; `None` where it may not."""
     match part:
         case rs.InputAudio() | rs.InputVideo() if kind_of(part) not in dialect.parts:
-            lost.dropped(path, f"a part of kind {kind_of(part)}, which the host does not take")
+            lost.dropped(path, f"a part of kind {kind_of(part)}, which the host does not support")
         case rs.InputText() | rs.PlainText() if assistant:
             lost.changed(path, "sent as output_text, the text of an assistant")
             return rs.OutputText(text=part.text, annotations=[])
         case rs.InputImage() | rs.InputFile() if assistant:
-            lost.dropped(path, f"a part of kind {kind_of(part)} in what an assistant said")
+            lost.dropped(path, f"a part of kind {kind_of(part)} in an assistant message")
         case rs.OutputText() | rs.PlainText() if not assistant:
             lost.changed(path, "sent as input_text, without annotations")
             return rs.InputText(text=part.text)

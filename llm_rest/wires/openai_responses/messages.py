@@ -43,7 +43,7 @@ HOSTED = {
 
 
 class MessageWriter:
-    """Writes the items of a request as the host takes them; `changed` says whether they are others than came.
+    """Writes the items of a request as the host supports them; `changed` says whether they are others than came.
 
     `stored`: the host may know ids. `reasons`: the model may have reasoned before what it said.
     """
@@ -155,7 +155,7 @@ def _encode_item(
             return None
         item, without_id = cast("ItemT", found), False
     elif dialect.stateless and isinstance(item, rs.ItemReference):
-        lost.refused(path, "an item that only a server which keeps items can find")
+        lost.refused(path, "an item by id, which needs a server that stores items")
         return None
     if given(item.id) and (without_id or (dialect.checks_ids and not has_own_id(item))):
         item = item if isinstance(item, rs.ItemReference) else replace(item, id=None)
@@ -207,7 +207,7 @@ def _grouped(items: list[tuple[int, rs.AnyItem]], lost: Losses) -> list[rs.AnyIt
             waiting.discard(item.call_id)
         elif waiting and isinstance(item, rs.Reasoning | rs.Message) and not _is_said_to_model(item):
             before.append(item)
-            lost.changed(f"input[{i}]", "moved before the calls of its turn, which the host wants side by side")
+            lost.changed(f"input[{i}]", "moved before the calls of its turn, which the host requires side by side")
         else:
             grouped += before + calls + outputs
             before, calls, outputs = [], [], []

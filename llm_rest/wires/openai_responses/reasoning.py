@@ -52,7 +52,7 @@ def encode_thinking(item: StateT, path: str, dialect: ResponsesDialect, lost: Lo
             lost.withheld(f"{path}.encrypted_content", f"opaque state of {issuer} ({wire or 'unreadable'})")
             return None
         if not given(held.encrypted_content) and isinstance(item, Reasoning) and not item.content:
-            lost.dropped(path, "reasoning that came back without its text")
+            lost.dropped(path, "reasoning that returned without its text")
             return None
         item = replace(item, encrypted_content=held.encrypted_content)
     elif dialect.seals:
@@ -63,7 +63,7 @@ def encode_thinking(item: StateT, path: str, dialect: ResponsesDialect, lost: Lo
     # A status means nothing here, so nothing is lost with it.
     refused: dict[str, Any] = {name: None for name in dialect.reasoning_lacks if getattr(item, name) is not None}
     if "content" in refused and item.content:
-        lost.dropped(f"{path}.content", "the host does not take the text of its reasoning back")
+        lost.dropped(f"{path}.content", "the host does not accept the text of its reasoning")
     return replace(item, **refused) if refused else item
 
 
@@ -99,5 +99,5 @@ def encode_effort(options: ReasoningOptions, dialect: ResponsesDialect, lost: Lo
     if options.effort not in dialect.efforts:
         return options
     nearest = dialect.efforts[str(options.effort)]
-    lost.changed("reasoning.effort", f"the host does not know {options.effort}; {nearest} was asked for")
+    lost.changed("reasoning.effort", f"the host does not know {options.effort}; {nearest} was requested")
     return replace(options, effort=nearest)

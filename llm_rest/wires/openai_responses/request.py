@@ -149,11 +149,11 @@ def _encode_options(request: Request, dialect: ResponsesDialect, changes: dict[s
         asked = changes.get(name, getattr(request, name, None))
         if given(asked) and asked != value:
             changes[name] = None
-            lost.dropped(name, f"the host takes {value!r} only")
+            lost.dropped(name, f"the host supports {value!r} only")
     for name in STATE if dialect.stateless else ():
         if given(getattr(request, name)):
             changes[name] = None
-            lost.refused(name, "the host keeps nothing between calls; send the whole conversation as input")
+            lost.refused(name, "the host stores nothing between calls; send the whole conversation as input")
 
 
 # --- counting and compaction ----------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 Prints:
 
     {"model":"m","max_completion_tokens":9,"messages":[{"role":"user","content":"?"}]}
-    top_k: top_k, which this host does not take (dropped)
+    top_k: top_k, which this host does not support (dropped)
     Minerals. stop
     $.choices
 """

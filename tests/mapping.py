@@ -100,7 +100,7 @@ def page() -> str:
         "# What each wire carries",
         "",
         "Every field of a wire has a row in the tables of its page, with an id that tests name. This page is made of those rows:",
-        "`python -m tests.mapping` writes it. How losses are told and what a client does about them: [losses](../losses.md).",
+        "`python -m tests.mapping` writes it. How a client reports and handles losses: [losses](../losses.md).",
         "",
         f"| wire | rows | tests | {' | '.join(f'`{loss}`' for loss in LOSSES)} |",
         f"|---|---|---|{'---|' * len(LOSSES)}",

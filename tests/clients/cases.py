@@ -71,7 +71,7 @@ async def plain(client: Client, model: str, spy: Spy) -> None:
 
 @case
 async def stream(client: Client, model: str, spy: Spy) -> None:
-    """stream: the text in pieces, as they come from the vendor"""
+    """stream: the text in chunks, as the vendor sends them"""
     answer = await client.stream(model, client.user("pieces 5\nsay Hello, world."))
     assert (answer.text, answer.ended, answer.tokens) == ("Hello, world.", "stop", (7, 4))
     assert answer.pieces >= 3, "it came as the vendor said it"
@@ -79,7 +79,7 @@ async def stream(client: Client, model: str, spy: Spy) -> None:
 
 @case
 async def length(client: Client, model: str, spy: Spy) -> None:
-    """length: an answer cut at its token limit says so"""
+    """length: an answer truncated at its token limit is marked"""
     for asked in ways(client):
         answer = await asked(model, client.user("say " + "word " * 40), most=20)
         assert (answer.text, answer.ended) == ("word " * 16, "length")
@@ -87,7 +87,7 @@ async def length(client: Client, model: str, spy: Spy) -> None:
 
 @case
 async def refusal(client: Client, model: str, spy: Spy) -> None:
-    """refusal: a model that will not answer is told from one that does"""
+    """refusal: a refusal is distinguished from an answer"""
     for asked in ways(client):
         answer = await asked(model, client.user("refuse I cannot help with that."))
         blocked = client.wire == "gemini_generate_content" and answer.ended == "refusal"
@@ -142,7 +142,7 @@ SAY_FAILED = ("anthropic_messages", "gemini_generate_content")
 
 @case
 async def tool_error(client: Client, model: str, spy: Spy) -> None:
-    """tool error: the model is told that a tool failed, in words where a wire has no flag for it"""
+    """tool error: the model gets the failure of a tool, as text where a wire has no flag for it"""
     script = 'call get_weather {"city": "Oslo"}'
     text = await conversation(client, model, script, OSLO, gave="no such city", failed=True)
     if client.wire not in SAY_FAILED:
@@ -384,12 +384,12 @@ CANNOT: dict[tuple[str, str, str], str] = {
             client,
             "ollama_chat",
             "pdf",
-        ): "messages to Ollama hold images and no other files; the client's error for a bad request says so"
+        ): "messages to Ollama hold images and no other files; the client raises its error for a bad request"
         for client in CLIENTS
         if client != "ollama"
     },
     **{
-        (client, behind, "refusal"): "models behind this API refuse in ordinary words, which come as text"
+        (client, behind, "refusal"): "models behind this API refuse in ordinary text"
         for client in CLIENTS
         for behind in ("gemini_generate_content", "ollama_chat")
     },
@@ -398,13 +398,10 @@ CANNOT: dict[tuple[str, str, str], str] = {
             "google-genai",
             behind,
             "refusal",
-        ): "Google's API tells answers that were blocked; a model that refuses in words comes as text"
+        ): "Google's API marks blocked answers only; a refusal by the model is text"
         for behind in ("openai_responses", "openai_chat")
     },
-    **{
-        ("ollama", behind, "refusal"): "Ollama's API has no word for a refusal, which comes as text"
-        for behind in wires.NAMES
-    },
+    **{("ollama", behind, "refusal"): "Ollama's API has no refusals; they are text" for behind in wires.NAMES},
 }
 """Cells that cannot be, and why: by client, upstream and case."""
 

@@ -33,7 +33,7 @@ INTRODUCTION = """\
 The official Python clients of the vendors work in front of [the gateway](gateway.md), unmodified, whatever wire the vendor behind
 it speaks. This page is written by `python -m tests.clients.page` from the data of `tests/clients`, which plays every case below
 with every client whose API has it in front of every wire, sync and async, whole and streamed (`make test-whole`; `make test`
-takes every two of client, wire, case and way), against simulated vendors who refuse what the real ones refuse.
+takes all pairs of client, wire, case and way), against simulated vendors that reject what the real ones reject.
 [Scripts](#other-clients) play clients that are not Python packages of a vendor.
 
 | client | pointed at a gateway by |
@@ -43,13 +43,13 @@ takes every two of client, wire, case and way), against simulated vendors who re
 STATE = """\
 ## Loops and chats
 
-Anthropic's tool runner asks for a thread that the server keeps; the gateway has none and says so in the way by which the runner
-knows to send the whole conversation. Google's chats, with functions that they run themselves, and `previous_response_id` of
-OpenAI's Responses work in front of every wire (`tests/clients/test_loops.py`).
+Anthropic's tool runner requests a thread stored on the server; the gateway has none and answers with the error after which
+the runner sends the whole conversation. Google's chats, with functions that they run themselves, and `previous_response_id`
+of OpenAI's Responses work in front of every wire (`tests/clients/test_loops.py`).
 
 ## Other clients
 
-These scripts install a client and play it in front of the gateway, with a simulated vendor on each of the five wires behind it.
+These scripts install a client and test it in front of the gateway, with a simulated vendor on each of the five wires behind it.
 They are not part of the test suite, because they download packages. Each prints a table and exits with 1 where something failed.
 
 - `python tests/clients/vercel_ai.py` plays the Vercel AI SDK: two turns with a tool, whole and streamed, and an error in the
@@ -66,18 +66,18 @@ They are not part of the test suite, because they download packages. Each prints
 
 ## Opaque state
 
-Thinking models sign their thoughts, and refuse the results of their calls without them. Clients of Responses and Messages return
-what they were given, and so do clients of Chat Completions that return messages whole, with `reasoning_details`. For all others
-the gateway keeps it, for each caller apart, and puts it back when the turn returns: known by the ids of its calls, else by what
-it says and what was said before it. Where the gateway has forgotten, or keeps nothing, the vendor gets the calls under other
-names and without thoughts, as it would get those of another vendor; it does not refuse them.
+Thinking models sign their reasoning, and reject the results of their calls without it. Clients of Responses and Messages
+return it, and so do clients of Chat Completions that return messages whole, with `reasoning_details`. For all others the
+gateway stores it, separately for each caller, and restores it when the turn is sent back, identified by the ids of its calls,
+else by its text and the messages before it. Where the gateway has deleted it, or stores nothing, the vendor gets the calls
+under other ids and without reasoning, like those of another vendor; it does not reject them.
 
-Thoughts hold only where they were thought. Where the question they answer has changed since, they are left out; where Anthropic's
-models thought, so they are when anything before them changed, the system prompt included. Nobody is refused for a signature
-that was never seen.
+Reasoning is valid only in its place. It is omitted where the question before it has changed; for Anthropic's models also
+where anything before it has changed, the system prompt included. A request is not rejected for a signature that the client
+never got.
 
-Only behind the client's own wire nothing is renamed: a client of Chat Completions that drops `reasoning_details` which its vendor
-insists on is refused by that vendor, as without a gateway, unless the gateway still has them.
+On the client's own wire calls keep their ids: a client of Chat Completions that drops `reasoning_details` which its vendor
+requires is rejected by that vendor, as without a gateway, unless the gateway still has them.
 """
 
 
@@ -91,7 +91,7 @@ def page() -> str:
         cells = [_cell(client, behind, reasons) for behind in wires.NAMES]
         lines.append(f"| `{client}` | {' | '.join(cells)} |")
     lines += ["", *(f"{number}. {reason}" for reason, number in reasons.items())]
-    lines += ["", f"The {len(CASES)} cases are these; where a client is named, only its API has what is played:", ""]
+    lines += ["", f"The {len(CASES)} cases are these; where a client is named, only its API supports it:", ""]
     for case, played in CASES.items():
         name, _, told = (inspect.getdoc(played) or "").partition(": ")
         client = f" (`{ONLY[case]}`)" if case in ONLY else ""

@@ -531,9 +531,9 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = Tru
     return usage
 
 
-def _with_media(details: Any, told: Any, *, keep: bool) -> Any:
+def _with_media(details: Any, counts: Any, *, keep: bool) -> Any:
     """The details with the tokens of audio, images and video, which may have prices of their own; `keep` has them already."""
-    media = {name: getattr(told, name, None) for name in ("audio_tokens", "image_tokens", "video_tokens")}
+    media = {name: getattr(counts, name, None) for name in ("audio_tokens", "image_tokens", "video_tokens")}
     return details if keep else with_extras(details, {name: count for name, count in media.items() if count})
 
 

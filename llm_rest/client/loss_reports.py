@@ -43,7 +43,7 @@ def report_losses(losses: list[Loss], policy: OnLoss, site: CallSite, *, who: st
     """Handle losses by the `on_loss` policy. With a `reply` they are of the answer, not of the request."""
     refused = [loss for loss in losses if loss.kind == "refused"]
     if refused:
-        raise LossError(f"the request cannot be converted for {who}: {_listed(refused)}", losses=tuple(losses), vendor=who)
+        raise LossError(f"this request cannot be sent to {who}: {_listed(refused)}", losses=tuple(losses), vendor=who)
     reported = [loss for loss in losses if loss.kind != "withheld"]
     if not reported or policy == "ignore":
         return

@@ -141,7 +141,7 @@ def report_usage(usage: Usage, wire: str, lost: Losses, *encoded: str) -> None:
                 lost.dropped(f"usage.{name}.{count}", no_such("count", NAMES[wire]))
     for name in ("cost", "cost_details", "is_byok"):
         if given(getattr(usage, name)):
-            lost.dropped(f"usage.{name}", "only Responses tells what an answer cost")
+            lost.dropped(f"usage.{name}", "only Responses has the cost of an answer")
 
 
 def reported_cost(cost: Any, ticks: Any) -> float | None:

@@ -163,11 +163,11 @@ def test_a_bad_line_fails_with_its_line_and_field_and_the_others_are_answered(
     [
         (
             {"input": "x", "previous_response_id": "r"},
-            "line 1: the request cannot be converted for anthropic: previous_response_id: ",
+            "line 1: this request cannot be sent to anthropic: previous_response_id: ",
         ),
         (
             {"input": "x", "tools": [{"type": "file_search", "vector_store_ids": ["v"]}]},
-            "line 1: the request cannot be converted for anthropic: tools[0]: ",
+            "line 1: this request cannot be sent to anthropic: tools[0]: ",
         ),
     ],
 )

@@ -197,7 +197,7 @@ def encode_tools(request: ours.Request, body: types.Request, alone: Collection[s
         if given(request.tool_choice) and request.tool_choice != "auto":
             (lost.dropped if request.tool_choice == "none" else lost.refused)("tool_choice", "a choice among no tools")
         if request.parallel_tool_calls is False:
-            lost.dropped("parallel_tool_calls", "there are no calls at all")
+            lost.dropped("parallel_tool_calls", "there are no calls")
     if given(request.max_tool_calls):
         searches = [tool for tool in tools if tool.name in ("web_search", "web_fetch")]
         for search in searches:
@@ -230,7 +230,7 @@ def _encode_tool(tool: ours.AnyTool, namespace: str | None, path: str, context: 
             return [_encode_function(tool, namespace, path, context)]
         case ours.CodeInterpreterTool():
             if given(tool.container) and not isinstance(tool.container, str) and tool.container != AUTO:
-                lost.dropped(f"{path}.container", "a container of Anthropic takes no settings")
+                lost.dropped(f"{path}.container", "a container of Anthropic has no settings")
             callers = encode_callers(tool.allowed_callers, context.model)
             return [types.Tool(type=context.model.code_execution, name="code_execution", allowed_callers=callers)]
         case ours.ToolSearchTool():

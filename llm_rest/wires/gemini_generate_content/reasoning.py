@@ -256,7 +256,7 @@ class AssistantMessage:
 
     def _drop_sources(self, part: ours.OutputText, path: str) -> None:
         if part.annotations and not is_grounded(part.leftovers):
-            self.lost.dropped(f"{path}.annotations", "sources of an earlier answer, which Gemini does not take back")
+            self.lost.dropped(f"{path}.annotations", "sources of an earlier answer, which Gemini does not accept")
         if part.logprobs:
             self.lost.dropped(f"{path}.logprobs", "probabilities of an earlier answer")
 
@@ -315,13 +315,13 @@ class AssistantMessage:
     def _encode_foreign_thinking(self, item: ours.Reasoning, path: str) -> None:
         """Show a client what another vendor's model thought."""
         if item.content or (self.parts and self.parts[-1].thought):
-            self.lost.changed(path, "what the model thought is shown as one summary")
+            self.lost.changed(path, "reasoning, sent as one summary")
         for part in (*(item.summary or ()), *(item.content or ())):
             if part.text:
                 self.parts.append(types.Part(text=part.text, thought=True))
         if given(item.encrypted_content):
             place = f"{path}.encrypted_content" if item.summary or item.content else path
-            self.lost.dropped(place, "opaque state, which no answer of Gemini holds")
+            self.lost.dropped(place, "opaque state, which answers of Gemini cannot hold")
 
     def _add_signatures(self, payload: VisibleSignatures, path: str) -> None:
         if payload.before:

@@ -88,7 +88,7 @@ class AssistantMessage:
             for j, part in enumerate(text):
                 for name in text_fields if isinstance(part, ours.OutputText) else ():
                     if getattr(part, name):
-                        lost.dropped(f"{path}.content[{j}].{name}", "what stands beside a text has no place at Ollama")
+                        lost.dropped(f"{path}.content[{j}].{name}", "fields beside a text, which Ollama lacks")
             text, images = encode_content(text, f"{path}.content", lost, between="")
             if images:
                 lost.refused(f"{path}.content", "something other than text in a message of the assistant")

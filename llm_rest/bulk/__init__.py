@@ -1,6 +1,6 @@
 """Bulk runs: ten thousand to ten million requests with a journal, so that every row is answered exactly once.
 
-`rows` reads the input, `engine` decides and calls, `journal` remembers, `output` writes a row's line, `run` is the door for
-programs (`Bulk`, `AsyncBulk`). Before changing this package, know the order of steps: a row is marked as sent and committed, then
-sent; its answer is committed, then written to the output from the journal. Nothing else makes a run resumable.
+`rows` reads the input, `engine` schedules and calls, `journal` stores progress, `output` writes a row's line, `run` is the
+Python API (`Bulk`, `AsyncBulk`). Before changing this package, know the order of steps: a row is marked as sent and committed,
+then sent; its answer is committed, then written to the output from the journal. Nothing else makes a run resumable.
 """

@@ -1,7 +1,7 @@
-"""Batches of vendors as pure functions: what is uploaded and created, what a job says, and the results of its requests.
+"""Vendor batch APIs as pure functions: upload, creation, the state of a job, and the results of its requests.
 
-Before changing this file, know that a body is spliced into its line byte for byte as it was encoded, and that results come in any
-order, some of them twice and some never: their id alone says whose they are.
+Before changing this file, know that an encoded body is inserted into its line byte for byte, and that results arrive in any
+order, some of them twice and some never: only their id identifies the request.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The engine of a bulk run: which row is sent next, what an answer means for the run, and when to stop.
+"""The engine of a bulk run: scheduling of rows, handling of answers, and stop conditions.
 
 Everything here is written once. Its coroutines await nothing but what the workers give them, which are those of the tool loop:
 threads for sync callers, tasks for async ones. Before changing this file, know the order of a step: answers are stored and new
@@ -50,20 +50,20 @@ _NOWHERE = CallSite(0)
 
 
 class BulkStatus(Totals):
-    """Where a bulk run stands."""
+    """The progress of a bulk run."""
 
     in_flight: int = 0
-    """Rows that are being answered."""
+    """Rows in flight."""
     total: int | None = None
-    """How many rows there are, estimated from the size of a file; `None` where that is not known."""
+    """How many rows there are, estimated from the size of a file; `None` where that is unknown."""
     seconds: float = 0.0
-    """How long this process has worked on the run."""
+    """Seconds that this process has worked on the run."""
     finished: int = 0
     """How many rows this process has finished."""
 
     @property
     def remaining_seconds(self) -> float | None:
-        """About how long the rest takes, at the rate so far."""
+        """About how many seconds the rest takes, at the rate so far."""
         if not self.total or not self.finished:
             return None
         return max(self.total - self.done - self.failed, 0) * self.seconds / self.finished
@@ -122,7 +122,7 @@ class Engine:
         self._began = self._wrote = time.monotonic()
 
     def status(self) -> BulkStatus:
-        """Where the run stands."""
+        """The progress of the run."""
         return BulkStatus(
             **asdict(self._totals),
             in_flight=len(self._running),
@@ -377,11 +377,11 @@ class Engine:
                 self._wrote = time.monotonic()
 
     def leave(self) -> None:
-        """Hang up the calls that are under way."""
+        """Cancel the calls in flight."""
         self._caller.cancel()
 
     async def drain(self, workers: Workers) -> None:
-        """Wait a little until nothing is under way."""
+        """Wait a moment until no call is in flight."""
         until = workers.now() + _DRAIN_SECONDS
         while self._running and (report := await workers.receive(max(until - workers.now(), 0.0))) is not None:
             self._running.pop(report[1].n, None)

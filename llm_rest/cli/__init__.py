@@ -1,8 +1,8 @@
 """The command line: `llm-rest`, or `python -m llm_rest`.
 
-`main` parses the arguments, runs one command and turns whatever happens into an exit code. Every command is a module with one
-function that takes the parsed arguments; it is imported when it is called, so that `--help` stays quick. Answers go to the
-standard output, everything said about them to the standard error.
+`main` parses the arguments, runs one command and returns its exit code. Every command is a module with one
+function that takes the parsed arguments; it is imported when it is called, so that `--help` stays fast. Answers are written to
+the standard output, notes and errors to the standard error.
 
 | exit code | meaning |
 |---|---|
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def complain(what: str) -> None:
-    """Say on the standard error, in one line, why there is no answer."""
+    """Print an error as one line on the standard error."""
     sys.stderr.write(f"llm-rest: {what}\n")
 
 
@@ -84,12 +84,12 @@ def complain_of(problem: LLMError) -> None:
 
 
 def note(what: str) -> None:
-    """Say on the standard error, in one line, something about the answer."""
+    """Print a note as one line on the standard error."""
     sys.stderr.write(f"note: {what}\n")
 
 
 def say(text: str) -> None:
-    """Print a piece of the answer now, and not when there is more of it."""
+    """Print a chunk of the answer without buffering."""
     sys.stdout.write(text)
     sys.stdout.flush()
 

@@ -1,1 +1,1 @@
-"""Policies of calls: rate limits, budgets, prices, fallback, caching of answers. Each is loaded by the client that uses it."""
+"""Policies of calls: rate limits, budgets, prices, fallback, answer cache. Each is loaded by the client that uses it."""

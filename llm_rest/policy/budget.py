@@ -1,8 +1,8 @@
 """Budgets: how much calls may spend together, checked before each request and settled after it.
 
 `Budget` is a gate of `gate.py`. Its arithmetic knows neither clock nor network: times come as arguments. Before changing this
-file, know that what is spent and what is reserved never exceed a limit when a request is sent, so that the limit is passed by
-no more than what the requests in flight take beyond their reserve.
+file, know that the sum of spent and reserved amounts never exceeds a limit when a request is sent, so that the limit is exceeded
+at most by what the requests in flight use beyond their reserve.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Budget:
 
     `usd` is US dollars and needs `prices=`, or a vendor that reports costs; `tokens` are those of input and output, `seconds`
     count from the first call. Before a request is sent, its estimated input and its `max_output_tokens` are reserved; when that
-    exceeds the budget, `BudgetError` is raised. Afterwards what was used is counted; failed and cancelled requests count
-    nothing, a stream that is left counts an estimate. May be shared by clients, threads and event loops. Raises `ConfigError`.
+    exceeds the budget, `BudgetError` is raised. Afterwards the real usage is counted; failed and cancelled requests count
+    nothing, a stream that is closed early an estimate. May be shared by clients, threads and event loops. Raises `ConfigError`.
     """
 
     def __init__(self, *, usd: float | None = None, tokens: int | None = None, seconds: float | None = None) -> None:
@@ -65,7 +65,7 @@ class Budget:
         return dict(self._limits)
 
     def spent(self, name: str = "usd") -> float:
-        """What was spent of `usd` (in nano-dollars), `tokens` or `seconds`, without what is reserved for requests in flight."""
+        """The amounts spent of `usd` (in nano-dollars), `tokens` and `seconds`, without reservations of requests in flight."""
         if name == "seconds":
             return 0.0 if self._begun is None else time.monotonic() - self._begun
         return self._spent[name]
@@ -73,7 +73,7 @@ class Budget:
     def reserve(
         self, usd: float, tokens: float, now: float, *, input: int = 0, pricing: Pricing | None = None
     ) -> BudgetShare:
-        """Set aside what a request may take. Raises `BudgetError` where that is more than is left."""
+        """Reserve the maximum cost of a request. Raises `BudgetError` where that exceeds the rest."""
         with self._lock:
             self._begun = now if self._begun is None else self._begun
             needs = {"usd": usd, "tokens": tokens, "seconds": 0.0}
@@ -87,7 +87,7 @@ class Budget:
             return BudgetShare(self, usd, tokens, input, pricing)
 
     def settle(self, share: BudgetShare, usd: float, tokens: float, output: int | None = None) -> None:
-        """Count what a request took instead of what was reserved for it; once."""
+        """Count the real cost of a request instead of its reservation; once."""
         with self._lock:
             if share.ended:
                 return
@@ -100,7 +100,7 @@ class Budget:
                 self._outputs, self._answers = self._outputs + output, self._answers + 1
 
     async def enter(self, attempt: NextAttempt) -> BudgetShare:
-        """Reserve what the request may take. Raises `BudgetError`."""
+        """Reserve the maximum cost of the request. Raises `BudgetError`."""
         found = estimate_tokens(attempt.request)
         usual = self._outputs // self._answers if self._answers else FIRST_OUTPUT
         output = usual if attempt.request.max_output_tokens is None else attempt.request.max_output_tokens

@@ -1,8 +1,8 @@
-"""`AnswerCache`: answers that are kept and given again to the very same request, whole or as a stream.
+"""`AnswerCache`: stores answers and returns them for the very same request, whole or as a stream (response cache).
 
 Exact: the key is a digest of the vendor, the URL and the encoded request. A hit makes no request: no key, no rate limit, no
-attempt. Before changing this file, know that only complete answers are kept, that nothing is kept where an answer repeats a
-secret, and that what refers to state at a vendor, or offers tools, is not looked up.
+attempt. Before changing this file, know that only complete answers are stored, that an answer which repeats a secret is not
+stored, and that requests which refer to state at a vendor, or offer tools, are not cached.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _pieces = msgspec.msgpack.Decoder(list[bytes])
 class AnswerCache(SQLiteFile):
     """A cache of answers, in memory or in a SQLite file that several processes may use.
 
-    At most `max_bytes` are kept, the oldest answers go first; with `max_age`, none longer than so many seconds. With
-    `tools`, requests that offer tools are looked up too: what an answer calls then happens again. `clock` gives seconds.
+    At most `max_bytes` are stored, the oldest answers are deleted first; with `max_age`, none longer than so many seconds. With
+    `tools`, requests that offer tools are cached too: calls in a cached answer are executed again. `clock` gives seconds.
     Raises `StoreError` for a file that cannot be used.
     """
 
@@ -98,7 +98,7 @@ class AnswerCache(SQLiteFile):
             self._db.execute("DELETE FROM answers")
 
     def key(self, target: Any, settings: Any, request: Request, outgoing: Any) -> bytes | None:
-        """The key of a request; `None` where it is not looked up."""
+        """The key of a request; `None` where it is not cached."""
         more: Any = request.extra or {}
         tools = bool(request.tools) or any("tools" in fields for fields in more.values())
         if settings.user_token is not None or outgoing.secrets or (tools and not self.tools):
@@ -111,7 +111,7 @@ class AnswerCache(SQLiteFile):
         return sha256(msgspec.msgpack.encode(facts)).digest()
 
     def get(self, key: bytes) -> list[bytes] | None:
-        """The answer in the pieces in which it came, if there is one. Raises `StoreError`."""
+        """The answer in its original chunks, if there is one. Raises `StoreError`."""
         since = float("-inf") if self.max_age is None else self._clock() - self.max_age
         with self._store_errors():
             found = self._db.execute("SELECT pieces FROM answers WHERE key=? AND made>=?", (key, since)).fetchone()
@@ -121,7 +121,7 @@ class AnswerCache(SQLiteFile):
             raise self._error(f"holds a damaged answer: {problem}", "damaged") from None
 
     def put(self, key: bytes, pieces: list[bytes], secrets: Mapping[str, str | Secret]) -> None:
-        """Keep an answer. One that cannot be kept is logged: it was paid for, and is the caller's."""
+        """Store an answer. A failure is logged and not raised, since the caller's answer is valid."""
         whole = b"".join(pieces)
         if len(whole) > self.max_bytes // 2 or bytes_without_secrets(whole, secrets) != whole:
             return
@@ -146,7 +146,7 @@ class AnswerCache(SQLiteFile):
         return _Collecting(incoming)
 
     def answer(self, pieces: list[bytes]) -> Any:
-        """The body of an answer that was kept."""
+        """The body of a cached answer."""
         return _CachedAnswer(pieces)
 
     def _size(self) -> int:
@@ -161,7 +161,7 @@ class AnswerCache(SQLiteFile):
 
 
 def cache_of(value: object) -> AnswerCache | None:
-    """What `cache=` means; `False` is none for this call."""
+    """The value of `cache=`; `False` bypasses it for this call."""
     if value is False:
         return None
     if not isinstance(value, AnswerCache):

@@ -1,8 +1,8 @@
 """`Fallback`: several models for one client; where one fails, the call goes to the next.
 
-A call is made anew for each model: its options, its checks, its encoding, its retries. Before changing this file, know that no
-other model is tried for an error of the caller, that a stream goes elsewhere only before its first event was handed out (but
-with `midstream`), and that what refers to state at one vendor (`previous_response_id` and the like) stays with the first model.
+A call is prepared again for each model: its options, its checks, its encoding, its retries. Before changing this file, know that
+no other model is tried for an error of the caller, that a stream changes its model only before its first event was yielded (except
+with `midstream`), and that calls with state at one vendor (`previous_response_id` and the like) use the first model.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ _OF_CALLS = (*_STATE, "tools", "tool_choice", "model")
 
 
 class FallbackModel:
-    """A model of a `Fallback`, as `"vendor/model"`, with what is its own: key, base URL, wire, vendor, and options of its calls.
+    """A model of a `Fallback`, as `"vendor/model"`, with its own key, base URL, wire, vendor, and options of its calls.
 
-    Options that a call gives itself win. Raises `ConfigError` for options that no call has.
+    Options of the call take precedence. Raises `ConfigError` for options that no call has.
     """
 
     def __init__(
@@ -272,12 +272,12 @@ class Trials:
         return caller, how
 
     def answered(self) -> None:
-        """The model answered: its pause is over."""
+        """The model answered: end its pause."""
         if self._model is not None:
             self._chain.until[self._model] = 0.0
 
     def failed(self, error: LLMError) -> LLMError | None:
-        """What to raise, or `None` where the next model is to be tried."""
+        """The error to raise, or `None` where the next model is tried."""
         i, fallback = self._model, self._chain.fallback
         if i is None:
             return error
@@ -311,7 +311,7 @@ class Trials:
 
 
 def chain_of(models: object, misplaced: Mapping[str, Any], provider: TokenProvider | None) -> Chain:
-    """The chain of a client. Raises `ConfigError` where it was given what belongs to a single model."""
+    """The chain of a client. Raises `ConfigError` for arguments of a single model."""
     if given := [name for name, value in misplaced.items() if value is not None]:
         raise ConfigError(
             f"{given[0]}= belongs to one model", hint=f'Fallback([FallbackModel("vendor/model", {given[0]}=...), ...])'

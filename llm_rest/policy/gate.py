@@ -1,7 +1,7 @@
-"""Gates: what holds back or counts the attempts of a call, a rate limit and a budget. `client/send.py` enters them.
+"""Gates: rate limits and budgets, which delay or count the attempts of a call. `client/send.py` enters them.
 
-A call without them never loads this module. Before changing it, know that every attempt that was let in is closed exactly
-once, also when it fails, is cancelled, or is a stream that is left.
+A call without them never loads this module. Before changing it, know that every admitted attempt is closed exactly
+once, also when it fails, is cancelled, or is a stream that is closed early.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def made(given: Any, kept: dict[Any, Any]) -> Any:
-    """What `rate_limit="learn"` and the path in `prices=` stand for; kept for the next call that says the same."""
+    """The objects for `rate_limit="learn"` and a path in `prices=`, cached for later calls with the same value."""
     from .prices import Prices
     from .rate_limit import RateLimit
 
@@ -39,7 +39,7 @@ def made(given: Any, kept: dict[Any, Any]) -> Any:
 
 
 class NextAttempt:
-    """The request that is about to be sent: where it goes, what it says, how long its call has, and what its answer costs."""
+    """The request that is about to be sent: its target, deadline and prices."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class NextAttempt:
         secrets = [one for name, one in headers.items() if isinstance(one, Secret) and name not in own]
         self.target, self.request, self.until = target, request, until
         self.account = hash(tuple(secrets))
-        """Stands for the key: a digest that only this process knows."""
+        """A digest of the key, valid in this process only."""
         self.waiter, self.watch, self.pricing = caller.transport.waiter, call.watch, settings.pricing(target, request)
         self.again = call.trial is not None
         """Whether it is a retry."""
@@ -70,7 +70,7 @@ class Admission:
         """The head of the answer came."""
 
     def close(self, answer: Any, error: LLMError | None) -> None:
-        """It has ended, with an answer as far as it came or with an error; with neither it was cancelled."""
+        """It has ended, with a (partial) answer or with an error; with neither it was cancelled."""
 
 
 class Gates:
@@ -91,7 +91,7 @@ class Gates:
         self._waits = limit is not None
 
     async def enter(self, *attempt: Any) -> Admissions:
-        """Let an attempt in; takes what `NextAttempt` takes. Raises what a gate raises."""
+        """Admit an attempt. Raises the errors of the gates."""
         following, passed = NextAttempt(*attempt), Admissions(waits=self._waits)
         try:
             for gate in self._gates:
@@ -103,7 +103,7 @@ class Gates:
 
 
 class Admissions:
-    """What the gates gave an attempt."""
+    """The admissions of an attempt by all gates."""
 
     __slots__ = ("_waits", "admitted")
 

@@ -1,7 +1,7 @@
-"""What the headers of answers say about rate limits, and when the next request may be sent.
+"""Rate limits in the headers of answers, and when the next request may be sent.
 
 Pure: the time comes as an argument; `rate_limit.py` waits. Before changing this file, know that answers arrive out of order, so a
-header tells of the moment when its request was sent: what was sent since then is subtracted, and what became free is added.
+header describes the moment when its request was sent: later requests are subtracted, and refilled amounts added.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, cast
 
 
 class Reading(NamedTuple):
-    """What an answer says about one limit."""
+    """One limit in the headers of an answer."""
 
     name: str
     """The limit as the headers name it, such as `requests` or `input tokens day`."""
@@ -90,7 +90,7 @@ _PARAMETER = re.compile(r'([a-z]+)=("[^"]*"|[^;,\s]+)')
 
 
 def seconds_until(text: str, now: float) -> float | None:
-    """Seconds until a reset, whichever way it is written; `now` is in seconds since 1970. `None` for what is no time."""
+    """Seconds until a reset, in any notation; `now` is in seconds since 1970. `None` for an invalid value."""
     text = text.strip()
     if _NUMBER.fullmatch(text):
         number = float(text)
@@ -107,9 +107,9 @@ def seconds_until(text: str, now: float) -> float | None:
 
 
 def readings(headers: Mapping[str, str], now: float, windows: Mapping[str, float] = {}) -> list[Reading]:
-    """The limits that the headers of an answer tell of, by lower-case names. What is not known there is ignored.
+    """The limits in the headers of an answer, by lower-case names. Unknown headers are ignored.
 
-    `now` is when the answer came, in seconds since 1970; `windows` are the seconds of windows that no header names.
+    `now` is when the answer arrived, in seconds since 1970; `windows` are the seconds of windows that no header names.
     """
     found: dict[str, dict[str, Any]] = {}
     for header, text in headers.items():
@@ -169,12 +169,12 @@ Counts = tuple[float, float, float, float]
 
 
 def counts_of(input: float, output: float, requests: float = 1) -> Counts:
-    """What one request takes of each limit."""
+    """The amounts of one request, by limit."""
     return requests, input + output, input, output
 
 
 class Bucket:
-    """One limit: `level` is what the vendor would say remains, once it knows of all that was sent.
+    """One limit: `level` is the remaining amount after all requests sent.
 
     It fills continuously, or at once at the end of a window; which of both is learned from `reset`, and from jumps.
     """
@@ -191,7 +191,7 @@ class Bucket:
         self._early = 0.0  # taken so shortly before it is full that it may count after that
 
     def fill(self, now: float) -> None:
-        """Add what became free."""
+        """Add the refilled amount."""
         if self.full_at is None:
             self.level = min(self.full, self.level + self.rate * (now - self.at))
         elif now >= self.full_at:
@@ -200,23 +200,23 @@ class Bucket:
         self.at = now
 
     def take(self, amount: float, now: float) -> None:
-        """Count what is sent, or less than nothing for what was counted too much."""
+        """Subtract an amount that is sent; negative for a correction."""
         self.level = min(self.full, self.level - amount)
         if self.full_at is not None and now > self.full_at - self.slack - JITTER:
             self._early += amount
 
     @property
     def slack(self) -> float:
-        """Seconds added to a time when it is full: times are often whole seconds, and what is sent too early is refused."""
+        """Seconds added to a time when it is full: times are often whole seconds, and early requests are rejected."""
         return min(1.0, self.window / 20)
 
     @property
     def full(self) -> float:
-        """Its highest level: a little is kept where it fills continuously, because requests do not arrive as they are sent."""
+        """Its highest level: with a small reserve where it fills continuously, because requests may overtake each other."""
         return self.limit if self.full_at is not None else self.limit - min(0.01 * self.limit + 1, self.limit / 4)
 
     def delay(self, amount: float, now: float) -> float:
-        """Seconds until it holds this amount. What is more than it ever holds is sent when it is full."""
+        """Seconds until it has this amount. A larger amount than its capacity is sent when it is full."""
         self.fill(now)
         missing = min(amount, self.full) - self.level
         if self.full_at == math.inf:
@@ -228,7 +228,7 @@ class Bucket:
         )
 
     def read(self, reading: Reading, sent: float, since: tuple[float, float], now: float) -> None:
-        """Correct it by an answer to a request sent at `sent`; `since` is what was spent after that, at least and at most."""
+        """Correct it by an answer to a request sent at `sent`; `since` is the amount spent after that, at least and at most."""
         self.fill(now)
         if reading.limit is not None and reading.limit != self.limit:
             self.rate = self.rate * reading.limit / self.limit if self.limit else reading.limit / self.window
@@ -268,7 +268,7 @@ class Bucket:
 
 
 class Ticket:
-    """A request that was allowed, from then to its end."""
+    """An admitted request, until its end."""
 
     __slots__ = ("counts", "ended", "estimate", "sent", "settled")
 
@@ -286,8 +286,8 @@ LONGEST_PROBE = 60.0
 class Limiter:
     """The limits of one vendor, base URL, key and model, without clock, lock and waiting.
 
-    `delay` says when the next request may be sent, `admit` counts it, `read` and `limited` take what the head of its answer
-    says, and `settle` takes its end.
+    `delay` is the time until the next request may be sent, `admit` counts it, `read` and `limited` process the head of its
+    answer, and `settle` its end.
     """
 
     def __init__(
@@ -310,7 +310,7 @@ class Limiter:
         """Why the last request had to wait."""
 
     def counts(self, estimate: float, most_output: int | None) -> Counts:
-        """What a request of so many estimated input tokens will take."""
+        """The amounts of a request with so many estimated input tokens."""
         output = math.inf if most_output is None else most_output
         if most_output is None or not self._reserves:
             output = min(output, self._output * (1 + 2 / math.sqrt(max(self._outputs, 1))))
@@ -355,7 +355,7 @@ class Limiter:
                     bucket.take(counts[i], now)
 
     def read(self, ticket: Ticket, found: list[Reading], now: float) -> None:
-        """Take what the head of an answer says."""
+        """Process the head of an answer."""
         for one in found:
             bucket = self.buckets.get(one.name)
             if one.limit is None or one.what not in COUNTED:
@@ -386,7 +386,7 @@ class Limiter:
         self._window = max(1.0, self._window / 2)
 
     def limited(self, ticket: Ticket, retry_after: float | None, found: list[Reading], now: float) -> None:
-        """Take a 429, or the like: wait as the vendor asks, or try again with one request after a growing pause."""
+        """Process a 429, or the like: wait as the vendor requires, or probe with one request after a growing pause."""
         self._probing = True
         used_up = [one for one in found if one.remaining is not None and one.remaining < 1 and one.limit]
         if ticket.sent >= self._limited:  # not another one of those that were sent together
@@ -410,7 +410,7 @@ class Limiter:
         self._paused = max(self._paused, now + wait)
 
     def settle(self, ticket: Ticket, usage: tuple[int, int] | None, now: float) -> None:
-        """A request has ended with this many input and output tokens; `None` is not known."""
+        """A request has ended with this many input and output tokens; `None` is unknown."""
         if ticket.ended:
             return
         ticket.ended = True
@@ -430,6 +430,6 @@ _PER = {1.0: "second", 60.0: "minute", 3600.0: "hour", 86400.0: "day", 2592000.0
 
 
 def limit_text(bucket: Bucket) -> str:
-    """A limit in words, such as `500 requests per minute`."""
+    """A limit as text, such as `500 requests per minute`."""
     what = {"input": "input tokens", "output": "output tokens"}.get(bucket.what, bucket.what)
     return f"{bucket.limit:g} {what} per {_PER.get(bucket.window, f'{bucket.window:g} s')}"

@@ -1,4 +1,4 @@
-"""A streamed text that another model continues: what was handed out stays, and one sequence of events goes on.
+"""A streamed text that another model continues: yielded events stay, and one sequence of events continues.
 
 Pure: `client/stream.py` notices that a stream broke off, asks the next model, and hands out what comes from here. Before changing
 this file, know that only plain text is continued (never a call or a refusal), that of the continuing model's answer
@@ -40,7 +40,7 @@ _TEXTS = (OutputText, ReasoningText, SummaryText)
 
 
 class Trail:
-    """How far the events of a stream have come that were handed out."""
+    """The state of a stream after the events that were yielded."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -54,7 +54,7 @@ class Trail:
         self._plain = True
 
     def feed(self, events: list[AnyEvent]) -> None:
-        """These were handed out."""
+        """Add events that were yielded."""
         for event in events:
             number = getattr(event, "sequence_number", None)
             self.number = number + 1 if isinstance(number, int) else self.number + 1
@@ -73,12 +73,12 @@ class Trail:
                 self._plain = self._plain and not others and not isinstance(event, ev.RefusalDelta)
 
     def continuable(self, request: Request) -> bool:
-        """Whether all that was handed out is text and reasoning, so that another model can continue it."""
+        """Whether only text and reasoning were yielded, so that another model can continue."""
         form = None if request.text is None else request.text.format
         return self._plain and (form is None or form.type == "text")
 
     def continued(self, prepared: PreparedCall, said: str) -> PreparedCall:
-        """What is asked of the next model, for what comes after this text."""
+        """The request to the next model, to continue after this text."""
         if not said:
             return prepared
         end = [Message(role="assistant", content=said), Message(role="user", content=CONTINUE)]
@@ -94,13 +94,13 @@ class Trail:
 
 
 class Overlap:
-    """Removes from a continuation what it repeats of the text before it."""
+    """Removes from a continuation the repeated end of the text before it."""
 
     def __init__(self, said: str) -> None:
         self._said, self._held, self._settled = said, "", not said
 
     def feed(self, piece: str) -> str:
-        """What of the continuation is new, as far as it is known; the rest is held back."""
+        """The new part of the continuation, as far as it is known; the rest is held back."""
         if self._settled:
             return piece
         self._held += piece
@@ -119,7 +119,7 @@ class Overlap:
 
 
 class Continuation:
-    """Makes of the events of a continuing answer those that follow what was handed out."""
+    """Converts the events of a continuing answer to those that follow the yielded ones."""
 
     def __init__(self, trail: Trail, seen: Response) -> None:
         self._seen, self._begun = seen, trail.begun
@@ -154,7 +154,7 @@ class Continuation:
         self._item, self._message = item, message
 
     def feed(self, events: list[AnyEvent]) -> list[AnyEvent]:
-        """What is handed out for these events of the other answer."""
+        """The events to yield for these events of the other answer."""
         for event in events:
             self._feed(event)
         return self._to.take()

@@ -1,4 +1,4 @@
-"""What an answer costs: what the vendor reports, or else a price file that the user names. Never a guess: `None` instead.
+"""The cost of an answer: as reported by the vendor, else by a price file of the user. Never a guess: `None` instead.
 
 The file has the format of `data.json` of genai-prices (https://github.com/pydantic/genai-prices, read 2026-11-23). Costs are
 integers of nano-dollars. Before changing this file, know that a price is one of the file for what was counted: where one is
@@ -149,7 +149,7 @@ class Prices:
         request: Request | None = None,
         at: datetime | None = None,
     ) -> int | None:
-        """What this usage of `"vendor/model"` costs in nano-dollars; `None` where the file has no price for a part of it.
+        """What this usage of `"vendor/model"` costs in nano-dollars; `None` where the file lacks a price for a part of it.
 
         `batch` is for answers of a vendor's batch API, and `calls` are calls of hosted tools by type, such as `web_search_call`.
         Where the audio, images or video in a `request` have a price of their own, the usage must count them.
@@ -335,7 +335,7 @@ class Pricing:
 
     @property
     def file(self) -> str:
-        """Where the prices are from."""
+        """The path of the price file."""
         return "" if self._prices is None else str(self._prices.path)
 
     def of_usage(self, usage: Usage, **facts: Any) -> int | None:

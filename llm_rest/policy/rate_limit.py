@@ -1,7 +1,7 @@
-"""Rate limits: requests wait until the vendor takes them, instead of failing.
+"""Rate limits: requests wait until the vendor accepts them, instead of failing.
 
-`limiter.py` decides, this file waits. Before changing it, know that threads and event loops share one line: whoever leaves it
-wakes the next one.
+`limiter.py` decides, this file waits. Before changing it, know that threads and event loops share one queue: a request that
+leaves it wakes the next one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LOOK_UP = 1.0
 
 
 class LimitStatus(Struct, frozen=True, kw_only=True):
-    """What a `RateLimit` knows about one vendor, key and model at the moment."""
+    """The current state of a `RateLimit` for one vendor, key and model."""
 
     vendor: str
     """The name of the vendor."""
@@ -46,13 +46,13 @@ class LimitStatus(Struct, frozen=True, kw_only=True):
     wait: float
     """Seconds until the next one is sent, as far as is known; 0 where none has to wait."""
     reason: str
-    """What they wait for, such as `500 requests per minute`; empty where none waits."""
+    """The limit that they wait for, such as `500 requests per minute`; empty where none waits."""
     limits: dict[str, tuple[float, float]]
     """Every known limit by its name in the headers: what remains of it, and the limit itself."""
     per_minute: dict[str, float]
     """What the limits allow in a minute, by what they count: `requests`, `tokens`, `input` and `output`."""
     headers: dict[str, str]
-    """The headers about rate limits of the latest answer, as they came."""
+    """The rate limit headers of the latest answer, unchanged."""
 
 
 class RateLimit(Struct, kw_only=True, dict=True, eq=False, weakref=True, omit_defaults=True, repr_omit_defaults=True):
@@ -61,7 +61,7 @@ class RateLimit(Struct, kw_only=True, dict=True, eq=False, weakref=True, omit_de
     `rate_limit="learn"` is short for `RateLimit()`. Each vendor, base URL, key and model has its own limits. Share one object
     between clients, threads and event loops that use the same key. Requests are sent first come, first served. A wait ends
     with the timeout of the call, in a `RateLimitError` that names the limit. Raises `ConfigError` for limits that contradict
-    each other. A pickle has what was given, and not what was learned.
+    each other. A pickle has the configured limits, not the learned ones.
     """
 
     rpm: float | None = None
@@ -98,13 +98,13 @@ class RateLimit(Struct, kw_only=True, dict=True, eq=False, weakref=True, omit_de
         self._lines: dict[Any, _Line] = {}
 
     def divided(self, count: int) -> RateLimit:
-        """A rate limit for each of `count` processes or machines that share a key: a part of what is given and learned."""
+        """A rate limit for each of `count` processes or machines that share a key: a part of configured and learned limits."""
         if type(count) is not int or count < 1:
             raise ConfigError(f"divided() takes a number of processes from 1, not {count!r}")
         return replace(self, share=self.share / count)
 
     def status(self) -> list[LimitStatus]:
-        """What is known at the moment, for each vendor, key and model: who waits for what, and how long."""
+        """The current state for each vendor, key and model: limits, waiting requests and their delay."""
         now = time.monotonic()
         with self.lock:
             return [line.status(now) for line in self._lines.values()]

@@ -1,8 +1,8 @@
 """`Fallback`: several models for one client; where one fails, the call goes to the next.
 
 A call is prepared again for each model: its options, its checks, its encoding, its retries. Before changing this file, know that
-no other model is tried for an error of the caller, that a stream changes its model only before its first event was yielded (except
-with `midstream`), and that calls with state at one vendor (`previous_response_id` and the like) use the first model.
+no other model is tried for an error of the caller, that a stream changes its model only before its first event was yielded
+(except with `midstream`), and that calls with state at one vendor (`previous_response_id` and the like) use the first model.
 """
 
 from __future__ import annotations

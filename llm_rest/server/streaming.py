@@ -172,9 +172,9 @@ def as_wire_error(facts: ErrorFacts, wire: str) -> ErrorFacts:
 
 def failed(begun: Response, number: int, facts: ErrorFacts) -> list[AnyEvent]:
     """The events that end a stream with an error."""
-    told: dict[str, Any] = {"code": facts.code, "message": facts.message, "type": facts.type}
-    response = replace(begun, status="failed", error=ResponseError(**told), usage=None)
+    failure: dict[str, Any] = {"code": facts.code, "message": facts.message, "type": facts.type}
+    response = replace(begun, status="failed", error=ResponseError(**failure), usage=None)
     return [
-        ev.ErrorEvent(sequence_number=number, error=ev.StreamError(**told, param=facts.param)),
+        ev.ErrorEvent(sequence_number=number, error=ev.StreamError(**failure, param=facts.param)),
         ev.ResponseFailed(sequence_number=number + 1, response=response),
     ]

@@ -15,7 +15,7 @@ from ..vendors.auth import Secret
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..client.call import Caller, Settings
+    from ..client.call import Caller
     from ..client.settings import Settings
     from ..client.target import Target
     from ..errors import LLMError

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from threading import get_ident
 from typing import Any, cast
 
 import pytest
@@ -123,6 +124,21 @@ def test_a_refusal_is_an_answer_and_a_value_that_does_not_fit_is_none() -> None:
         with pytest.raises(SchemaMismatchError):
             llm.generate_json("count", int, max_repairs=0)
         assert [llm.generate_json("count", int, max_repairs=0) for _ in range(2)] == [7, 7]
+
+
+@pytest.mark.parametrize("way", ["asyncio", "trio"], indirect=True)
+async def test_a_value_that_does_not_fit_is_deleted_outside_of_the_event_loop(new_client: NewClient) -> None:
+    threads = {get_ident()}
+
+    class Watched(AnswerCache):
+        def delete(self, key: bytes) -> None:
+            threads.add(get_ident())
+            super().delete(key)
+
+    with FakeModel(["no number"]) as model, Watched() as cache, pytest.raises(SchemaMismatchError):
+        async with new_client("fake/model", vendor=model.vendor(), cache=cache, api_key=None) as llm:
+            await llm.generate_json("count", int, max_repairs=0)
+    assert len(threads) == 2
 
 
 def test_requests_that_differ_have_other_keys() -> None:

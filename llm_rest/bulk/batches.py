@@ -43,8 +43,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from ..client.answer import ReceivedAnswer
-    from ..client.call import Caller, Settings
+    from ..client.call import Caller
     from ..client.send import RunningAttempt
+    from ..client.settings import Settings
     from ..client.target import Target
     from ..transport import Call
     from ..transport.exchange import Incoming

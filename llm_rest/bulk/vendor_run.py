@@ -28,8 +28,9 @@ from .engine import BulkStatus, Engine, Job
 from .modes import call_of
 
 if TYPE_CHECKING:
-    from ..client.call import Caller, Settings
+    from ..client.call import Caller
     from ..client.reply import Reply
+    from ..client.settings import Settings
     from ..client.target import OutgoingRequest, Target
     from ..loop.engine import Workers
     from ..policy.prices import Pricing

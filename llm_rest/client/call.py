@@ -229,7 +229,7 @@ class Caller:
         if known and isinstance(given, list):
             input = replace(cast("Request", input), input=given[known:])
         request, lost, origins = read_request(input, merged, lambda: self.destination(merged))
-        indexed = str if origins is None else origins.path
+        indexed: Callable[[str], str] = str if origins is None else origins.path
         if self.indexing is not None and isinstance(whole, Request):
             indexed = self.indexing(whole)
         target = self.targets.find(request.model or None)

@@ -121,7 +121,7 @@ class _Shared:
 
             fallback = chain_of(model, place, credentials)
             model, targets = fallback.entries[0].model, fallback.entries[0].targets
-        settings = {"timeout": timeout, "retry": retry, "on_loss": on_loss, "invalid_options": invalid_options}
+        settings: Any = {"timeout": timeout, "retry": retry, "on_loss": on_loss, "invalid_options": invalid_options}
         settings |= {"rate_limit": rate_limit, "cache": cache, "budget": budget, "prices": prices}
         first = {**{name: value for name, value in settings.items() if value is not None}, **(defaults or {})}
         if model is not None:

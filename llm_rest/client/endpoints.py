@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
     from ..responses.items import AnyItem
     from ..responses.response import CompactedResponse
-    from .call import Caller, Settings
+    from .call import Caller
     from .hooks import Operation
     from .options import Input
+    from .settings import Settings
     from .target import Target
 
 UNFINISHED = ("queued", "in_progress")

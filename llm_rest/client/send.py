@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from ..transport import Call
     from ..transport.exchange import Incoming
     from ..vendors.auth import Secret
-    from .call import Caller, Settings
+    from .call import Caller
     from .hooks import WatchedCall
+    from .settings import Settings
     from .target import OutgoingRequest, Target
 
 CANCELLED = "cancelled"

@@ -378,7 +378,7 @@ class Earlier(NamedTuple):
     repeated: dict[str, int]
     """How often a call id came again."""
     system: list[types.Text]
-    marks: list[tuple[str, Any, types.CacheControl]]
+    marks: list[tuple[str, Any, Any]]
     """The cache marks: those that are never taken away, and the newest, which a newer one takes away."""
     begins_alone: bool
     """Whether the first message is the model's, and nothing represents what came before."""

@@ -219,7 +219,7 @@ def test_what_was_overlooked_is_recorded() -> None:
     assert (value, [(note.path, note.kind) for note in notes]) == (Person("Ada"), [("output_text", "changed")])
     value, notes = Output[Any](list[int]).value("[1, 2]")
     assert value == [1, 2]
-    assert "without the object around it" in notes[0].what
+    assert "not wrapped in the requested object" in notes[0].what
 
 
 def test_what_there_is_of_a_wrapped_value_is_shown_without_its_wrap() -> None:

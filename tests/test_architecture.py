@@ -134,7 +134,7 @@ SIZES = {
     "telemetry": Size(605, 1),  # 300 of code, the rest are tables
     "testing": Size(1_380, 7),
     "cli": Size(2_060, 17, goal=1_600),
-    "bulk": Size(3_500, 12, goal=1_800),
+    "bulk": Size(3_495, 12, goal=1_800),
 }
 """The sizes of folders. A number goes down with the code and never up: what is added takes the place of something."""
 
@@ -153,7 +153,7 @@ TESTS = {
     "loop": 3_320,
     "oracles": 510,
     "peers": 870,
-    "policy": 1_880,
+    "policy": 1_900,
     "responses": 900,
     "structured": 1_550,
     "support": 700,

@@ -10,6 +10,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Mapping
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
@@ -227,7 +228,8 @@ class LimitedAttempt(Admission):
         of, line = self._of, self._line
         if of.learn:
             share = of.share
-            self._readings = [_part(one, share) for one in readings(headers, _wall(headers), self._windows)]
+            now = _time_of(headers.get("date", "")) or time.time()
+            self._readings = [_part(one, share) for one in readings(headers, now, self._windows)]
         with of.lock:
             if self._readings:
                 line.headers = {
@@ -271,13 +273,12 @@ def _part(reading: Reading, share: float) -> Reading:
     return reading._replace(limit=limit, remaining=remaining)
 
 
-def _wall(headers: Mapping[str, str]) -> float:
-    """When the answer was made, by the server's clock, which is the one that its times are from."""
-    if (date := headers.get("date")) is not None:
-        from email.utils import parsedate_to_datetime
+@lru_cache(maxsize=64)
+def _time_of(date: str) -> float | None:
+    """When an answer was made, by the server's clock, which is the one that its times are from; equal for those of a second."""
+    from email.utils import parsedate_to_datetime
 
-        try:
-            return parsedate_to_datetime(date).timestamp()
-        except (ValueError, TypeError, OverflowError):
-            pass
-    return time.time()
+    try:
+        return parsedate_to_datetime(date).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None

@@ -248,7 +248,7 @@ class Journal(SQLiteFile):
             " WHERE row.state=? AND row.finished IS NULL AND other.finished IS NOT NULL LIMIT ?"
         )
         with self._store_errors():
-            return self._db.execute(query, (DUPLICATE, _LINES)).fetchall()
+            return [*self._db.execute(query, (DUPLICATE, _LINES))]
 
     def mark(self, n: int, state: int) -> None:
         """Set the state of a row that is not finished: `SENT` before it is sent, `NEW` where it was not after all."""
@@ -367,7 +367,7 @@ class Journal(SQLiteFile):
         try:
             if not self._db.in_transaction:
                 self._db.execute("BEGIN IMMEDIATE")
-            return self._db.execute(statement, values).rowcount
+            return int(self._db.execute(statement, values).rowcount)
         except Error:
             with self._store_errors():
                 raise

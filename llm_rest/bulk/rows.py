@@ -159,9 +159,8 @@ class SequenceSource(Source):
 
     def __init__(self, requests: Iterable[Any]) -> None:
         if isinstance(requests, str | bytes | dict | Request):
-            what = f"one {type(cast('object', requests)).__name__}"
-            hint = "put it into a list"
-            raise ConfigError(f"expected the path of a file or an iterable of prompts, got {what}", hint=hint)
+            what = f"got one {type(cast('object', requests)).__name__}; put it into a list"
+            raise ConfigError(f"expected the path of a file or an iterable of prompts, {what}")
         self._requests = requests
 
     def identity(self, size: int | None) -> dict[str, Any]:
@@ -172,8 +171,7 @@ class SequenceSource(Source):
         for known in journal.rows(0, unfinished=False) if journal is not None else ():
             n, raw = next(given, (0, None))
             if n != known.n:
-                fewer = f"the input has fewer entries than the {known.n} rows of the journal"
-                raise ConfigError(f"{fewer} {journal and journal.path}")
+                raise ConfigError(f"the input has fewer entries than the journal, which has row {known.n}")
             yield Entry(n, raw, known=known)
         for n, raw in given:
             yield Entry(n, raw)

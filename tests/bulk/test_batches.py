@@ -55,7 +55,7 @@ class World:
         self.batches = VendorBatches(caller, target, settings, self._sleep)
         self.builder: BatchBuilder | None = None
         for i in range(texts):
-            _, _, request, _ = caller.prepare(f"row {i} é😀", {})
+            request = caller.prepare(f"row {i} é😀", {}).request
             outgoing, _ = build_request(target.wire.encode_request, target.wire.route, request, target.dialect)
             if self.builder is None:
                 self.builder = BatchBuilder(batch_api.group_of(target, outgoing.route, "who"))

@@ -317,7 +317,7 @@ TOLD = {
 @pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
 async def test_a_stream_goes_on_where_it_can(new_client: NewClient, told: Told) -> None:
     """gemini.long.4, gemini.long.5, gemini.stream.23"""
-    retry = RetryPolicy(attempts=3, base_delay=0)
+    retry, said = RetryPolicy(attempts=3, base_delay=0), ""
     with loopback(*told.acts) as server:
         async with new_client(MODEL, base_url=server.url, on_loss="ignore", retry=retry) as client:
             if told.error is None:

@@ -157,7 +157,7 @@ class AnswerCache(SQLiteFile):
 
     def _delete_oldest(self) -> bool:
         oldest = "DELETE FROM answers WHERE key IN (SELECT key FROM answers ORDER BY made LIMIT 1)"
-        return self._db.execute(oldest).rowcount > 0
+        return bool(self._db.execute(oldest).rowcount)
 
 
 def cache_of(value: object) -> AnswerCache | None:

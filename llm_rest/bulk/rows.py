@@ -252,7 +252,7 @@ class Reader:
         n, raw = entry.n, entry.raw
         if self._template is not None:
             return Row(n, custom_id, *self._request(self._filled(given)))
-        if "input" in given or "prompt" in given:
+        if "input" in given or isinstance(given.get("prompt"), dict):  # a stored prompt
             return Row(n, custom_id, *self._request(given))
         held = next((name for name in _ENVELOPES if isinstance(given.get(name), dict)), None)
         if held is not None:
@@ -313,7 +313,7 @@ class Reader:
         return cast("dict[str, Any]", fill(self._template))
 
 
-_HINT = 'other objects need a template, such as {"input": "Classify: {{text}}"}'
+_HINT = 'other objects need a template with their fields (--template), such as {"input": "Classify: {{text}}"}'
 
 
 def _decoded(held: str, given: dict[str, Any]) -> tuple[Request, list[Loss], str]:

@@ -48,7 +48,8 @@ def run(arguments: Namespace) -> int:
     if look is not None:
         if arguments.journal_file is None:
             raise ConfigError(f"`batch {arguments.input}` takes a journal", hint="such as out.jsonl.journal")
-        with closing(Journal(arguments.journal_file, readonly=True)) as journal:
+        beside = Path(f"{arguments.journal_file}.journal")  # where the output is named
+        with closing(Journal(beside if beside.exists() else arguments.journal_file, readonly=True)) as journal:
             return look(journal, arguments)
     if arguments.output is None and not arguments.dry_run:
         raise ConfigError("`batch` needs a file for its output", hint="add -o out.jsonl")

@@ -86,10 +86,10 @@ def _add(commands: Any, name: str, what: str) -> argparse.ArgumentParser:  # arg
 
 
 def _batch(command: argparse.ArgumentParser) -> None:
+    command.add_argument("input", help="a file of JSON lines, - for stdin; or `status`, `cancel` or `export` of a run")
     command.add_argument(
-        "input", help="a file of JSON lines, - for stdin; or `status`, `cancel` or `export`, followed by a journal"
+        "journal_file", nargs="?", metavar="JOURNAL", help="for these: the output of the run, or its journal"
     )
-    command.add_argument("journal_file", nargs="?", metavar="JOURNAL", help="the journal for these")
     command.add_argument("-o", "--output", metavar="FILE", help="the file for the output; its journal is FILE.journal")
     _model(command)
     command.add_argument(

@@ -129,7 +129,7 @@ class Caller:
         self.retry_budget = RetryBudget()
         self._in_flight: WeakValueDictionary[int, Stoppable] = WeakValueDictionary()
         self.indexing: Callable[[Request], Callable[[str], str]] | None = None
-        """Gives `Settings.indexed` for a request of a run; `None` outside of runs."""
+        """Gives `PreparedCall.indexed` for a request of a run; `None` outside of runs."""
         self.run_id: str | None = None
         """Of the run that makes the calls; `None` outside of runs."""
         self.conversation_id: str | None = None

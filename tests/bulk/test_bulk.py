@@ -105,6 +105,7 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no JSON": ('{"input": "x"', {}, "line 2: is not JSON"),
     "no object": ([1], {}, "line 2: expected an OpenAI batch line"),
     "an unknown object": ({"text": "x"}, {}, "line 2: expected an OpenAI batch line (custom_id, method, url, body) or"),
+    "a prompt without a template": ({"id": 7, "prompt": "x"}, {}, 'such as {"input": "Classify: {{text}}"}'),
     "an id that is taken": (
         {"custom_id": "first", "input": "x"},
         {},

@@ -65,7 +65,7 @@ def test_status_and_export_read_a_journal(capsys: pytest.CaptureFixture[str]) ->
     write({"input": "a"}, {"input": "b"})
     assert batch("--keep-outputs") == 0
     capsys.readouterr()
-    assert main(["batch", "status", "out.jsonl.journal"]) == 0
+    assert main(["batch", "status", "out.jsonl"]) == main(["batch", "status", "out.jsonl.journal"]) == 0
     assert "2 done, 0 failed, in 2 out 2 tokens; 0 in flight; not running" in capsys.readouterr().out
     assert main(["batch", "status", "out.jsonl.journal", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["done"] == 2

@@ -23,8 +23,10 @@ call read {"file": "../outside.md"}
 json {"text": "attempts", "sources": ["retries.md"]}"""
 
 RUNS: dict[str, tuple[list[str], str, list[str]]] = {
+    "answer_cache": ([], "", ["Hello. 1 request\nHello. from the cache\nBye. 1 request"]),
     "any_client": ([], "", ["200 /v1/responses", "200 /v1/messages", "200 /v1beta/models/any:generateContent"]),
     "convert_requests": ([], REQUEST, ['"max_completion_tokens":9', "line 1: top_k: "]),
+    "fake_model": ([], "", ["passed"]),
     "fallback": (
         [],
         "",
@@ -32,6 +34,7 @@ RUNS: dict[str, tuple[list[str], str, list[str]]] = {
     ),
     "many_calls": ([], "", ["retry after", "99 answers, 990 tokens", "failed: This one fails. (2 requests)"]),
     "questions_over_files": (["docs", SEARCH, "simulator/demo"], "", ["attempts\nsources:\nretries.md"]),
+    "record_replay": ([], "", ["recorded: Good morning.\nreplayed: Good morning.\ncut off:  ConnectError"]),
     "rate_limits": ([], "", ["20 answers", "requests waited for: 4 requests at once", "of 600 left"]),
     "budget": ([], "", ["answer 3: $0.000126", "stopped: the budget of $0.0013", "<Budget: spent $0.00"]),
     "switch_vendors": ([], "", ["simulator/demo: Hello.", "simulator/demo: Bye.\n  items[3]: reasoning"]),

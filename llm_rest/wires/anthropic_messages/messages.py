@@ -745,7 +745,7 @@ class MessageWriter:
 
 def _holds(content: Any, block: object) -> bool:
     """Whether the block is among these, or in a result there."""
-    blocks = cast("list[Any]", content) if isinstance(content, list) else ()
+    blocks: list[Any] = content if isinstance(content, list) else []
     return any(one is block or _holds(getattr(one, "content", None), block) for one in blocks)
 
 

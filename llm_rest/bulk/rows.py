@@ -160,7 +160,9 @@ class SequenceSource(Source):
     def __init__(self, requests: Iterable[Any]) -> None:
         if isinstance(requests, str | bytes | dict | Request):
             got = f"got one {type(cast('object', requests)).__name__}"
-            raise ConfigError(f"expected the path of a file or an iterable of prompts, {got}", hint="put it into a list")
+            raise ConfigError(
+                f"expected the path of a file or an iterable of prompts, {got}", hint="put it into a list"
+            )
         self._requests = requests
 
     def identity(self, size: int | None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from ...responses.carriers import digest, seal, unseal
 from ...unknown import Unknown, given, or_none
 from ..kept import diff, own_leftovers, patch, unknown
 from ..leftovers import (
+    as_list,
     carrier,
     keep_message,
     kept_message,
@@ -745,8 +746,7 @@ class MessageWriter:
 
 def _holds(content: Any, block: object) -> bool:
     """Whether the block is among these, or in a result there."""
-    blocks: list[Any] = content if isinstance(content, list) else []
-    return any(one is block or _holds(getattr(one, "content", None), block) for one in blocks)
+    return any(one is block or _holds(getattr(one, "content", None), block) for one in as_list(content))
 
 
 def begins_alone(message: types.InputMessage) -> bool:

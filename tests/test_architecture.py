@@ -126,9 +126,9 @@ SIZES = {
     "transport": Size(3_185, 12, goal=2_300),
     "tools": Size(1_675, 11),
     "loop": Size(2_180, 9),
-    "client": Size(7_310, 26),
+    "client": Size(7_315, 26),
     "conversation": Size(1_650, 7, goal=900),
-    "policy": Size(2_160, 9, goal=1_200),
+    "policy": Size(2_170, 9, goal=1_200),
     "server": Size(3_540, 16, goal=2_600),
     "simulator": Size(1_895, 8, goal=1_300),
     "telemetry": Size(605, 1),  # 300 of code, the rest are tables

@@ -13,8 +13,6 @@ from msgspec import Struct, field
 from ..client import endpoints
 from ..client.generate import generate, interrupted_reply, raise_if_failed
 from ..errors import ConfigError
-from ..policy.limiter import COUNTED, counts_of
-from ..policy.rate_limit import LIMITS
 from ..responses.estimate import estimate_tokens
 from ..responses.response import Usage
 from .dialects import DIALECTS, WINDOWS
@@ -141,6 +139,9 @@ def estimated(
     caller: Caller, source: Source, reader: Reader, rules: Rules, totals: Totals, mode: str, window: str
 ) -> BulkEstimate:
     """What a run over this input would be; `totals` are those of the run so far."""
+    from ..policy.limiter import COUNTED, counts_of  # which runs do not need
+    from ..policy.rate_limit import LIMITS
+
     found, keys, costs = BulkEstimate(), set[bytes](), list[int | None]()
     counts: dict[str, list[float]] = {}
     usual = round(totals.output_tokens / totals.done) if totals.done else 0

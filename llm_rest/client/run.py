@@ -431,10 +431,11 @@ def _shape(prepared: PreparedCall) -> PreparedCall:
 
 
 def _is_failure(request: Request, loss: Loss) -> bool:
-    """Whether it is at an output that says in words that the call failed: a wire that has no mark for it loses nothing."""
+    """Whether it is of a failed call: its output has the error as text, so that a wire without a mark for it loses nothing."""
     found = _ITEM.match(loss.path)
-    item: Any = items_of(request)[int(found[1])] if found else None
-    return isinstance(item, _MARKED) and item.is_error is True
+    items: list[Any] = items_of(request)[int(found[1]) :] if found else []
+    call_id = getattr(items[0], "call_id", None) if items else None
+    return any(isinstance(one, _MARKED) and one.call_id == call_id and one.is_error is True for one in items)
 
 
 _MARKED = (FunctionCallOutput, CustomToolCallOutput)

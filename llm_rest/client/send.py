@@ -169,7 +169,8 @@ async def send_with_retries(
         until = None if total is None else started + total
         headers = await caller.headers(target, settings, outgoing.route, refused, until)
         if gates is not None and request is not None:
-            passed = await gates.enter(caller, call, target, settings, request, headers, until)
+            attempt = gates.next_attempt(caller, call, target, settings, request, headers, until)
+            passed = await gates.enter(attempt)
         if total is not None and (attempts or provided or passed):
             timeouts = remaining(timeouts, total, started)
         secrets = {**headers, **outgoing.secrets} if outgoing.secrets else headers

@@ -53,10 +53,20 @@ class NextAttempt:
     ) -> None:
         own = settings.headers  # which say nothing of the key
         secrets = [one for name, one in headers.items() if isinstance(one, Secret) and name not in own]
-        self.target, self.request, self.until = target, request, until
+        self.target = target
+        """Its vendor, wire and model."""
+        self.request = request
+        """The request in the Responses format."""
+        self.until = until
+        """The deadline of the call, by `time.monotonic`; `None` without one."""
         self.account = hash(tuple(secrets))
         """A digest of the key, valid in this process only."""
-        self.waiter, self.watch, self.pricing = caller.transport.waiter, call.watch, settings.pricing(target, request)
+        self.waiter = caller.transport.waiter
+        """The waits of this caller (thread or task)."""
+        self.watch = call.watch
+        """The watched call; `None` without watchers."""
+        self.pricing = settings.pricing(target, request)
+        """The prices; `None` where they are unknown."""
         self.again = call.trial is not None
         """Whether it is a retry."""
 
@@ -90,12 +100,14 @@ class Gates:
         self._gates = [gate for gate in (budget, limit) if gate is not None]
         self._waits = limit is not None
 
-    async def enter(self, *attempt: Any) -> Admissions:
+    next_attempt = NextAttempt
+
+    async def enter(self, attempt: NextAttempt) -> Admissions:
         """Admit an attempt. Raises the errors of the gates."""
-        following, passed = NextAttempt(*attempt), Admissions(waits=self._waits)
+        passed = Admissions(waits=self._waits)
         try:
             for gate in self._gates:
-                passed.admitted.append(await gate.enter(following))
+                passed.admitted.append(await gate.enter(attempt))
         except BaseException:
             passed.close(None, None)
             raise

@@ -69,7 +69,7 @@ def answer(request: Request) -> Response:
         case Fail():
             raise Refused(played.end.facts)
         case Break():
-            raise Refused(ErrorFacts(status=400, message="`break` cuts a stream, and none was asked for."))
+            raise Refused(ErrorFacts(status=400, message="`break` cuts a stream, and none was requested."))
         case None:
             return played.response
 

@@ -1,13 +1,13 @@
-"""A cache of shapes: a document with unknown fields of a known shape is decoded on the fast path, like a known document.
+"""A cache of shapes: a document with unknown fields of a known shape is decoded on the fast path.
 
-A shape is a struct with the names of the unknown fields it came with; with none, where it only contains such structs. `Shapes`
-counts those of the documents that were taken apart. `widened` makes a type form in which these structs require these fields. A
-struct that contains such structs is decoded as a subclass, and each instance gets the declared class at once, in `__post_init__`;
-so the result is the same as if the document had been taken apart.
+A shape is a struct with the names of its unknown fields; with none, where it only contains such structs. `Shapes`
+counts the shapes of documents from the slow path. `widened` makes a type form in which these structs require these
+fields. A struct that contains such structs is decoded as a subclass, and each instance gets the declared class at once,
+in `__post_init__`; so the result is the same.
 
-Before changing this file, know that the sender chooses names and documents. The constants below bound the memory. Making a form
-takes about a millisecond, so each needs twice as many documents of its shape as the one before it, up to a limit. A form is used
-only after it has decoded the document that led to it.
+Before changing this file, know that the sender chooses names and documents. The constants below bound the memory. A
+form takes about a millisecond, so each needs twice as many documents of its shape as the one before it, up to a limit.
+It is used only after it has decoded the document that led to it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ MOST_STRUCTS = 32
 """Structs of one form that have unknown fields or contain such structs."""
 
 MOST_TEXT = 1_000
-"""Characters in the names of one document."""
+"""Characters in the field names of one document."""
 
 MOST_FORMS = 4
-"""Forms of one decoder; a new one takes the place of the oldest."""
+"""Forms of one decoder; a new one replaces the oldest."""
 
 MOST_COUNTED = 256
 """Sets of shapes that are counted; beyond that, counting starts again."""
@@ -58,7 +58,7 @@ class Shapes:
         self._made = 0
 
     def due(self, met: set[Shape]) -> Iterator[Names]:
-        """Count the shapes of one document: what a form is to be made of now, together with those of an earlier form or alone."""
+        """Count the shapes of one document; returns those to make a form of now, alone or with an earlier form's."""
         shapes = dict(met)
         if len(shapes) != len(met) or len(shapes) > MOST_STRUCTS or max(map(len, shapes.values())) > MOST_NAMES:
             return
@@ -79,7 +79,7 @@ class Shapes:
         yield shapes
 
     def add(self, shapes: Names, decoder: msgspec.json.Decoder[Any]) -> None:
-        """Remember the decoder of a form with `shapes`, in place of those that it covers."""
+        """Add the decoder of a form with `shapes`, in place of those that it covers."""
         kept = [
             (form, old)
             for form, old in zip(self._forms, self.decoders, strict=True)
@@ -109,7 +109,7 @@ def widened(form: Any, shapes: Names, extend: Extend, fields: Fields) -> Any:
                 return cast("Any", origin)[inside]
             return Union[inside]  # noqa: UP007 - a tuple of forms
         if form in shapes and form not in made and not form.__struct_config__.frozen:
-            made[form] = form  # inside itself a struct stays as it is
+            made[form] = form  # inside itself a struct is unchanged
             target = extend(form, shapes[form]) if shapes[form] else form
             declared = fields(form).items()
             changed = {name: (wire, new) for wire, (name, old) in declared if (new := wide(old)) is not old}

@@ -57,8 +57,8 @@ MOST_UNKNOWN = 6_000
 """The most objects of unknown kinds, or with unknown fields, in a request: each costs many times more than others."""
 
 MOST_IN_ANSWER = 20_000
-"""The most objects of unknown kinds, or with unknown fields, in an answer or an event of a stream; and the most calls, parts
-and items in one list there, since each is converted by itself."""
+"""The most objects of unknown kinds, or with unknown fields, in an answer or an event of a stream; and the most calls,
+parts and items in one list there, since each is converted by itself."""
 
 if TYPE_CHECKING:
     Bounded = list[T]
@@ -81,7 +81,7 @@ class Unknown(dict[str, Any]):
 
     @property
     def kind(self) -> str:
-        """The kind the sender gave it, or an empty string."""
+        """The value of `type` that the sender gave, or an empty string."""
         kind = self.get("type", "")
         return kind if isinstance(kind, str) else ""
 
@@ -108,7 +108,7 @@ else:
 
 
 class ModelMeta(StructMeta):
-    """Makes keyword-only fields the rule, which msgspec itself does not hand down to subclasses.
+    """Metaclass that makes fields keyword-only, which msgspec itself does not apply to subclasses.
 
     A `type: ClassVar[Literal["message"]] = "message"` is the tag of its struct.
     """
@@ -122,13 +122,13 @@ class ModelMeta(StructMeta):
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
 class Model(Struct, metaclass=ModelMeta, forbid_unknown_fields=True, repr_omit_defaults=True):
-    """The base of every struct that comes from outside. Fields it does not declare are kept by the decoder (`extras`)."""
+    """The base of every struct of external data. Undeclared fields are preserved by the decoder (`extras`)."""
 
     _one_line: ClassVar[bool] = False
-    """Whether its repr is a summary, to which unknown fields add nothing."""
+    """Whether its repr is a summary, without unknown fields."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The struct as plain data: dicts, lists and values, as its JSON holds them."""
+        """The struct as plain data: dicts, lists and values, as in its JSON."""
         # Encoded first, because arguments that are no text are slices of the document, which only encoding can read.
         return cast("dict[str, Any]", msgspec.json.decode(msgspec.json.encode(self)))
 
@@ -137,8 +137,8 @@ class Model(Struct, metaclass=ModelMeta, forbid_unknown_fields=True, repr_omit_d
 class ResponsesModel(Model, omit_defaults=True):
     """The base of every struct of the Responses format: a field that is absent is `None`, and is not written.
 
-    Before adding a field, know that `omit_defaults` leaves out every field that equals its plain default. A default that
-    must be written is a `default_factory` other than `list`, `dict` and `set`: `field(default_factory=int)`.
+    Before adding a field, know that `omit_defaults` leaves out every field that equals its plain default. A default
+    that must be written is a `default_factory` other than `list`, `dict` and `set`: `field(default_factory=int)`.
     """
 
 
@@ -148,12 +148,12 @@ def given(value: T | None | UnsetType) -> TypeGuard[T]:
 
 
 def or_none(value: T | None | UnsetType) -> T | None:
-    """A field of a vendor's document as the Responses format has it: null and absent are both `None`."""
+    """A field of a vendor's document as a field of Responses: null and absent are both `None`."""
     return None if value is UNSET else value
 
 
 def or_unset(value: T | None) -> T | UnsetType:
-    """A field of the Responses format as a vendor's document has it: what is `None` is left out."""
+    """A field of Responses as a field of a vendor's document: `None` becomes absent."""
     return UNSET if value is None else value
 
 
@@ -229,7 +229,7 @@ def _repr(model: Model) -> str:
 # --- types, one thread at a time ------------------------------------------------------------------------------------
 
 first_use = RLock()
-"""A lock for the first use of a type by msgspec: where two threads do that with the same structs, the process crashes."""
+"""A lock for the first use of a type by msgspec: if two threads do that with the same structs, the process crashes."""
 
 
 @lru_cache(maxsize=4096)
@@ -244,7 +244,7 @@ def convert(value: Any, form: type[T], *, strict: bool = ...) -> T: ...
 @overload
 def convert(value: Any, form: Any, *, strict: bool = ...) -> Any: ...
 def convert(value: Any, form: Any, *, strict: bool = True) -> Any:
-    """Plain values as `form`. Raises `msgspec.ValidationError`."""
+    """Convert plain values to `form`. Raises `msgspec.ValidationError`."""
     decoder_of(form)
     return msgspec.convert(value, form, strict=strict)
 
@@ -291,7 +291,7 @@ class Decoder(Generic[T]):
                 if (len(data) <= self._short and data.isascii()) or self._is_bounded(data):
                     return first.decode(data)
             except _MISFITS:
-                pass  # what is raised below shall not show msgspec's error as its context
+                pass  # the exceptions raised below shall not have msgspec's error as their context
             self._first = None
         if self._fast is None:
             self._fast = decoder_of(self._type)
@@ -329,7 +329,7 @@ class Decoder(Generic[T]):
             if self._repair is not None:
                 plain = msgspec.json.decode(raw)
                 repaired = self._repair(plain)
-                # What needed no repair keeps the sender's own spelling.
+                # A document that needed no repair is preserved as the sender wrote it.
                 raw = raw if repaired == plain else msgspec.json.encode(repaired)
             descent = _Descent(self._most_unknown)
             found = cast("T", descent.value(raw, self._type, "$"))
@@ -345,7 +345,7 @@ class Decoder(Generic[T]):
 
     def _remember(self, met: set[tuple[type[Struct], tuple[str, ...]]], raw: bytes) -> None:
         """Decode documents like the one in `raw` on the fast path from now on, once enough of them arrived."""
-        # What is read under this name elsewhere, by a repair or in another spelling of it, has to go the slow way.
+        # Fields that a repair reads, or that have another notation, have to go the slow way.
         if any(name in self._repaired or name in model.__struct_fields__ for model, names in met for name in names):
             return
         with first_use:
@@ -384,7 +384,7 @@ def check_depth(raw: bytes, limit: int = _MAX_DEPTH) -> None:
 
 
 class _Form:
-    """A type form taken apart: which structs, list items or dict values it accepts, and whether unknown kinds are allowed."""
+    """A type form in parts: the structs, list items or dict values it accepts, and whether it allows unknown kinds."""
 
     __slots__ = ("counts", "is_open", "items", "kinds", "lone", "most", "tag_field", "values")
 
@@ -393,7 +393,7 @@ class _Form:
         self.counts = False
         self.tag_field: str | None = None
         self.kinds: dict[str | int, type[Struct]] = {}
-        self.lone: type[Struct] | None = None  # what an object without a tag is
+        self.lone: type[Struct] | None = None  # the form of an object without a tag
         self.items: Any = None
         self.most = inf  # items
         self.values: Any = None
@@ -429,7 +429,7 @@ class _Form:
                 self.kinds[cast("str | int", config.tag)] = form
 
     def pick(self, fields: dict[str, Raw]) -> type[Struct] | None:
-        """The struct that an object with these fields is."""
+        """The struct for an object with these fields."""
         sent = fields.get(self.tag_field) if self.tag_field else None
         if sent is None:
             return self.lone
@@ -438,15 +438,15 @@ class _Form:
 
 
 _WHOLE = re.compile(rb"""\s*"?(-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE]\+?[0-9])?)"?\s*""")
-"""A number as some hosts write a whole one: `"11"`, `11.0`, `1.1e1`."""
+"""A whole number as some hosts write it: `"11"`, `11.0`, `1.1e1`."""
 
 _MOST_FORMS = 4096
 _FORMS: dict[int, tuple[msgspec.json.Decoder[Any], _Form, Any]] = {}
-# By identity: the hash of a union is computed anew each time, which takes longer than decoding. What stands there keeps its form.
+# By identity: hashing a union takes longer than decoding. An entry keeps its form alive.
 
 
 def _taken_apart(form: Any) -> tuple[msgspec.json.Decoder[Any], _Form, Any]:
-    """The decoder of a type form, and what it is made of."""
+    """The decoder of a type form, and its parts."""
     found = _FORMS.get(id(form))
     if found is None:
         if len(_FORMS) >= _MOST_FORMS:
@@ -495,7 +495,7 @@ class _Descent:
         self._unknown_left = most_unknown
 
     def value(self, raw: bytes | Raw, form: Any, path: str) -> Any:
-        """The value in `raw` as a `form`: whole if it matches, else level by level."""
+        """Decode `raw` as a `form`: at once if it matches, else level by level."""
         decoder, taken, _ = _taken_apart(form)
         try:
             return decoder.decode(raw)

@@ -1,4 +1,4 @@
-"""The format in the middle: items, parts, tools, requests, responses and events of OpenAI Responses.
+"""The common format of all conversions: items, parts, tools, requests, responses and events of OpenAI Responses.
 
 The events, which only streams need, are loaded on first use.
 """

@@ -1,12 +1,12 @@
-"""Opaque state of a vendor, carried through a Responses conversation, and what else a document said that Responses cannot.
+"""Carriers: opaque state of a vendor in a Responses conversation; and leftovers, fields that Responses does not have.
 
-What must return to the vendor that issued it (signatures, redacted thinking, server-tool blocks) and has no field in the
-Responses format is in the `encrypted_content` of a `reasoning` or `compaction` item, as an *envelope*: a prefix that names
-us, the version, the wire and the issuer, then base64url of compact JSON. Before changing this file, know that a client may
-forge an envelope: what comes out is decoded through a typed payload with a size cap, and never trusted further.
+State that must return to the vendor that issued it (signatures, redacted thinking, server-tool blocks) and has no field
+in the Responses format is in the `encrypted_content` of a `reasoning` or `compaction` item, as an *envelope*: a prefix
+with library, version, wire and issuer, then base64url of compact JSON. Before changing this file, know that clients may
+forge envelopes: the content is decoded through a typed payload with a size cap, and never trusted further.
 
-`leftovers` hold under the name of a wire what that wire will put back itself; another wire reports every field of it, whatever
-its value (false, zero and empty say something; null is the same as absent).
+`leftovers` hold, by wire, fields that this wire restores; other wires report each as a loss, also false, zero and empty
+values; null is the same as absent.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def seal(wire: str, issuer: str, payload: Any) -> str:
-    """`payload` (a tagged struct) as an envelope that only `wire` and `issuer` open again."""
+    """`payload` (a tagged struct) as an envelope that only `wire` and `issuer` can open."""
     body = binascii.b2a_base64(_ENCODER.encode(payload), newline=False).translate(_TO_URL).rstrip(b"=").decode()
     return f"{PREFIX}{wire}.{issuer}.{body}"
 
@@ -55,7 +55,7 @@ def sender(text: str) -> tuple[str, str] | None:
 def unseal(text: str, wire: str, issuer: str, payload: type[P] | Any) -> P | None:
     """The payload of an envelope that `issuer` sealed on `wire`; `None` for foreign, forged or oversized ones.
 
-    `payload` is the struct, or union of tagged structs, that may come out.
+    `payload` is the struct, or union of tagged structs, to decode to.
     """
     if sender(text) != (wire, issuer) or len(text) > MAX_SIZE:
         return None
@@ -70,7 +70,7 @@ def unseal(text: str, wire: str, issuer: str, payload: type[P] | Any) -> P | Non
 
 
 def digest(text: str) -> str:
-    """A short, stable name for a piece of visible text: 16 hexadecimal digits."""
+    """A short, stable digest of a visible text: 16 hexadecimal digits."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
@@ -80,13 +80,13 @@ _FROM_URL = bytes.maketrans(b"-_", b"+/")
 SPELLING = "spelling"
 
 WITHIN, GROUP, ENTRIES = "within", "group", "entries"
-"""In the spelling: a field holds what is left of an object that we write too, of a mere group of fields, of entries of a list."""
+"""Keys in `spelling`: leftovers of an object that is written too, of a mere group of fields, of entries of a list."""
 
 PLACE = "[]"
-"""In the spelling of an entry of a list without a name or id: its index in the document, by which other wires report it."""
+"""Key in `spelling`, in an entry of a list without a name or id: its index in the document, for loss reports."""
 
 NEAR = "near"
-"""In the spelling: fields that Responses says only nearly or not at all, each with what other wires get in its place, or null."""
+"""Key in `spelling`: fields that Responses has only approximately or not at all, each with its replacement, or null."""
 
 NAMES = {
     "openai_responses": "Responses",
@@ -95,16 +95,16 @@ NAMES = {
     "gemini_generate_content": "Gemini",
     "ollama_chat": "Ollama",
 }
-"""What callers call the wires."""
+"""The display names of the wires."""
 
 BEGINS = "message"
-"""Among the leftovers of an item: those of the message that begins with it."""
+"""Key in the leftovers of an item: those of the message that begins with it."""
 
 UNMAPPED = ("tools", "other_tools")
-"""Lists of tools that Responses has no word for."""
+"""Lists of tools that have no equivalent in Responses."""
 
 BLOCK = "block"
-"""The note of a whole part that Responses has no word for; its text, if it has one, is the text of the part."""
+"""Key of a whole part that has no equivalent in Responses; its text, if it has one, is the text of the part."""
 
 SHOWN = {
     "tool_reference": ("tool_name",),
@@ -112,7 +112,7 @@ SHOWN = {
     "search_result": ("title", "source", "content"),
     "document": ("source",),
 }
-"""Fields of such a part that the part in Responses shows, by its type."""
+"""Fields of such a part that the part in Responses has too, by its type."""
 
 NOTHING = frozenset(
     """
@@ -120,14 +120,14 @@ NOTHING = frozenset(
     tool_calls tool_plan executed_tools images
     """.split()
 )
-"""Fields of messages that other wires have a word for, where empty says the same as absent."""
+"""Fields of messages that other wires have too, where empty means the same as absent."""
 
 ORDER = frozenset({"index"})
-"""Fields whose value is the position, which the order says on other wires."""
+"""Fields whose value is the position, which other wires express by the order."""
 
 
 def own(leftovers: Leftovers | None, wire: str) -> dict[str, Any]:
-    """What `wire` itself left; empty where it left nothing, or nothing that it could have left."""
+    """The leftovers of `wire`; empty where there are none, or where they are not an object."""
     found: Any = None if leftovers is None else leftovers.get(wire)
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
@@ -135,7 +135,7 @@ def own(leftovers: Leftovers | None, wire: str) -> dict[str, Any]:
 def report_foreign(
     leftovers: Leftovers | None, wire: str, path: str, lost: Losses, request: Request | None = None
 ) -> None:
-    """Report as lost what other wires left at `path`, which is empty for the document itself: for `request` or an answer."""
+    """Report other wires' leftovers at `path` as losses; empty is the document itself: `request` or an answer."""
     if leftovers is None:
         return
     for other, fields in leftovers.items():
@@ -155,7 +155,7 @@ def report_foreign(
 def _fields(
     fields: dict[str, Any], path: str, wire: str, tools: Sequence[Any], *, asked: bool = False
 ) -> Iterator[tuple[str, Any]]:
-    """The path of each field that says something, and what happened to it, where it is not left out."""
+    """The path of each field that has a value, and its loss, unless the field is left out."""
     notes = own(fields, SPELLING)
     for name, value in fields.items():
         if name == SPELLING:
@@ -184,9 +184,9 @@ def _fields(
 
 
 def report_failure(response: Response, encoded: Iterable[Loss], lost: Losses, *sent: object) -> None:
-    """Report what a stream that ends with an error does not say: what the whole answer loses, and fields of the error.
+    """Report the losses of a stream that ends with an error: those of the whole answer, and fields of the error.
 
-    `encoded` is what `encode_response` loses of the failed answer, and `sent` are the values of its error that the stream says.
+    `encoded` is what `encode_response` loses of the failed answer; `sent` are the values of its error in the stream.
     """
     lost += [loss for loss in encoded if loss.kind != "refused" and loss.path != "error"]
     error = response.error
@@ -197,14 +197,14 @@ def report_failure(response: Response, encoded: Iterable[Loss], lost: Losses, *s
 
 
 def report_error(facts: ErrorFacts, wire: str, lost: Losses) -> None:
-    """Report the fields of an error in a stream that no event has a place for."""
+    """Report the fields of a stream's error that no event has a field for."""
     left = own(facts.leftovers, wire)
     for path in [f"error.{name}" for name in own(left, "error")] + [name for name in left if name != "error"]:
         lost.dropped(path, "only this format has such a field of an error")
 
 
 def noted(note: Any) -> Any:
-    """The value that a note of `wires.kept` holds: JSON text, beside a digest of what is written in its place."""
+    """The value in a note of `wires.kept`: JSON text, beside a digest of the value that is written in its place."""
     text = cast("Any", note)[0] if isinstance(note, list) and note else None
     try:
         return msgspec.json.decode(text) if isinstance(text, str) else None
@@ -213,7 +213,7 @@ def noted(note: Any) -> Any:
 
 
 def _entries(entries: dict[str, Any], path: str, wire: str, tools: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """What is left of the entries of a list, by what they are known by, and where those are that we had nothing for."""
+    """The leftovers of the entries of a list, by their keys, and the positions of entries that have no equivalent."""
     for key, left in entries.items():
         if key and isinstance(left, dict):
             named = (i for i, one in enumerate(tools) if getattr(one, "name", None) == key)
@@ -225,7 +225,7 @@ def _entries(entries: dict[str, Any], path: str, wire: str, tools: Sequence[Any]
 
 
 def _odd_words(notes: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """What is noted with the spelling and is more than that: words that came where we write another, and what is near."""
+    """Notes in `spelling` that are more than notation: values other than those written, and approximate fields."""
     notes = cast("Any", notes) if isinstance(notes, dict) else {}
     near = notes.get(NEAR)
     for name, kept in cast("dict[str, Any]", notes).items():
@@ -236,9 +236,9 @@ def _odd_words(notes: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def unsaid(came: Any, made: Any, path: str, *apart: str) -> dict[str, Any]:
-    """What a document says in one place and our own writing of its meaning does not, for a note under `NEAR`.
+    """The fields of a document that its re-encoding lacks or has with other values, for a note under `NEAR`.
 
-    By path: null for what we leave out, and a sentence where we write another value. Fields named in `apart` are passed over.
+    By path: null for a field that is left out, and a sentence for another value. Fields named in `apart` are skipped.
     """
     found: dict[str, Any] = {}
     if isinstance(came, dict) and isinstance(made, dict):
@@ -263,7 +263,7 @@ def unsaid(came: Any, made: Any, path: str, *apart: str) -> dict[str, Any]:
 
 
 def inexact(came: Any) -> str:
-    """What happened to a value that only its own wire knows."""
+    """The text of the loss for a value that exists only on its own wire."""
     return f"{came!r}, which has no exact counterpart; the nearest is sent"
 
 

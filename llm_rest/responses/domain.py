@@ -1,7 +1,7 @@
-"""Domain data: items without the words of vendors, and as flat rows.
+"""Domain data: items without vendor-specific fields, and items as flat rows.
 
-What is left holds no opaque state, no ids and no records of what a vendor ran, so that every wire takes it. Before changing
-this file, know that calls are numbered anew from the first item on, so items that are appended later change no number.
+The result has no opaque state, no ids and no records of hosted tools, so that every wire supports it. Before changing
+this file, know that calls are renumbered from the first item on, so items that are appended later change no number.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _plain_parts(parts: Sequence[Any]) -> list[Any]:
                 made.append(InputImage(image_url=url, detail=part.detail))
             case InputFile() if part.file_data or part.file_url:
                 made.append(InputFile(file_data=part.file_data, file_url=part.file_url, filename=part.filename))
-            case InputImage() | InputFile():  # a file id means nothing to another vendor
+            case InputImage() | InputFile():  # a file id is invalid at another vendor
                 made.append(InputText(text="[image]" if isinstance(part, InputImage) else "[file]"))
             case _:
                 pass

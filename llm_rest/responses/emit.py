@@ -1,8 +1,8 @@
-"""Events in legal order: numbers, places and the steps that every item goes through.
+"""Emission of Responses events in the required order, with sequence numbers, indices and all steps of every item.
 
-A wire's stream decoder says what happens (`add`, `text`, `done`), an `Emitter` turns it into events. Before changing this file,
-know the order it keeps (Responses reference, "Streaming", read 2026-11-20): created, in_progress, then for each item added,
-its inner events and done, then exactly one terminal event. Items may be open side by side; `output_index` tells them apart.
+A wire's stream decoder calls `add`, `text`, `done`, and an `Emitter` makes the events. Before changing this file, know
+their order (Responses reference, "Streaming", read 2026-11-20): created, in_progress, then for each item added, its
+inner events and done, then exactly one terminal event. Items may be open side by side, told apart by `output_index`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Step(Protocol):
-    """An event class that says only which item it is about."""
+    """An event class whose only data is its item."""
 
     def __call__(self, *, sequence_number: int, item_id: str, output_index: int) -> Any: ...
 
@@ -50,7 +50,7 @@ TEXTS: dict[type, tuple[type, type, str]] = {
     McpCall: (ev.McpCallArgumentsDelta, ev.McpCallArgumentsDone, "arguments"),
     CodeInterpreterCall: (ev.CodeInterpreterCodeDelta, ev.CodeInterpreterCodeDone, "code"),
 }
-"""The events of texts that grow, by the item or part they belong to: of a piece, of the end, and its field with the whole."""
+"""The events of incremental texts, by item or part: of a piece, of the end, and its field with the complete text."""
 
 STEPS: dict[type, tuple[Step, Step | None, Step]] = {
     WebSearchCall: (ev.WebSearchInProgress, ev.WebSearchSearching, ev.WebSearchCompleted),
@@ -63,20 +63,20 @@ STEPS: dict[type, tuple[Step, Step | None, Step]] = {
         ev.ImageGenerationCompleted,
     ),
 }
-"""The progress of a hosted tool: when it is chosen, when its input is complete, and when its result is there."""
+"""The progress events of a hosted tool: when it is chosen, when its input is complete, when its result is available."""
 
 FAILED: dict[type, Step] = {McpCall: ev.McpCallFailed, McpListTools: ev.McpListToolsFailed}
-"""The last step of a tool that failed, where there is one of its own."""
+"""The last progress event of a tool that failed, where there is a separate one."""
 
 PARTS = (OutputText, RefusalPart, ReasoningText)
-"""The parts of content whose text grows."""
+"""The parts of content with incremental text."""
 
 _ENDING = ("completed_at", "error", "incomplete_details")
-"""What only the end of a response tells."""
+"""The fields that are known only at the end of a response."""
 
 
 class Emitter:
-    """Collects the events of one answer. `take` hands over what has come together since the last time."""
+    """Collects the events of one answer. `take` returns those added since the last call."""
 
     __slots__ = ("_events", "_items", "_next")
 
@@ -102,14 +102,14 @@ class Emitter:
         self._events.append(event)
 
     def start(self, response: Response, usage: Usage | None = None) -> None:
-        """Begin: `response` is what is known before any output, and `usage` what was counted by then."""
+        """Begin: `response` is what is known before any output, and `usage` the token counts so far."""
         ending = {name: None for name in _ENDING if given(getattr(response, name))}
         begun = replace(response, status="in_progress", output=[], usage=usage, **ending)
         self.send(ev.ResponseCreated(sequence_number=self.number(), response=begun))
         self.send(ev.ResponseInProgress(sequence_number=self.number(), response=begun))
 
     def add(self, item: AnyItem) -> OpenItem:
-        """Begin an item. `item` is what is known of it, under the id that its events will name."""
+        """Begin an item. `item` is its known part, with the id that its events will have."""
         index = self._items
         self._items = index + 1
         self.send(ev.OutputItemAdded(sequence_number=self.number(), output_index=index, item=item))
@@ -117,18 +117,18 @@ class Emitter:
         return OpenItem(self, index, found if isinstance(found, str) else "")
 
     def whole(self, item: AnyItem) -> None:
-        """Begin and end an item that is known completely, with every step on the way."""
+        """Begin and end an item that is known completely, with every event between."""
         opened = self.add(_skeleton(item))
         tell(opened, item)
         opened.done(item)
 
     def finish(self, response: Response) -> None:
-        """End with the complete response; its status chooses the event."""
+        """End with the complete response; its status selects the event."""
         kind = _TERMINAL.get(response.status, ev.ResponseIncomplete)
         self.send(kind(sequence_number=self.number(), response=response))
 
     def error(self, error: ev.StreamError) -> None:
-        """Say what went wrong; `finish` with a failed response follows."""
+        """Emit an error event; `finish` with a failed response follows."""
         self.send(ev.ErrorEvent(sequence_number=self.number(), error=error))
 
 
@@ -139,7 +139,7 @@ _TERMINAL: dict[str, type[ev.ResponseCompleted | ev.ResponseIncomplete | ev.Resp
 
 
 class OpenItem:
-    """An item whose events are under way. Parts come one after another; each has its own index."""
+    """An item in progress. Its parts are sequential; each has its own index."""
 
     __slots__ = ("_annotations", "_kind", "_like", "_part", "_summary", "_to", "id", "index")
 
@@ -150,11 +150,11 @@ class OpenItem:
         self._part = part
         self._summary = summary
         self._annotations = 0
-        self._kind: type | None = None  # of the text that grows
+        self._kind: type | None = None  # of the incremental text
         self._like: Any = None  # an event with a piece of it: copies are cheap
 
     def part(self, part: ContentPart | SummaryText) -> None:
-        """Begin a part; `part` is empty but for its kind."""
+        """Begin a part; `part` is empty except for its type."""
         self._kind = None
         if isinstance(part, SummaryText):
             self._summary += 1
@@ -165,7 +165,7 @@ class OpenItem:
             self._to.send(ev.ContentPartAdded(**self._place(OutputText), part=part))
 
     def grow(self, kind: type, delta: str, logprobs: list[Logprob] | None = None) -> None:
-        """A piece of the text of a part or an item of this kind; an empty one says nothing."""
+        """Add a piece to the text of a part or an item of this type; an empty piece adds no event."""
         if not delta:
             return
         to = self._to
@@ -179,14 +179,14 @@ class OpenItem:
         to.send(event)
 
     def annotation(self, annotation: AnyAnnotation) -> None:
-        """A source of the text of the open part."""
+        """Add an annotation (a source) to the text of the open part."""
         index = self._annotations
         self._annotations = index + 1
         place = self._place(OutputText)
         self._to.send(ev.OutputTextAnnotationAdded(**place, annotation_index=index, annotation=annotation))
 
     def end(self, whole: AnyItem | ContentPart | SummaryText) -> None:
-        """The text of the open part or of the item is complete: this is all of it."""
+        """End the text of the open part or of the item; `text` is the complete text."""
         kind = _found(TEXTS, whole)
         if kind is not None:
             _, done, field = TEXTS[kind]
@@ -197,25 +197,25 @@ class OpenItem:
         self.end_part(whole)
 
     def end_part(self, whole: AnyItem | ContentPart | SummaryText) -> None:
-        """The open part is complete; an item is none."""
+        """End the open part; its item stays open."""
         if isinstance(whole, SummaryText):
             self._to.send(ev.ReasoningSummaryPartDone(**self._place(SummaryText), part=whole))
         elif not isinstance(whole, ItemBase):
             self._to.send(ev.ContentPartDone(**self._place(OutputText), part=whole))
 
     def step(self, kind: Step) -> None:
-        """A built-in tool has come to this point."""
+        """Emit a progress event of a built-in tool."""
         self._to.send(kind(**self._place(None)))
 
     def begin_tool(self, item: AnyItem) -> bool:
-        """A hosted tool was chosen; whether its progress is reported."""
+        """Emit the event that a hosted tool was chosen; returns whether its progress is reported."""
         kind = _found(STEPS, item)
         if kind is not None:
             self.step(STEPS[kind][0])
         return kind is not None
 
     def end_input(self, item: AnyItem, *, streamed: bool = False) -> None:
-        """The input of a hosted tool is complete; one that was `streamed` already is not repeated."""
+        """End the input of a hosted tool; input that was already `streamed` is not repeated."""
         if (text := _found(TEXTS, item)) is not None:
             self.grow(text, "" if streamed else getattr(item, TEXTS[text][2]) or "")
             self.end(item)
@@ -223,13 +223,13 @@ class OpenItem:
             self.step(step)
 
     def end_tool(self, item: AnyItem) -> None:
-        """The result of a hosted tool is there."""
+        """Emit the event that the result of a hosted tool is available."""
         kind = _found(STEPS, item)
         if kind is not None:
             self.step(FAILED[kind] if kind in FAILED and given(getattr(item, "error", None)) else STEPS[kind][2])
 
     def done(self, item: AnyItem) -> None:
-        """The item is complete: this is all of it."""
+        """End the item; `item` is the complete item."""
         to = self._to
         to.send(ev.OutputItemDone(sequence_number=to.number(), output_index=self.index, item=item))
 
@@ -243,7 +243,7 @@ class OpenItem:
 
 
 def _found(table: dict[type, Any], item: object) -> type | None:
-    """The kind in a table that an item is of, which may have come with fields its struct does not declare."""
+    """The entry of a table for an item, whose type may be a subclass with undeclared fields."""
     return next((kind for kind in table if isinstance(item, kind)), None)
 
 
@@ -251,7 +251,7 @@ def _found(table: dict[type, Any], item: object) -> type | None:
 
 
 def _skeleton(item: AnyItem) -> AnyItem:
-    """The item as it is announced: under way and empty."""
+    """The item as it is announced: in progress and empty."""
     match item:
         case Message():
             return replace(item, status="in_progress", content=[])
@@ -270,7 +270,7 @@ def _skeleton(item: AnyItem) -> AnyItem:
 
 
 def tell(opened: OpenItem, item: AnyItem) -> None:
-    """The steps between an item's beginning and its end, every text in one piece."""
+    """The events between an item's beginning and its end, every text in one piece."""
     match item:
         case Message(content=content):
             for part in [OutputText(text=content, annotations=[])] if isinstance(content, str) else content:

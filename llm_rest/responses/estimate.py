@@ -1,7 +1,7 @@
-"""An estimate of how many tokens a request has, its text, and the functions it offers.
+"""An estimate of the number of tokens in a request; also its text, and the functions it offers.
 
-A token is four characters, an image or a file 256 tokens. What is counted is what every wire can carry, so that the same
-request has the same number on all.
+A token is four characters, an image or a file 256 tokens. Only content that every wire supports is counted, so that the
+same request has the same number on all.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_ATTACHMENT = 256
-"""What an image or a file costs, whatever its size."""
+"""Tokens of an image or a file, whatever its size."""
 
 AnyFunction = FunctionTool | CustomTool
 
@@ -73,12 +73,12 @@ def offered(request: Request) -> list[AnyFunction]:
 
 
 def tokens(text: str) -> int:
-    """How many tokens a text has: a quarter of its characters, rounded up."""
+    """The number of tokens in a text: a quarter of its characters, rounded up."""
     return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
 def estimate_tokens(request: Request) -> int:
-    """About how many tokens the input of `request` has, with its instructions and tools."""
+    """An estimate of the input tokens of `request`, with its instructions and tools."""
     total = tokens(request.instructions) if isinstance(request.instructions, str) else 0
     total += sum(map(item_tokens, items_of(request)))
     for tool in offered(request):
@@ -89,7 +89,7 @@ def estimate_tokens(request: Request) -> int:
 
 
 def item_tokens(item: AnyItem) -> int:
-    """About how many tokens one item has; none where only its vendor can read it."""
+    """An estimate of the tokens of one item; 0 where only its vendor can read it."""
     match item:
         case Message(content=content):
             return tokens(text_of(content)) + _attachments(content)

@@ -1,8 +1,8 @@
-"""The steps of a streamed answer.
+"""The events of a streamed answer.
 
 Follows the streaming events of the OpenAI Responses reference and the names of the Open Responses core (both read
-2026-11-20), in the order of `event:` names there. Before changing this file, know how hosts differ: the ones that do not count
-leave `sequence_number` out, some give a new `item_id` in every event (so `output_index` is what ties events together), an
+2026-11-20), in the order of `event:` names there. Before changing this file, know how hosts differ: some leave
+`sequence_number` out, some send a new `item_id` in every event (so `output_index` identifies the item of an event), an
 `item`, `part` or `annotation` may be null, and an `error` has two shapes.
 """
 
@@ -23,7 +23,7 @@ class Event(ResponsesModel):
     """Base of every event of a stream."""
 
     sequence_number: int | None = None
-    """Position of the event in the stream, from 0. None from hosts that do not count."""
+    """Position of the event in the stream, from 0. None from hosts that do not send it."""
     stream_id: str | None = None
     """The conversation that the event belongs to, if one WebSocket carries several."""
 
@@ -86,13 +86,13 @@ class ResponseCompleted(OfResponse):
 
 
 class ResponseIncomplete(OfResponse):
-    """Sent last, when the response was cut short; `response.incomplete_details` says why."""
+    """Sent last, when the response was cut short; `response.incomplete_details` has the reason."""
 
     type: ClassVar[Literal["response.incomplete"]] = "response.incomplete"
 
 
 class ResponseFailed(OfResponse):
-    """Sent last, when the response failed; `response.error` says why."""
+    """Sent last, when the response failed; `response.error` has the reason."""
 
     type: ClassVar[Literal["response.failed"]] = "response.failed"
 
@@ -116,15 +116,15 @@ class ErrorEvent(Event):
     code: str | int | None = None
     """The vendor's error code, from hosts that do not nest it."""
     message: str | None = None
-    """The error in words, from hosts that do not nest it."""
+    """The error message, from hosts that do not nest it."""
     param: str | None = None
-    """Name of the request field that is at fault, from hosts that do not nest it."""
+    """Name of the invalid request field, from hosts that do not nest it."""
     status: int | None = None
     """HTTP status of the error, on a WebSocket."""
 
     @property
     def details(self) -> StreamError:
-        """What went wrong, whichever shape it came in."""
+        """The error, from either shape of the event."""
         if given(self.error):
             return self.error
         return StreamError(code=self.code, message=self.message, param=self.param)
@@ -150,7 +150,7 @@ class OutputItemDone(Event):
     output_index: int = field(default_factory=int)
     """Position of the item in `Response.output`, from 0; 0 if the sender leaves it out."""
     item: AnyItem | None
-    """The whole item, which replaces what earlier events said of it. None from hosts that send null."""
+    """The whole item, which replaces its state from earlier events. None from hosts that send null."""
 
 
 class ContentPartAdded(OfPart):
@@ -335,7 +335,7 @@ class ReasoningDone(OfPart):
     """The whole text of the part."""
 
 
-# --- tools the vendor runs ------------------------------------------------------------------------------------------
+# --- tools run by the vendor ----------------------------------------------------------------------------------------
 
 
 class WebSearchInProgress(OfItem):
@@ -540,7 +540,7 @@ class ShellCommandDone(OfItem):
 
 
 class ShellPiece(ResponsesModel):
-    """A piece of what a command printed."""
+    """A piece of a command's output."""
 
     stdout: str | None = None
     """Text to append to standard output."""
@@ -549,7 +549,7 @@ class ShellPiece(ResponsesModel):
 
 
 class ShellOutputDelta(OfItem):
-    """Sent for each piece of what a command prints."""
+    """Sent for each piece of a command's output."""
 
     type: ClassVar[Literal["response.shell_call_output_content.delta"]] = "response.shell_call_output_content.delta"
     command_index: int = field(default_factory=int)
@@ -565,7 +565,7 @@ class ShellOutputDone(OfItem):
     command_index: int = field(default_factory=int)
     """Position of the command in the call, from 0; 0 if the sender leaves it out."""
     output: list[ShellOutput]
-    """What it printed and how it ended."""
+    """The output of the command and how it ended."""
 
 
 class ApplyPatchDiffDelta(OfItem):
@@ -596,7 +596,7 @@ class CompactionCompacting(OfItem):
     type: ClassVar[Literal["response.compaction.compacting"]] = "response.compaction.compacting"
 
 
-# --- sound ----------------------------------------------------------------------------------------------------------
+# --- audio ----------------------------------------------------------------------------------------------------------
 
 
 class AudioDelta(Event):
@@ -634,7 +634,7 @@ class Steer(ResponsesModel):
     """Input that was added to a running response."""
 
     id: str | None = None
-    """Id of the added input. None if it was refused before it got one."""
+    """Id of the added input. None if it was rejected before it got one."""
     previous_response_id: str | None = None
     """Id of the running response."""
 
@@ -654,19 +654,19 @@ class SteerPending(Event):
     steer: Steer | None = None
     """The added input."""
     reason: Literal["waiting_for_required_input"] | str | None = None
-    """`waiting_for_required_input`, or another word of the vendor."""
+    """`waiting_for_required_input`, or another value of the vendor."""
     required_input: list[Any] | None = None
     """The missing tool outputs and approvals: items without their results."""
 
 
 class SteerFailed(Event):
-    """Sent on a WebSocket when added input is refused or could not be used."""
+    """Sent on a WebSocket when added input is rejected or could not be used."""
 
     type: ClassVar[Literal["response.steer.failed"]] = "response.steer.failed"
     steer: Steer | None = None
     """The added input."""
     error: StreamError | None = None
-    """Why, with a `code` such as `response_not_active`."""
+    """Reason, with a `code` such as `response_not_active`."""
 
 
 AnyEvent = Open[

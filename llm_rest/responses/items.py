@@ -1,8 +1,8 @@
 """The items of a conversation: messages, calls and their outputs, reasoning, and the records of built-in tools.
 
 Follows the input and output items of the OpenAI Responses reference (read 2026-11-20), in its order. One struct serves
-both directions, so an output array can be sent back as input. Ids and statuses are the server's bookkeeping; `call_id` is
-what ties a call to its output.
+both directions, so an output array can be sent back as input. Ids and statuses are the server's bookkeeping; `call_id`
+links an output to its call.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .parts import (
 from .tools import AnyTool
 
 ROLES = {"agent": "assistant", "human": "user"}
-"""Roles that are accepted as another name, and the role of the format that each becomes."""
+"""Roles that are accepted as aliases, and the role of the format that each becomes."""
 
 Status = Literal[
     "in_progress", "completed", "incomplete", "searching", "interpreting", "generating", "calling", "failed"
@@ -38,13 +38,13 @@ class ItemBase(ResponsesModel):
     """Base of every item of a request's input and a response's output."""
 
     id: str | None = None
-    """Id that the vendor gave the item, such as `msg_...`. `call_id`, not this, ties an output to its call."""
+    """Id that the vendor gave the item, such as `msg_...`. `call_id`, not this, links an output to its call."""
     status: Status | str | None = None
     """Progress of the item: `in_progress`, `completed`, `incomplete`, `failed` or a step of a hosted tool."""
     created_by: str | None = None
     """Who created the item, by id. Only in responses; left out of requests."""
     leftovers: Leftovers | None = None
-    """What another wire said about the item. Never sent in the Responses format."""
+    """Data of other wires about the item. Never sent in the Responses format."""
 
 
 class Direct(ResponsesModel):
@@ -116,7 +116,7 @@ class FunctionCall(ItemBase):
 
     @property
     def parsed_arguments(self) -> dict[str, Any]:
-        """`arguments` as a dict; empty for no text at all. Raises `ToolArgumentsError` where it is no JSON object."""
+        """`arguments` as a dict; empty for empty text. Raises `ToolArgumentsError` where it is not a JSON object."""
         return parsed(self.name, self.arguments)
 
 
@@ -194,7 +194,7 @@ class Compaction(ItemBase):
 
 
 class CompactionTrigger(ItemBase):
-    """Asks the server to compact the conversation now. Must be the last item of the input."""
+    """A request to compact the conversation now. Must be the last item of the input."""
 
     type: ClassVar[Literal["compaction_trigger"]] = "compaction_trigger"
 
@@ -259,7 +259,7 @@ class WebSearchCall(ItemBase):
 
     type: ClassVar[Literal["web_search_call"]] = "web_search_call"
     action: Open[Search | OpenPage | FindInPage] | None = None
-    """What was done. Some hosts leave it out."""
+    """The action: a search, opening a page or finding text. Some hosts leave it out."""
     name: str | None = None
     """Name of the search tool, from hosts without `action`."""
     arguments: str | None = None
@@ -342,7 +342,7 @@ class ImageGenerationCall(ItemBase):
     size: str | None = None
     """Size of the image: width and height in pixels, such as `1024x1536`, or `auto`."""
     error: dict[str, Any] | None = None
-    """Why it failed: `type`, `message`, and optionally `code`, `param`, `moderation_details`."""
+    """Error of a failed generation: `type`, `message`, and optionally `code`, `param`, `moderation_details`."""
     svg_usage: dict[str, Any] | None = None
     """Token counts of the model that wrote an SVG, and its name (`model`)."""
 
@@ -433,7 +433,7 @@ class TimedOut(ResponsesModel):
 
 
 class ShellOutput(ResponsesModel):
-    """What one command printed, and how it ended."""
+    """The output of one command, and how it ended."""
 
     stdout: str
     """Text on standard output."""
@@ -505,7 +505,7 @@ class McpListTools(ItemBase):
     tools: list[McpToolInfo]
     """The tools."""
     error: Any | None = None
-    """Why the tools could not be listed. None if they could."""
+    """Error message if the tools could not be listed; None if they could."""
 
 
 class McpApprovalRequest(ItemBase):

@@ -1,11 +1,11 @@
-"""What hosts really send, read as the Responses format means it: half a call, null counts, an id that is a number.
+"""Repair of malformed documents from hosts: incomplete calls, null token counts, ids that are numbers.
 
-Applied only to a document that did not fit as it came, after which it either fits or is refused. Works on plain values, returns
-new ones and never changes its input. Hosts leave out the id or the type of a call, send arguments as an object instead of text,
-or null, nest what should be flat and the other way round. Before changing this file, know that what already fits must come out
-untouched, that the same call must come out the same on every decoding (an id is derived from where the call stands), and that
-each repair is noted in the leftovers (`REPAIRED`), which the wire's converters report as a `changed` loss at the path of the
-call. Bad JSON inside the text of the arguments is left to the tool loop.
+Applied only to a document that did not decode as it is; afterwards it either decodes or is rejected. Works on plain
+values, returns new ones and never changes its input. Hosts leave out the id or the type of a call, send arguments as an
+object instead of text, or null, nest flat fields and the other way round. Before changing this file, know that valid
+values must be returned unchanged, that the same call must be repaired the same way on every decoding (an id is derived
+from its position), and that each repair is noted in the leftovers (`REPAIRED`), which the wire's converters report as a
+`changed` loss at the path of the call. Invalid JSON inside the text of the arguments is left to the tool loop.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ UNDECLARED = (
     "tool_use_id",
     "type",
 )
-"""Fields that are read here and in `normalize.py` also where the struct does not declare them: whether one is kept there depends
-on its value."""
+"""Fields that are read here and in `normalize.py` even where the struct does not declare them: whether one is preserved
+depends on its value."""
 
 _TEXT_OF = {"function_call": "arguments", "custom_tool_call": "input"}
 _COUNTS = ("input_tokens", "output_tokens")
 
 
 def lenient_response(document: Any) -> Any:
-    """An answer with the calls, ids and token counts that hosts get wrong put right."""
+    """An answer with malformed calls, ids and token counts repaired."""
     if not isinstance(document, dict):
         return document
     response = dict(cast("Plain", document))
@@ -55,12 +55,12 @@ def lenient_response(document: Any) -> Any:
     if isinstance(found, int):
         response = _noted({**response, "id": str(found)}, ["it was a number"])
     elif not isinstance(found, str):
-        # Without an id of its own an answer gets one from its content; `decode_response` has both, and says so.
+        # An answer without an id gets one derived from its content; `decode_response` has both, and reports it.
         response["id"] = ""
     if not isinstance(response.get("object", ""), str):
-        del response["object"]  # it says the same in every answer
+        del response["object"]  # the same value in every answer
     items: list[Any] | None = response["output"] if isinstance(response.get("output"), list) else None
-    if items is not None and len(items) <= MOST_IN_ANSWER:  # more are refused
+    if items is not None and len(items) <= MOST_IN_ANSWER:  # more are rejected
         response["output"] = lenient_items(items, response["id"])
     if isinstance(response.get("usage"), dict):
         response["usage"] = _usage(cast("Plain", response["usage"]))
@@ -68,7 +68,7 @@ def lenient_response(document: Any) -> Any:
 
 
 def lenient_items(items: list[Any], origin: str) -> list[Any]:
-    """Items whose calls have everything a call needs; `origin` names the document they stand in."""
+    """Items with complete calls; `origin` names the document that contains them."""
     return [
         _item(cast("Plain", item), derived_call_id(origin, i)) if isinstance(item, dict) else item
         for i, item in enumerate(items)
@@ -76,7 +76,7 @@ def lenient_items(items: list[Any], origin: str) -> list[Any]:
 
 
 def lenient_event(document: Any) -> Any:
-    """A step of a stream: an error by its type, and the item or response inside put right."""
+    """A stream event: an error by its type, and the item or response inside repaired."""
     if not isinstance(document, dict):
         return document
     event = dict(cast("Plain", document))
@@ -115,7 +115,7 @@ def _item(item: Plain, call_id: str) -> Plain:
 
 
 def _call(item: Plain, call_id: str, faults: list[str]) -> Plain:
-    """The call with everything a call needs."""
+    """The call with all required fields."""
     call = repair_call(item, call_id=call_id)
     rest = {name: value for name, value in item.items() if name not in ("function", "custom", "arguments", "input")}
     kind, text = ("custom_tool_call", "input") if call.custom else ("function_call", "arguments")
@@ -124,7 +124,7 @@ def _call(item: Plain, call_id: str, faults: list[str]) -> Plain:
 
 
 def _noted(repaired: Plain, faults: list[str]) -> Plain:
-    """What was repaired, with what had to be put right in its leftovers."""
+    """The repaired call, with the repairs noted in its leftovers."""
     if not faults:
         return repaired
     others = repaired.get("leftovers")
@@ -133,7 +133,7 @@ def _noted(repaired: Plain, faults: list[str]) -> Plain:
 
 
 def _kind(item: Plain) -> str | None:
-    """What an item without a type must be."""
+    """The inferred type of an item without one."""
     if "role" in item:
         return "message"
     if "name" in item and ("arguments" in item or "input" in item):
@@ -146,13 +146,13 @@ def _kind(item: Plain) -> str | None:
 
 
 def _usage(usage: Plain) -> Plain:
-    """Counts that are missing or null as none."""
+    """Token counts with missing or null ones as 0."""
     missing = [name for name in _COUNTS if usage.get(name) is None]
     return _noted({**usage, **dict.fromkeys(missing, 0)}, [f"it had no {name}, read as 0" for name in missing])
 
 
 class RepairedCall(NamedTuple):
-    """A call with everything a call needs. `text` is JSON for a function and free text for a custom tool."""
+    """A call with all required fields. `text` is JSON for a function and free text for a custom tool."""
 
     call_id: str
     name: str
@@ -168,12 +168,12 @@ class RepairedCall(NamedTuple):
 
 
 def derived_call_id(origin: str, position: int) -> str:
-    """An id for the call that stands at `position` in the document named `origin`, the same every time."""
+    """An id for the call at `position` in the document named `origin`, the same every time."""
     return f"call_{digest(f'{origin}/{position}')}"
 
 
 def arguments_text(value: Any) -> tuple[str, str]:
-    """The JSON text of a function's arguments, and what was wrong with them: an empty string where nothing was."""
+    """The JSON text of a function's arguments, and its defect in words; empty where there is none."""
     if isinstance(value, str):
         if value not in ("", "null"):
             return value, ""
@@ -185,7 +185,7 @@ def arguments_text(value: Any) -> tuple[str, str]:
 
 
 def input_text(value: Any) -> tuple[str, str]:
-    """The free text of a custom tool's input, and what was wrong with it: an empty string where nothing was."""
+    """The free text of a custom tool's input, and its defect in words; empty where there is none."""
     if isinstance(value, str):
         return value, ""
     if value is None or value is UNSET:
@@ -194,10 +194,10 @@ def input_text(value: Any) -> tuple[str, str]:
 
 
 def repair_call(call: Mapping[str, Any], *, call_id: str, nested: bool = False) -> RepairedCall:
-    """What `call` asks for, however it is spelled; `faults` says in words what had to be put right.
+    """A complete call from `call` in any notation; `faults` describes each repair.
 
-    `call` is the plain object a host sent, `call_id` the id to use where it has none (`derived_call_id`), and `nested` tells
-    whether its wire puts name and arguments below `function` or `custom` (Chat) or beside the id (Responses).
+    `call` is the plain object a host sent, `call_id` the id to use where it has none (`derived_call_id`), and `nested`
+    is whether its wire puts name and arguments below `function` or `custom` (Chat) or beside the id (Responses).
     """
     faults: list[str] = []
     found = _id(call)
@@ -224,7 +224,7 @@ def repair_call(call: Mapping[str, Any], *, call_id: str, nested: bool = False) 
 def _id(call: Mapping[str, Any]) -> str:
     for field in ("call_id", "id", "tool_call_id"):
         found = call.get(field)
-        # Some hosts write the word null where they have no id.
+        # Some hosts write the text "null" in place of an id.
         if isinstance(found, str) and found not in ("", "null"):
             return found
     return ""

@@ -1,10 +1,10 @@
-"""What people write, as the Responses format spells it.
+"""Normalization of older and common notations to the Responses format.
 
-Applied only to a document that did not fit as it came. Accepts messages without `type`, and the spellings of earlier
+Applied only to a document that did not decode as it is. Accepts messages without `type`, and the notations of earlier
 designs: `input_image_url` parts, `tool_use` and `tool_result` parts inside messages, nested function tools and choices,
-`response_format`, summaries that are one string; then what hosts get wrong (`lenient.py`). Works on plain values, returns
-new ones and never changes what it was given. The roles `agent` and `human` fit as they come; `Message` itself turns them
-into what the format calls them.
+`response_format`, summaries that are one string; then malformed documents of hosts (`lenient.py`). Works on plain
+values, returns new ones and never changes its input. The roles `agent` and `human` decode as they are; `Message` itself
+maps them to the roles of the format.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Plain = dict[str, Any]
 
 
 def normalize(document: Any) -> Any:
-    """`document` with every older spelling rewritten; what it does not recognise stays as it is."""
+    """`document` with every older notation rewritten; anything else is unchanged."""
     if not isinstance(document, dict):
         return document
     request = dict(cast("Plain", document))
@@ -34,7 +34,7 @@ def normalize(document: Any) -> Any:
 
 
 def normalize_items(items: list[Any]) -> list[Any]:
-    """Input items with every older spelling rewritten."""
+    """Input items with every older notation rewritten."""
     rewritten: list[Any] = []
     for item in items:
         rewritten.extend(_item(cast("Plain", item)) if isinstance(item, dict) else [item])
@@ -56,7 +56,7 @@ def _item(item: Plain) -> list[Plain]:
             output = json_text(item["output"])
             return [{**item, "output": [_part(part) for part in output] if isinstance(output, list) else output}]
         case "compaction" if "encrypted_content" not in item and isinstance(item.get("summary"), str):
-            # The format's own compaction is opaque; a readable one is text that stands for the turns before.
+            # The format's own compaction is opaque; a readable one is text that replaces the earlier turns.
             return [{"type": "message", "role": "user", "content": item["summary"]}]
         case _:
             return [item]
@@ -80,7 +80,7 @@ def _reasoning(item: Plain) -> Plain:
 
 
 def _split(message: Plain, parts: list[Any]) -> list[Plain]:
-    """The message cut where a `tool_use` or `tool_result` part stood, which are items of their own."""
+    """The message split at its `tool_use` and `tool_result` parts, which become items of their own."""
     items: list[Plain] = []
     kept: list[Any] = []
 
@@ -133,7 +133,7 @@ def _call(part: Plain) -> Plain:
 
 
 def json_text(value: Any) -> str | list[Any]:
-    """What a tool gave: text and parts as they are, anything else as its JSON text."""
+    """The output of a tool: text and parts unchanged, any other value as its JSON text."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -172,7 +172,7 @@ def flat_function(tool: Any) -> Any:
 
 
 def _text_format(request: Plain) -> None:
-    """Puts the format that was asked for where it belongs: flat, below `text`."""
+    """Move the requested output format to its place: flat, below `text`."""
     text = request.get("text")
     options = dict(cast("Plain", text)) if isinstance(text, dict) else {}
     asked = request.get("response_format")

@@ -1,7 +1,7 @@
-"""The pieces of an item's content: text, images, files, refusals, annotations, and the bytes inside data URLs (RFC 2397).
+"""The parts of an item's content: text, images, files, refusals, annotations; and the bytes in data URLs (RFC 2397).
 
-Follows the content parts and annotations of the OpenAI Responses reference (read 2026-11-20). A part keeps the fields it
-does not know; `leftovers` holds what another wire said about it and Responses has no word for.
+Follows the content parts and annotations of the OpenAI Responses reference (read 2026-11-20). A part preserves
+undeclared fields; `leftovers` holds other wires' data that Responses has no field for.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Part(ResponsesModel):
     """Base of every content part."""
 
     leftovers: Leftovers | None = None
-    """What another wire said about the part. Never sent in the Responses format."""
+    """Data of other wires about the part. Never sent in the Responses format."""
 
 
 class InputText(Part):
@@ -95,7 +95,7 @@ class AudioData(ResponsesModel):
 
 
 class InputAudio(Part):
-    """Audio as base64. OpenAI's Responses API does not take it; other wires do."""
+    """Audio as base64. OpenAI's Responses API does not support it; other wires do."""
 
     type: ClassVar[Literal["input_audio"]] = "input_audio"
     input_audio: AudioData
@@ -124,7 +124,7 @@ class Annotation(ResponsesModel):
     """Base of the annotations of a text. Indices are character offsets into the text of the part."""
 
     leftovers: Leftovers | None = None
-    """What another wire said about the annotation. Never sent in the Responses format."""
+    """Data of other wires about the annotation. Never sent in the Responses format."""
 
 
 class UrlCitation(Annotation):
@@ -263,7 +263,7 @@ class Media(NamedTuple):
 
 
 def parse_data_url(url: str) -> Media | None:
-    """What a base64 data URL holds; `None` for any other URL."""
+    """The media type and the bytes of a base64 data URL; `None` for any other URL."""
     if not url.startswith("data:"):
         return None
     head, comma, data = url[5:].partition(",")
@@ -278,7 +278,7 @@ def data_url(media_type: str, data: str) -> str:
 
 
 def standard(data: str) -> str:
-    """Base64 text in its standard alphabet; some clients write it in the one for URLs."""
+    """Base64 text in the standard alphabet; some clients use the URL-safe one."""
     if "-" not in data and "_" not in data:
         return data
     return data.translate(_STANDARD) + "=" * (-len(data) % 4)
@@ -288,9 +288,9 @@ _STANDARD = str.maketrans("-_", "+/")
 
 
 def parsed(name: str, arguments: str) -> dict[str, Any]:
-    """The arguments as a dict; no text at all, or null, is what some models write for none.
+    """The arguments as a dict; empty text and null, as some models write, are an empty dict.
 
-    Raises `ToolArgumentsError` for any other text that is no JSON object.
+    Raises `ToolArgumentsError` for any other text that is not a JSON object.
     """
     try:
         return json_object(arguments)
@@ -299,7 +299,7 @@ def parsed(name: str, arguments: str) -> dict[str, Any]:
 
 
 def json_object(arguments: str) -> dict[str, Any]:
-    """The same, raising a `ValueError` in words for the model."""
+    """The same, raising a `ValueError` whose message is for the model."""
     try:
         check_depth(arguments.encode())
         value: Any = msgspec.json.decode(arguments) if arguments.strip() else None
@@ -313,7 +313,7 @@ def json_object(arguments: str) -> dict[str, Any]:
 
 
 def _where(problem: str, text: str) -> str:
-    """The problem with the text around it, as far as the decoder says where that is."""
+    """The excerpt around the error, as far as the decoder gives its position."""
     found = re.search(r"^(.*) \(byte (\d+)\)$", problem.removeprefix("JSON is malformed: "))
     if not found:
         return f"they end too early, after {text[-30:]!r}" if "truncated" in problem else problem

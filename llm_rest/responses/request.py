@@ -1,7 +1,7 @@
-"""What is asked of a model: `Request`, its options, and the decoder that accepts what people write.
+"""A request to a model: `Request`, its options, and the decoder, which also accepts older notations.
 
-Follows the parameters of `POST /v1/responses` in the OpenAI reference (read 2026-11-20). The fields of ours at the end never
-travel as Responses: options that several wires share and Responses lacks, the caller's own additions, and leftovers.
+Follows the parameters of `POST /v1/responses` in the OpenAI reference (read 2026-11-20). The last fields are never sent
+as Responses: options that several wires share and Responses lacks, the caller's additions, and leftovers.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ReasoningOptions(ResponsesModel):
     """Reasoning effort, the summary of the reasoning, and which earlier reasoning the model sees."""
 
     effort: Effort | str | None = None
-    """Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; models take some of these."""
+    """Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; models support some of these."""
     summary: Literal["auto", "concise", "detailed"] | str | None = None
     """Kind of summary to return: `auto`, `concise` or `detailed`."""
     generate_summary: str | None = None
@@ -94,7 +94,7 @@ class CacheOptions(ResponsesModel):
     prewarm: bool | None = None
     """Whether to fill the cache without generating an answer."""
     comparison_response_id: str | None = None
-    """Id of an earlier response; the new one says why the cache matched or missed it."""
+    """Id of an earlier response; the new one reports why the cache matched or missed it."""
 
 
 class ConversationRef(ResponsesModel):
@@ -151,7 +151,7 @@ class Request(ResponsesModel):
     instructions: str | None = None
     """System instructions for this response only; `previous_response_id` does not carry them over."""
     stream: bool | None = None
-    """Whether the answer comes as a stream of events. The default is false."""
+    """Whether the answer is streamed as events. The default is false."""
     stream_options: StreamOptions | None = None
     """Options of a streamed answer."""
     max_output_tokens: int | None = None
@@ -159,15 +159,15 @@ class Request(ResponsesModel):
     max_tool_calls: int | None = None
     """Most calls of hosted tools in the whole response, 1 or more."""
     temperature: float | int | None = None
-    """Randomness of sampling, 0 to 2. Many reasoning models do not take it."""
+    """Randomness of sampling, 0 to 2. Many reasoning models do not support it."""
     top_p: float | int | None = None
-    """Nucleus sampling: share of probability to sample from, 0 to 1. Many reasoning models do not take it."""
+    """Nucleus sampling: share of probability to sample from, 0 to 1. Many reasoning models do not support it."""
     top_logprobs: int | None = None
     """Number of likely tokens to report per position, 0 to 20, if `include` asks for logprobs."""
     presence_penalty: float | int | None = None
-    """Penalty for tokens that occurred before, -2 to 2. OpenAI's Responses API does not take it."""
+    """Penalty for tokens that occurred before, -2 to 2. OpenAI's Responses API does not support it."""
     frequency_penalty: float | int | None = None
-    """Penalty by how often a token occurred, -2 to 2. OpenAI's Responses API does not take it."""
+    """Penalty by how often a token occurred, -2 to 2. OpenAI's Responses API does not support it."""
     tools: Sequence[AnyTool] | None = None
     """Tools offered to the model."""
     tool_choice: ToolChoice | None = None
@@ -220,22 +220,22 @@ class Request(ResponsesModel):
     stop: str | Sequence[str] | None = None
     """Strings, up to four, that end the text. Not a field of the Responses format."""
     seed: int | None = None
-    """Makes sampling repeatable on hosts that take it. Not a field of the Responses format."""
+    """Seed for repeatable sampling on hosts that support it. Not a field of the Responses format."""
     top_k: int | None = None
     """Number of likely tokens to sample from. Not a field of the Responses format."""
     extra: dict[str, dict[str, Any]] | None = None
     """Fields by wire name, merged last into that wire's body: `{"anthropic_messages": {...}}`."""
     leftovers: Leftovers | None = None
-    """What another wire said in the request. Never sent in the Responses format."""
+    """Data of other wires about the request. Never sent in the Responses format."""
 
     def __post_init__(self) -> None:
-        # Whoever reads the input finds a text, a list or nothing.
+        # The input of a decoded request is a text, a list or None.
         if not isinstance(self.input, _INPUTS):
             self.input = list(self.input)
 
 
 def items_of(request: Request) -> list[AnyItem]:
-    """The input as items; a text is what the user says."""
+    """The input as items; a text is one user message."""
     if isinstance(request.input, str):
         return [Message(role="user", content=request.input)]
     said = request.input
@@ -250,7 +250,7 @@ OURS = ("stop", "seed", "top_k", "extra", "leftovers")
 
 
 class _OfMessages(Request):
-    """A request whose items are all messages, which msgspec takes without their type."""
+    """A request whose items are all messages, which msgspec decodes without their type."""
 
     input: str | list[Message] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]  (only decoded)
 
@@ -266,7 +266,7 @@ _tags = msgspec.json.Decoder(list[_Tag])
 
 
 class _RequestDecoder(Decoder[Request]):
-    """Most clients send messages without a `type`. These are decoded whole lists at a time, not one by one."""
+    """Decoder for messages without a `type`, which most clients send: whole lists are decoded at once."""
 
     __slots__ = ()
 
@@ -298,4 +298,4 @@ def _array(entries: Iterable[Raw]) -> bytes:
 
 
 REQUEST: Decoder[Request] = _RequestDecoder(Request, repair=normalize, repaired=UNDECLARED, most_unknown=MOST_UNKNOWN)
-"""Decodes a request as it stands, and what people write instead of it (`responses/normalize.py`)."""
+"""Decodes a request as it is, or in the notations of `responses/normalize.py`."""

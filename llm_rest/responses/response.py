@@ -1,7 +1,7 @@
-"""What a model answered: `Response`, its usage and its errors, and what a Responses server repeats of the request in it.
+"""A model's response: `Response`, its token usage and errors, and the fields of the request that a server repeats.
 
-Follows the Response object of the OpenAI reference (read 2026-11-20). Hosts leave out almost anything, so only `id`, `output`
-and `status` are required; the echo of the request may be absent or null.
+Follows the Response object of the OpenAI reference (read 2026-11-20). Hosts leave out almost anything, so only `id`,
+`output` and `status` are required; repeated request fields may be absent or null.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .request import Request
 
 ResponseStatus = Literal["completed", "failed", "in_progress", "cancelled", "queued", "incomplete"]
-"""Known statuses of a response. Other words are kept as they come."""
+"""Known statuses of a response. Other values are preserved."""
 
 
 class InputTokensDetails(ResponsesModel):
@@ -49,11 +49,11 @@ class OutputTokensDetails(ResponsesModel):
 
 
 _SUM = -(2**62)
-"""Stands for a total that was not given until the sum replaces it."""
+"""Marker for a total that was not given, until the sum replaces it."""
 
 
 class Usage(ResponsesModel):
-    """Token counts of a response. Some hosts add what it cost."""
+    """Token counts of a response. Some hosts add its cost."""
 
     input_tokens: int
     """Tokens of the input, cached ones included."""
@@ -72,7 +72,7 @@ class Usage(ResponsesModel):
     is_byok: bool | None = None
     """Whether the caller's own key at the upstream vendor was used ("bring your own key")."""
     leftovers: Leftovers | None = None
-    """What another wire said about the usage. Never sent in the Responses format."""
+    """Data of other wires about the usage. Never sent in the Responses format."""
 
     def __post_init__(self) -> None:
         # Hosts that leave the total out mean the sum.
@@ -81,7 +81,7 @@ class Usage(ResponsesModel):
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counts that are summed over calls; 0 for what the host did not say."""
+        """The counts that are summed over calls; 0 for those that the host did not send."""
         inside, outside = self.input_tokens_details, self.output_tokens_details
         return {
             "input_tokens": self.input_tokens,
@@ -98,9 +98,9 @@ class ResponseError(ResponsesModel):
     code: str | int | None = None
     """The vendor's error code, such as `server_error` or `rate_limit_exceeded`; an open list."""
     message: str | None = None
-    """The error in words."""
+    """The error message."""
     param: str | None = None
-    """Name of the request field that is at fault."""
+    """Name of the invalid request field."""
     type: str | None = None
     """The vendor's class of the error, such as `invalid_request_error`."""
     misalignment: Any | None = None
@@ -111,15 +111,15 @@ class IncompleteDetails(ResponsesModel):
     """Why a response is incomplete."""
 
     reason: Literal["max_output_tokens", "max_messages", "content_filter", "steered"] | str | None = None
-    """Cause: `max_output_tokens`, `max_messages`, `content_filter`, `steered`, or another word of the vendor."""
+    """Cause: `max_output_tokens`, `max_messages`, `content_filter`, `steered`, or another value of the vendor."""
 
 
 # With a `__dict__`, so that a response can become a `Reply`, which has one, in place.
 class Response(ResponsesModel, dict=True):
-    """One answer of a model.
+    """One response of a model.
 
-    Many fields repeat the request; hosts may leave them out. `output_text` and similar properties
-    do not exist in JSON. An `incomplete` or `failed` response comes with HTTP status 200.
+    Many fields repeat the request; hosts may leave them out. `output_text` and similar properties do not exist in JSON.
+    An `incomplete` or `failed` response comes with HTTP status 200.
     """
 
     id: str
@@ -210,11 +210,11 @@ class Response(ResponsesModel, dict=True):
     """Image options of the request."""
 
     leftovers: Leftovers | None = None
-    """What another wire said in the answer. Never sent in the Responses format."""
+    """Data of other wires about the response. Never sent in the Responses format."""
 
     @property
     def output_text(self) -> str:
-        """The text of the answer; empty where there is none."""
+        """The text of the response; empty where there is none."""
         texts = (
             part if isinstance(part, str) else part.text for part in self._said() if isinstance(part, str | OutputText)
         )
@@ -222,18 +222,18 @@ class Response(ResponsesModel, dict=True):
 
     @property
     def refusal(self) -> str | None:
-        """What the model said instead of an answer; `None` where it did not refuse."""
+        """The model's refusal text; `None` where it did not refuse."""
         said = [part.refusal for part in self._said() if isinstance(part, RefusalPart)]
         return "".join(said) if said else None
 
     @property
     def function_calls(self) -> list[FunctionCall]:
-        """The functions the model asks for, in order."""
+        """The function calls in the output, in order."""
         return [item for item in self.output if isinstance(item, FunctionCall)]
 
     @property
     def reasoning_text(self) -> str:
-        """What the model showed of its reasoning: the text itself where it is there, else its summary."""
+        """The visible reasoning: the raw text where there is one, else its summary."""
         thoughts: list[str] = []
         for item in self.output:
             if isinstance(item, Reasoning):
@@ -243,7 +243,7 @@ class Response(ResponsesModel, dict=True):
 
     @property
     def stop_reason(self) -> str:
-        """Why the answer ends: `stop`, `tool_calls`, `refusal`, the reason it is incomplete, or its status otherwise."""
+        """The finish reason: `stop`, `tool_calls`, `refusal`, the reason it is incomplete, or its status otherwise."""
         if self.status == "incomplete":
             details = self.incomplete_details
             return details.reason if details and details.reason else "incomplete"
@@ -254,14 +254,14 @@ class Response(ResponsesModel, dict=True):
         return "stop" if self.refusal is None else "refusal"
 
     def _said(self) -> Iterator[str | ContentPart]:
-        """The parts of the assistant's messages; a message that is a string is that string."""
+        """The parts of the assistant's messages; for a message that is a string, that string."""
         for item in self.output:
             if isinstance(item, Message) and item.role == "assistant":
                 yield from [item.content] if isinstance(item.content, str) else item.content
 
 
 class CompactedResponse(ResponsesModel):
-    """The answer of the compaction endpoint."""
+    """The response of the compaction endpoint."""
 
     id: str
     """Id of the answer."""
@@ -319,7 +319,7 @@ _PATH = re.compile(r"(?<=[^/:])/.+", re.DOTALL)
 
 
 def echoed_tools(tools: Sequence[AnyTool]) -> list[AnyTool]:
-    """The tools as a server repeats them: with the secrets of MCP servers blotted out, which a path may hold too."""
+    """The tools as a server repeats them: secrets of MCP servers are redacted, also those in a path."""
     return [_blotted(tool) if isinstance(tool, McpTool) else tool for tool in tools]
 
 

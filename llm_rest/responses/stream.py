@@ -1,9 +1,9 @@
-"""From the events of a streamed answer to the response, and from a response to the events that would have streamed it.
+"""Assembly of a `Response` from streamed events, and of the events for a complete response.
 
-Before changing this file, know what hosts do: a delta may come for an item or a part that was never added, every `done`
-replaces what was collected, items are tied together by `output_index` (some hosts give a new `item_id` in every event), and a
-terminal event is the truth, unless its output is empty where items were collected. What was never ended is `incomplete`, so a
-call that was cut can never look finished.
+Before changing this file, know what hosts do: a delta may refer to an item or a part that was never added, every `done`
+replaces the collected text, items are identified by `output_index` (some hosts send a new `item_id` in every event),
+and the terminal event takes precedence, unless its output is empty where items were collected. An item without an end
+event is `incomplete`, so a call that was cut off never looks finished.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ UNANNOUNCED: dict[type, AnyItem] = {
     McpCall: McpCall(server_label="", name="", arguments=""),
     CodeInterpreterCall: CodeInterpreterCall(),
 }
-"""What an item is that only its deltas tell of, by the first of them."""
+"""The type of an item that was announced only by its deltas, by the first of them."""
 
 
 _MANY = 4096
@@ -42,8 +42,8 @@ _SHORT = 64
 
 
 class Growing:
-    """A text that grows by pieces. It holds the pieces themselves, which others who collect the same events hold too, so that
-    the text is in memory once; only short ones, which take more than their text does, are joined.
+    """An incremental text. It holds the pieces themselves, which other collectors of the same events hold too, so that
+    the text is in memory once; only short pieces, which take more memory than their text, are joined.
     """
 
     __slots__ = ("_look", "_pieces")
@@ -62,14 +62,14 @@ class Growing:
             self._look = len(pieces) + _MANY
 
     def getvalue(self) -> str:
-        """All of it."""
+        """The complete text."""
         text = "".join(self._pieces)
         self._pieces[:], self._look = [text], _MANY
         return text
 
 
 class Text:
-    """A text that grows, and what hangs on it."""
+    """An incremental text with its annotations and log probabilities."""
 
     __slots__ = ("annotations", "known", "logprobs", "text")
 
@@ -80,25 +80,25 @@ class Text:
         self.logprobs: list[Logprob] = []
 
     def replace(self, text: str) -> None:
-        """Forget what was collected for the complete text."""
+        """Replace the collected text by the complete one."""
         self.text = Growing(text)
 
 
 class Collected:
-    """What has come of one item; `item` is the item as far as it has come."""
+    """The collected state of one item; `item` is the item as received so far."""
 
     __slots__ = ("begun", "ended", "first", "parts", "summary", "text")
 
     def __init__(self) -> None:
         self.begun: AnyItem | None = None
         self.ended: AnyItem | None = None
-        self.first: type | None = None  # what the first delta was about
+        self.first: type | None = None  # the subject of the first delta
         self.parts: dict[int, tuple[type, Text]] = {}
         self.summary: dict[int, Text] = {}
         self.text: Growing | None = None  # arguments, input or code of a call
 
     def item(self) -> AnyItem | None:
-        """The item of its end event, else as far as it has arrived, marked incomplete."""
+        """The item of its end event, else as received so far, marked incomplete."""
         if self.ended is not None:
             return self.ended
         begun = self.begun
@@ -173,7 +173,7 @@ class Collected:
         self.part(event.content_index, ReasoningText).replace(event.text)
 
     def part(self, index: int, kind: type) -> Text:
-        """The part at `index`, begun as a `kind` where it is new."""
+        """The part at `index`, created as a `kind` where it is new."""
         found = self.parts.get(index)
         if found is None:
             found = self.parts[index] = (kind, Text())
@@ -209,13 +209,13 @@ class Collected:
         self.text.write(delta)
 
     def settle(self, kind: type, text: str) -> None:
-        """Replace the arguments, input or code of a call by the complete text."""
+        """Set the complete arguments, input or code of a call."""
         self.text = None
         self.grow(kind, text)
 
 
 def _unless_text(part: ContentPart) -> ContentPart | None:
-    """A part that no delta fills is known as soon as it is announced."""
+    """The part itself where no deltas fill it: it is complete when it is announced."""
     return None if isinstance(part, OutputText | RefusalPart | ReasoningText) else part
 
 
@@ -256,11 +256,11 @@ HANDLERS: dict[type, Callable[[Collected, Any], None]] = {
     ev.McpCallArgumentsDone: lambda item, event: item.settle(McpCall, event.arguments),
     ev.CodeInterpreterCodeDone: lambda item, event: item.settle(CodeInterpreterCall, event.code),
 }
-"""What an event about an item does to it; the other events change nothing of it."""
+"""The handler of each event about an item; other events do not change the item."""
 
 
 def disassemble(response: Response) -> list[ev.AnyEvent]:
-    """The events of a stream that tells `response`, every text in one piece."""
+    """The events of a stream for `response`, every text in one piece."""
     emitter = Emitter()
     emitter.start(response)
     for item in response.output:
@@ -270,9 +270,9 @@ def disassemble(response: Response) -> list[ev.AnyEvent]:
 
 
 class Assembler:
-    """Collects the events of one stream into the `Response` they tell.
+    """Collects the events of one stream into a `Response`.
 
-    `response` can be read at any time: it holds what has come so far, and an item that was not ended is `incomplete`.
+    `response` can be read at any time: it has the output so far, and an item without an end event is `incomplete`.
     """
 
     __slots__ = ("_begun", "_end", "_error", "_items")
@@ -284,7 +284,7 @@ class Assembler:
         self._error: ev.StreamError | None = None
 
     def feed(self, event: ev.AnyEvent) -> None:
-        """Add one event; an unknown event, or one without data of the response, changes nothing."""
+        """Add one event; an unknown event, or one without data of the response, has no effect."""
         handler = HANDLERS.get(type(event)) or HANDLERS.get(type(event).__mro__[1])  # one with unknown fields
         if handler is not None:
             known: Any = event
@@ -304,7 +304,7 @@ class Assembler:
                 pass
 
     def reopen(self) -> None:
-        """Forget that the stream failed, because another one continues it."""
+        """Clear the failure of the stream, because another stream continues it."""
         self._end = self._error = None
 
     @property

@@ -1,8 +1,8 @@
-"""What the model may call, how it must choose, and which JSON Schemas can be enforced strictly.
+"""Tools, the choice among them, and which JSON Schemas can be enforced strictly.
 
-Follows the tools and tool choices of the OpenAI Responses reference and its guide "Structured outputs" (read 2026-11-20).
-Function tools are flat here: `{"type": "function", "name": ..., "parameters": ...}`. Strict means that every object names all
-its properties and requires them; a request from a vendor that enforces any schema is strict where that is possible.
+Follows the tools and tool choices of the OpenAI Responses reference and its guide "Structured outputs" (read
+2026-11-20). Function tools are flat: `{"type": "function", "name": ..., "parameters": ...}`. Strict means that every
+object names all its properties and requires them; requests from vendors that enforce any schema are strict if possible.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class FunctionTool(Tool):
 
     type: ClassVar[Literal["function"]] = "function"
     name: str
-    """Name of the function; OpenAI takes up to 64 letters, digits, underscores and dashes."""
+    """Name of the function; OpenAI supports up to 64 letters, digits, underscores and dashes."""
     description: str | None = None
     """What the function does, for the model."""
     parameters: Schema | None = None
@@ -38,7 +38,7 @@ class FunctionTool(Tool):
     strict: bool | None = None
     """Whether the arguments must follow `parameters` exactly."""
     defer_loading: bool | None = None
-    """Whether the model learns of the function only through a tool search."""
+    """Whether the model gets the function only through a tool search."""
     allowed_callers: list[AllowedCaller] | None = None
     """Who may call it: `direct` (the model), `programmatic` (programs it writes)."""
     output_schema: Schema | None = None
@@ -74,7 +74,7 @@ class CustomTool(Tool):
     format: Open[TextGrammar | Grammar] | None = None
     """Any text, or a grammar that the input follows."""
     defer_loading: bool | None = None
-    """Whether the model learns of the tool only through a tool search."""
+    """Whether the model gets the tool only through a tool search."""
     allowed_callers: list[AllowedCaller] | None = None
     """Who may call it: `direct` (the model), `programmatic` (programs it writes)."""
     async_: bool | None = field(name="async", default=None)
@@ -117,7 +117,7 @@ class SearchFilters(ResponsesModel):
     allowed_domains: list[str] | None = None
     """Domains to search, such as `example.org`. None means all."""
     blocked_domains: list[str] | None = None
-    """Domains to leave out. Anthropic and Gemini take it; it is not in OpenAI's reference."""
+    """Domains to leave out. Anthropic and Gemini support it; it is not in OpenAI's reference."""
 
 
 class UserLocation(ResponsesModel):
@@ -279,7 +279,7 @@ class McpTool(Tool):
     server_description: str | None = None
     """What the server offers, for the model."""
     defer_loading: bool | None = None
-    """Whether the model learns of the tools only through a tool search."""
+    """Whether the model gets the tools only through a tool search."""
     allowed_callers: list[AllowedCaller] | None = None
     """Who may call them: `direct` (the model), `programmatic` (programs it writes)."""
 
@@ -394,14 +394,14 @@ class ChooseAllowed(ResponsesModel):
 
 
 ToolChoice = Literal["none", "auto", "required"] | str | Open[ChooseFunction | ChooseCustom | ChooseMcp | ChooseAllowed]
-"""A word, a named tool, a set of tools, or a hosted tool by its type (which stays an `Unknown` such as `{"type": "shell"}`)."""
+"""A string, a named tool, a set of tools, or a hosted tool by its type (an `Unknown` such as `{"type": "shell"}`)."""
 
 _DOUBTFUL = frozenset({"allOf", "not", "if", "then", "else", "oneOf", "patternProperties", "dependentRequired"})
 _VALUES = frozenset({"default", "enum", "const", "examples"})
 
 
 def strict_if_possible(schema: Schema) -> bool | None:
-    """What to say of `strict` for a schema that its own vendor enforces."""
+    """The value of `strict` for a schema that its own vendor enforces."""
     return True if schema.get("type") == "object" and is_closed(schema) and not doubtful(schema) else None
 
 
@@ -411,12 +411,12 @@ def is_closed(schema: Any) -> bool:
 
 
 def doubtful(schema: Any) -> list[str]:
-    """The keywords in the schema with which strict decoding may or may not work."""
+    """The keywords in the schema for which support of strict decoding is uncertain."""
     return sorted({name for node in _nodes(schema) for name in _DOUBTFUL & node.keys()})
 
 
 def _nodes(schema: Any) -> list[Schema]:
-    """Every object of the schema, itself included, without the values it lists."""
+    """Every object of the schema, itself included, without the values in its `enum` and similar lists."""
     found: list[Schema] = []
     waiting = [schema]
     while waiting:

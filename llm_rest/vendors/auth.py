@@ -1,8 +1,8 @@
 """Authentication: from an API key, the environment or a token provider to the headers of one request.
 
-A key is a `Secret` from the moment it arrives: no print, log, pickle or traceback reveals it, and only
-the transport reads it, when the request is written. Before changing this file, know that it must raise without a key
-or the environment among the local variables of a frame, because error reporters record those.
+A key is a `Secret` from the start: no print, log, pickle or traceback reveals it, and only the transport reads it, when
+the request is written. Before changing this file, know that it must raise without a key or the environment among the
+local variables of a frame, because error reporters record those.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Secret:
         self.__text: str = text.__text if isinstance(text, Secret) else text
 
     def reveal(self) -> str:
-        """The text itself. Call it in the expression that uses it, so that no local variable keeps it."""
+        """The text itself. Call it in the expression that uses it, so that no local variable holds it."""
         return self.__text
 
     def after(self, prefix: str) -> Secret:
@@ -123,9 +123,9 @@ class Credentials:
     def headers(
         self, *, account: str | None = None, user_token: Token | None = None, refused: Signed | None = None
     ) -> Signed:
-        """The headers that authenticate a request. Raises `ConfigError` where there is no key, naming what to set.
+        """The headers that authenticate a request. Raises `ConfigError` without a key, naming what to set.
 
-        `refused` is the headers of a request that was answered with 401: a token provider is asked for others.
+        `refused` are the headers of a request that failed with 401: a token provider is called for new ones.
         """
         secret = self._known(account, user_token)
         del user_token
@@ -185,7 +185,7 @@ class Credentials:
         if user_token is not None:
             return _secret(user_token)
         if account is not None and (self._key is not None or self._provider is None):
-            # Using the key that is there would make the call for somebody else.
+            # Using the other key would make the call on another account.
             raise ConfigError("account= needs a token provider", hint="pass credentials= and no api_key=")
         return self._key
 
@@ -205,7 +205,7 @@ class Credentials:
                 f"a key for {name} would travel over plain http",
                 hint="use https://, or a Vendor(..., allow_insecure=True) for a host of your own network",
             )
-        # A token that is no API key travels as a token does, also where the vendor's keys have a header of their own.
+        # A token that is no API key is sent as a bearer token, also where the vendor's keys have a header of their own.
         match self._way if secret is self._key else endpoint.ways[0] if isinstance(secret, APIKey) else Bearer():
             case Bearer():
                 checked_headers({"Authorization": secret})
@@ -225,7 +225,7 @@ def credentials(
     environ: Mapping[str, str] | None = None,
 ) -> Credentials:
     """The credentials: the `api_key`, else the token provider, else the vendor's environment variables. Never raises."""
-    # This frame alone holds the environment; whatever is wrong with what it found is said later, by `headers`.
+    # This frame alone holds the environment; errors about its values are raised later, by `headers`.
     if environ is None:
         environ = os.environ
     fixed: dict[str, str | Secret] = dict(endpoint.vendor.headers)
@@ -285,7 +285,7 @@ def checked_headers(headers: Mapping[str, str | Secret]) -> dict[str, str | Secr
 
 
 def _problem(name: str, value: object) -> ConfigError | None:
-    """The error of a header; made here and raised by the caller, whose frame no longer holds the value."""
+    """The error for a header; made here and raised by the caller, whose frame no longer holds the value."""
     if not re.fullmatch(_NAME, name):
         return ConfigError(f"{name!r} cannot be the name of a header", hint="use letters, digits and dashes")
     if name.lower() in _OF_THE_CONNECTION:
@@ -302,7 +302,7 @@ def _problem(name: str, value: object) -> ConfigError | None:
     return None
 
 
-# --- what comes back ------------------------------------------------------------------------------------------------
+# --- redaction of errors ----------------------------------------------------------------------------------------------
 
 _TELLING = 8
 """A text shorter than this is too short to be distinguished from ordinary words, and is not redacted."""
@@ -311,7 +311,7 @@ _TELLING = 8
 def without_secrets(facts: ErrorFacts, sent: Mapping[str, str | Secret]) -> ErrorFacts:
     """A vendor's error without the secrets in the headers that were sent to it.
 
-    Elsewhere keys are recognised by their form; here they are known, so that a repeated key is always redacted.
+    Elsewhere keys are recognised by their form; here they are known exactly, so that a repeated key is always redacted.
     """
     texts = _texts(sent)
     plain = to_builtins(facts)
@@ -340,7 +340,7 @@ def _texts(sent: Mapping[str, str | Secret]) -> list[str]:
 def _without(text: str, secrets: list[str]) -> str:
     for secret in secrets:
         text = text.replace(secret, "[redacted]")
-        # What a server says is cut, and a secret in it perhaps as well.
+        # The server's text is truncated, and a secret in it perhaps as well.
         end = text.rfind(secret[:_TELLING])
         if end >= 0 and secret.startswith(text[end:].removesuffix("…")):
             text = f"{text[:end]}[redacted]"

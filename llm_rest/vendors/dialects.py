@@ -79,7 +79,7 @@ class ResponsesDialect(Struct, frozen=True, kw_only=True):
     path: str = "/responses"
     """The path of requests below the base URL."""
     issuer: str = OPENAI
-    """The name of who can decrypt the `encrypted_content` of this host; hosts of one issuer can exchange it."""
+    """The issuer that can decrypt the `encrypted_content` of this host; hosts of one issuer can exchange it."""
     lacks: tuple[str, ...] = (*NOT_IN_RESPONSES, "presence_penalty", "frequency_penalty")
     """Fields of a request that the host does not support. They are omitted and reported as losses; a stored `prompt` is `refused`
     instead."""
@@ -118,7 +118,7 @@ class ResponsesDialect(Struct, frozen=True, kw_only=True):
 
     @property
     def seals(self) -> bool:
-        """Whether opaque state of this host is kept in an envelope in the history; OpenAI's is kept unchanged."""
+        """Whether opaque state of this host is in an envelope in the history; OpenAI's is unchanged."""
         return self.issuer != OPENAI
 
 
@@ -131,12 +131,12 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     path: str = "/chat/completions"
     """The path of requests below the base URL."""
     issuer: str = OPENAI
-    """The name of who can use the opaque reasoning state of this host; hosts of one issuer can exchange it."""
+    """The issuer that can use the opaque reasoning state of this host; hosts of one issuer can exchange it."""
 
     # --- the request ---
     lacks: tuple[str, ...] = ("top_k",)
-    """Fields of a request that the host does not take, `name` of a message and `include_obfuscation` of a stream among them.
-    They are omitted and reported as losses."""
+    """Fields of a request that the host does not support, also `name` of a message and `include_obfuscation` of a
+    stream. They are omitted and reported as losses."""
     max_tokens_field: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
     """The name of the field for the output limit: `max_tokens` at most compatible hosts."""
     seed_field: Literal["seed", "random_seed"] = "seed"
@@ -163,7 +163,7 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     plain_text: tuple[str, ...] = ()
     """Roles whose content has to be a string, not a list of parts."""
     media_in_outputs: bool = False
-    """A tool message may hold the parts that a user message may; elsewhere text alone."""
+    """Whether a tool message may hold the parts of a user message; otherwise only text."""
     documents_by_url: bool = False
     """A file by URL is sent as a `document_url` part; elsewhere the URL is sent in `file_data`."""
     cache_mark: Literal["prompt_cache_breakpoint", "cache_control", ""] = "prompt_cache_breakpoint"
@@ -490,7 +490,7 @@ class MessagesDialect(Struct, frozen=True, kw_only=True):
     stream_path: str | None = None
     """The path of streamed requests; `None` where it is the same."""
     issuer: str = "anthropic"
-    """The name of who can verify the signatures of this host; hosts of one issuer can exchange them."""
+    """The issuer that can verify the signatures of this host; hosts of one issuer can exchange them."""
     body_version: str | None = None
     """The value of `anthropic_version` in the body, for hosts that require it there; `None` sends it as a header."""
     betas_in_body: bool = False
@@ -552,7 +552,7 @@ _5 = MessagesModel(binds_prefix=False)
 _NEWEST = MessagesModel(forced_tools=False)
 
 MESSAGES_MODELS: dict[str, MessagesModel] = {
-    # The older name of a family covers the newer ones that have no row of their own.
+    # The older name of a family also covers the newer models that have no row of their own.
     "claude-3": replace(_OLD, thinking=("disabled",), max_tokens=4096, sampling="yes"),
     "claude-3-5": replace(_OLD, thinking=("disabled",), max_tokens=8192, sampling="yes"),
     "claude-3-7": replace(_OLD, sampling="yes"),
@@ -612,7 +612,7 @@ class GeminiDialect(Struct, frozen=True, kw_only=True):
     collection: str = "models"
     """The collection of models that are named without one."""
     issuer: str = "google"
-    """The name of who can use the thought signatures of this host; hosts of one issuer can exchange them."""
+    """The issuer that can use the thought signatures of this host; hosts of one issuer can exchange them."""
     lacks: tuple[str, ...] = ("labels", "displayName", "excludeDomains")
     """Fields and tools that the host does not support. They are omitted and reported as losses; without `toolCall` it does not
     return the steps of its hosted tools either."""

@@ -106,14 +106,14 @@ def _begins(name: str, prefix: str) -> bool:
     return name.startswith(prefix) and (not prefix or following in ("", "-", ":", "@", "_"))
 
 
-# --- does a request fit? --------------------------------------------------------------------------------------------
+# --- checking a request -----------------------------------------------------------------------------------------------
 
 
 class Problem(Struct, frozen=True, kw_only=True):
     """An unsupported option or part of a request.
 
-    `path` is its place in the request, `option` the field to change, and `what` the problem with a remedy.
-    `instead` is a supported value close to it, where there is one.
+    `path` is its place in the request, `option` the field to change, and `what` the problem with a remedy. `instead` is
+    the closest supported value, where there is one.
     """
 
     path: str
@@ -121,7 +121,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     option: str
     instead: Any = None
     fact: str = ""
-    """The field of `Capabilities` behind it, where `dialects.REFUSALS` has the vendor's message."""
+    """The field of `Capabilities` for it, where `dialects.REFUSALS` has the vendor's message."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.what}"
@@ -140,9 +140,9 @@ _KIND: dict[str, str] = {
     "top_logprobs": "logprobs",
     "stop": "stop",
 }
-"""Which capability decides about an option of the request."""
+"""The capability that decides about each option of a request."""
 
-# Vendors accept an option that says what happens anyway, also where they refuse the option as such.
+# Vendors accept a value without effect, also where they reject the option as such.
 _HARMLESS: dict[str, Callable[[Any], bool]] = {
     "temperature": lambda value: value == 1,
     "top_p": lambda value: 0.95 <= value <= 1,
@@ -299,7 +299,7 @@ def _parts(request: Request, start: int = 0) -> Iterator[tuple[str, object]]:
             yield f"input[{i}].{field}[{j}]", part
 
 
-# --- what to do about it --------------------------------------------------------------------------------------------
+# --- removing unsupported options -------------------------------------------------------------------------------------
 
 
 def capability_error(problems: list[Problem], *, model: str, vendor: str | None = None) -> CapabilityError:
@@ -628,7 +628,7 @@ ROWS: list[Row] = [
     *_rows(_AT_OPENAI, "gpt-6-astra gpt-6.1-sol", _GPT_6_ALWAYS),
     *_rows(
         _AT_OPENAI, "gpt-6.1-terra", _GPT_5_6, efforts=None, default_effort=None
-    ),  # it takes `none`; no source has more
+    ),  # it supports `none`; no source has more
     *_rows(_AT_OPENAI, "gpt-6.2-astra gpt-6.2-sol gpt-6.2-astra-law", _GPT_6_ALWAYS, default_effort=None),
     # --- Anthropic ---
     *_rows(_AT_ANTHROPIC, "claude-3-haiku claude-3-opus claude-3-sonnet", _CLAUDE_3),
@@ -691,7 +691,7 @@ ROWS: list[Row] = [
         default_effort="high",
     ),
     *_rows(_AT_GOOGLE, "gemini-4", Capabilities(whole_output=32_768, source=_GEMINI_LONG)),
-    # Models that make pictures or speech share the names of the text models.
+    # Models that generate images or speech share the names of the text models.
     *_rows(
         _AT_GOOGLE,
         "gemini-2.5-flash-image gemini-3-pro-image gemini-3.1-flash-image gemini-2.5-flash-preview-tts "
@@ -722,7 +722,7 @@ ROWS: list[Row] = [
         default_effort="high",
         context_window=500 * _K,
     ),
-    # --- DeepSeek; the server maps every effort to one it has, and refuses forced calls in thinking mode only ---
+    # --- DeepSeek; the server maps every effort to one it has, and rejects forced calls in thinking mode only ---
     *_rows(
         ("deepseek", ""),
         "deepseek-v4-flash deepseek-v4-pro",
@@ -739,7 +739,7 @@ ROWS: list[Row] = [
         source=_DEEPSEEK,
     ),
     *_rows(("deepseek", ""), "deepseek-chat deepseek-reasoner", _TEXT_ONLY, tools=True, source=_DEEPSEEK),
-    # --- Groq refuses log probabilities for every model ---
+    # --- Groq rejects log probabilities for every model ---
     *_rows(("groq",), "llama-3.3-70b-versatile", _GROQ_LLAMA, max_output=32_768),
     *_rows(("groq",), "llama-3.1-8b-instant", _GROQ_LLAMA, max_output=131_072),
     *_rows(("groq",), "llama-4-scout llama-4-maverick", _GROQ_LLAMA, vision=True, json_schema=True, max_output=8192),
@@ -776,7 +776,7 @@ ROWS: list[Row] = [
     ),
     *_rows(None, "deepseek-r1 deepseek-v3 deepseek-v3.1 deepseek-v3.2", _TEXT_ONLY),
     *_rows(None, "kimi-k2 glm-4.5 glm-4.6 glm-4.7 zai-glm-4.7 minimax-m2", _TEXT_ONLY),
-    # These share a prefix with the rows above and read images, or may.
+    # These share a prefix with the rows above and support images, or may.
     *_rows(None, "kimi-k2-5 kimi-k2-6 llama-3.1-nemotron llama-3.3-nemotron", Capabilities(source=_HOSTS)),
 ]
 """The model table. The longest prefix decides; a vendor's own rows take precedence over those for any vendor."""

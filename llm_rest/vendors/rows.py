@@ -89,7 +89,7 @@ class URLEnv(Struct, frozen=True):
     path: str = ""
     """Appended to the variable's value where it does not end with it already."""
     port: int | None = None
-    """The port of a value that names none; then a bare `host` or `host:port` means `http://host:port`. `None`: a whole URL."""
+    """The port of a value without one; then a bare `host` or `host:port` means `http://host:port`. `None`: a URL."""
     within: str = ""
     """A URL with `{}`, where the variable holds a name (a region, an account) to put there; empty for a URL as value."""
 
@@ -107,7 +107,7 @@ class Surface(Struct, frozen=True):
     base_url: str | None = None
     """The base URL; `None` for the vendor's."""
     auth: Auth | tuple[Auth, ...] | None = None
-    """How to authenticate; `None` for the vendor's way."""
+    """How to authenticate; `None` for the vendor's method."""
 
     def __post_init__(self) -> None:
         _check_surface(self.wire, self.dialect)
@@ -135,7 +135,7 @@ class Vendor(Struct, frozen=True, kw_only=True):
     base_url: str = ""
     """The base URL. Empty where the caller gives it; may hold `{resource}`, which `base_url_env` or the caller fills."""
     auth: Auth | tuple[Auth, ...] = NoAuth()
-    """How to authenticate, or several ways: a key argument uses the first way, a key of the environment its own."""
+    """How to authenticate, or several methods: a key argument uses the first, a key of the environment its own."""
     dialect: Dialect | None = None
     """The host's dialect of `wire`; `None` for the wire's default."""
     other_wires: tuple[Surface, ...] = ()
@@ -179,7 +179,7 @@ class Vendor(Struct, frozen=True, kw_only=True):
         return tuple(surface.wire for surface in self.surfaces)
 
     def ways(self, wire: str) -> tuple[Auth, ...]:
-        """The ways of authenticating on one of its wires, preferred first."""
+        """The methods of authentication on one of its wires, preferred first."""
         own = next((surface.auth for surface in self.surfaces if surface.wire == wire), None)
         auth = self.auth if own is None else own
         return auth if isinstance(auth, tuple) else (auth,)
@@ -265,7 +265,7 @@ _ROWS = (
     Vendor(
         name="vertex",
         wire=GEMINI,
-        # Express mode, with a key. A project is asked below .../v1beta1/projects/{project}/locations/{location}, with a token.
+        # Express mode, with a key. A project is below .../v1beta1/projects/{project}/locations/{location}; it needs a token.
         base_url="https://aiplatform.googleapis.com/v1beta1",
         dialect=VERTEX,
         auth=(
@@ -428,7 +428,7 @@ _ROWS = (
         other_wires=(Surface(RESPONSES, _STATELESS),),
         docs_url="https://huggingface.co/docs/inference-providers",
     ),
-    # --- on one's own machine ---
+    # --- local servers ---
     Vendor(
         name="ollama",
         wire=OLLAMA,
@@ -484,7 +484,7 @@ _ROWS = (
         auth=Bearer(optional=True),
         other_wires=(Surface(CHAT, ChatDialect()), Surface(MESSAGES), Surface(OLLAMA), Surface(GEMINI)),
     ),
-    # --- more hosts in the manner of OpenAI ---
+    # --- more OpenAI-compatible hosts ---
     Vendor(
         name="alibaba",
         wire=CHAT,
@@ -677,12 +677,12 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
     @property
     def ways(self) -> tuple[Auth, ...]:
-        """The ways of authenticating there, preferred first."""
+        """The methods of authentication there, preferred first."""
         return self.vendor.ways(self.wire)
 
     @property
     def key_optional(self) -> bool:
-        """Whether it answers without a key."""
+        """Whether calls without a key are possible."""
         return _key_optional(self.ways)
 
 
@@ -826,7 +826,7 @@ def _checked(base: str, source: str, row: Vendor, wire: str, path: str) -> str:
     if url.scheme not in ("https", "http") or not host:
         hint = "such as https://host/v1, or http://localhost:1234 for a server on this machine"
         raise ConfigError(f"{source} must begin with https:// or http:// and name a host", hint=hint)
-    # The URL itself stays out of these messages: what is wrong with it may be a secret in it.
+    # The URL itself is not in these messages: its invalid part may be a secret.
     if url.username is not None or url.password is not None:
         raise ConfigError(f"{source} must not contain a user name or password", hint="pass the key as api_key=")
     if url.query or url.fragment or "?" in base or "#" in base:
@@ -869,7 +869,7 @@ def _without_repetition(base: str, path: str) -> str:
 
 
 def _issued(dialect: Dialect, row: Vendor, base: str) -> Dialect:
-    """The dialect with its issuer: opaque state belongs to its issuer, which is the row's name unless the dialect sets one."""
+    """The dialect with its issuer of opaque state, which is the row's name unless the dialect sets one."""
     if dialect.issuer not in (type(dialect)().issuer, COMPATIBLE.issuer):
         return dialect
     issuer = row.name if row.base_url else f"{row.name}:{urlsplit(base).netloc}"

@@ -15,7 +15,7 @@ from ..sync import drive
 Headers = Mapping[str, Any]
 
 _MOST_KEPT = 1000
-"""The most accounts whose last result is kept, since callers of a gateway choose the accounts."""
+"""The most accounts whose last result is stored, since callers of a gateway choose the accounts."""
 
 
 class _Event:
@@ -64,7 +64,7 @@ class Flights:
     async def ask_async(
         self, about: Hashable, question: Callable[[], Awaitable[Headers]], refused: Headers | None
     ) -> Headers:
-        """The same for a task. Where the calling task is cancelled, another one calls."""
+        """The same for a task. If the calling task is cancelled, another one calls."""
         import anyio
         from anyio.lowlevel import current_token
 
@@ -98,7 +98,7 @@ class Flights:
     def _join(
         self, place: Hashable, about: Hashable, event: Callable[[], Any], refused: Headers | None
     ) -> tuple[_Flight, bool, Headers | None]:
-        """The flight for this question, whether it is one's own, and the answer where it is known already."""
+        """The flight for this account, whether the caller owns it, and the result where it is known already."""
         with self._lock:
             last = None if refused is None else self._last.get(about)
             answer = None if last is None or _is_among(refused, last) else last
@@ -117,7 +117,7 @@ class Flights:
 
 
 def _good_for(refused: Headers | None, flight: _Flight) -> Headers | None:
-    """What a flight that is over brought to somebody who waited for it."""
+    """The result of a finished flight for a caller that waited for it."""
     if flight.problem is not None:
         raise flight.problem
     answer = flight.answer

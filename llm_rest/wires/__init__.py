@@ -1,6 +1,6 @@
-"""The wires: each a package of pure functions between one JSON dialect family and the Responses format.
+"""The wires: each a package of pure functions between one API format and the Responses format.
 
-`load("anthropic_messages")` gives the package as a `Wire`. Nothing here touches a clock, a socket or the environment.
+`load("anthropic_messages")` gives the package as a `Wire`. Nothing here uses a clock, a socket or the environment.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Framing = Literal["sse", "ndjson"]
 
 
 class Route(Struct, frozen=True):
-    """Where a request is sent."""
+    """The HTTP route of a request: method, path, query and headers."""
 
     path: str
     """The path below the vendor's base URL, beginning with a slash."""
@@ -44,25 +44,25 @@ class Route(Struct, frozen=True):
 
 
 class StreamDecoder(Protocol):
-    """A state machine that converts a wire's stream events to Responses events. It raises nothing for what a vendor sends."""
+    """Converts a wire's stream events to Responses events: a state machine that raises nothing for vendor data."""
 
     losses: list[Loss]
-    """What could not be converted so far; complete after `close`."""
+    """The losses so far; complete after `close`."""
 
     def feed(self, event: Any) -> list[AnyEvent]:
-        """The Responses events for one event of the wire; may be empty. Raises nothing for what a vendor sends."""
+        """The Responses events for one event of the wire; may be empty. Raises nothing for data from a vendor."""
         ...
 
     def close(self) -> list[AnyEvent]:
-        """The Responses events that are left at the end of the stream; may be empty."""
+        """The remaining Responses events at the end of the stream; may be empty."""
         ...
 
 
 class LongStreamDecoder(StreamDecoder, Protocol):
     """The same for a wire whose long answers come in several hops, each the answer to a request of its own.
 
-    `finished` is whether the last event of the hop has arrived, so that only details may follow. `checkpoint` gives the token
-    to continue with where the body ends or breaks off now, and `resume` begins the next hop.
+    `finished` is whether the last event of the hop has arrived, so that only details may follow. `checkpoint` gives the
+    token to continue with if the body ends or breaks off now, and `resume` begins the next hop.
     """
 
     @property
@@ -72,17 +72,17 @@ class LongStreamDecoder(StreamDecoder, Protocol):
 
 
 class StreamEncoder(Protocol):
-    """A state machine that converts Responses events to a wire's stream events."""
+    """Converts Responses events to a wire's stream events: a state machine."""
 
     losses: list[Loss]
-    """What could not be converted so far; complete after `close`."""
+    """The losses so far; complete after `close`."""
 
     def feed(self, event: AnyEvent) -> list[Any]:
         """The wire's events for one Responses event; may be empty."""
         ...
 
     def close(self) -> list[Any]:
-        """The wire's events that are left at the end of the stream."""
+        """The remaining events of the wire at the end of the stream."""
         ...
 
 
@@ -92,7 +92,7 @@ A = TypeVar("A")
 
 
 class LongWire(Protocol):
-    """What a wire offers beside the rest where its long answers come in several hops."""
+    """The additional interface of a wire whose long answers come in several hops."""
 
     def goes_on(self, body: Any) -> bool: ...
     def continued(self, body: bytes, token: str) -> bytes: ...
@@ -104,10 +104,10 @@ class LongWire(Protocol):
 class Wire(Protocol[D, Q, A]):
     """The interface of every wire package: generic over its dialect, its request and its response documents.
 
-    Converters never raise for valid structs; they return what was lost. Decoders take `keep=False`, which leaves out what only
-    describes a document and how it was written, and what a gateway needs to write it again. `DecodeError` is raised only by the
-    decoders of bytes, for bytes that are not the expected document. An error that a host sends with status 200 is not:
-    `RESPONSE` raises for it, and `decode_error` reads it.
+    Converters never raise for valid structs; they return the losses. Decoders have `keep=False`, which omits what only
+    describes a document and its notation, data that a gateway needs to write it again. `DecodeError` is raised only by
+    the decoders of bytes, for bytes that are not the expected document. An error that a host sends with status 200 is
+    not: `RESPONSE` raises for it, and `decode_error` reads it.
     """
 
     REQUEST: Decoder[Q]
@@ -126,7 +126,7 @@ class Wire(Protocol[D, Q, A]):
     def encode_request(
         self, request: Request, *, dialect: D = ..., prefix: EncodedPrefix | None = None
     ) -> tuple[Q, list[Loss]]:
-        """A Responses request as the wire's request, and what was lost.
+        """A Responses request as the wire's request, and the losses.
 
         With a `prefix` the messages of earlier turns are one `msgspec.Raw` in the list of messages.
         """
@@ -135,19 +135,19 @@ class Wire(Protocol[D, Q, A]):
     def decode_request(
         self, body: Q, *, dialect: D = ..., model: str | None = None, keep: bool = True
     ) -> tuple[Request, list[Loss]]:
-        """A request of the wire as a Responses request, and what was lost. `model` is for wires that have it in the path."""
+        """A wire's request as a Responses request, and the losses. `model` is for wires with it in the path."""
         ...
 
     def decode_response(
         self, body: A, *, request: Request | None = None, dialect: D = ..., now: float = 0, keep: bool = True
     ) -> tuple[Response, list[Loss]]:
-        """An answer of the wire as a Responses response, and what was lost. `now` is seconds since 1970, for `created_at`."""
+        """A wire's answer as a Responses response, and the losses. `now` is seconds since 1970, for `created_at`."""
         ...
 
     def encode_response(
         self, response: Response, *, request: Request | None = None, dialect: D = ...
     ) -> tuple[A, list[Loss]]:
-        """A Responses response as the wire's answer, and what was lost."""
+        """A Responses response as the wire's answer, and the losses."""
         ...
 
     def decode_stream(
@@ -165,13 +165,13 @@ class Wire(Protocol[D, Q, A]):
         ...
 
     def encode_error(self, facts: ErrorFacts) -> tuple[int, Any]:
-        """The HTTP status and the body of an error, as the wire writes it."""
+        """The HTTP status and the body of an error in the wire's format."""
         ...
 
     def route(
         self, request: Request, *, dialect: D = ..., stream: bool = False, prefix: EncodedPrefix | None = None
     ) -> Route:
-        """Where a request is sent: path, query and headers. `prefix` as `encode_request` left it."""
+        """The route of a request: path, query and headers. `prefix` as `encode_request` left it."""
         ...
 
 
@@ -181,16 +181,16 @@ def long_wire(wire: Wire[Any, Any, Any]) -> LongWire | None:
 
 
 def load(name: str) -> Wire[Any, Any, Any]:
-    """The wire of that name, imported on first use. Raises `KeyError` naming the wires there are."""
+    """The wire of that name, imported on first use. Raises `KeyError` naming the existing wires."""
     if name not in NAMES:
         raise KeyError(f"no wire {name!r}; there are {', '.join(NAMES)}")
     return cast("Wire[Any, Any, Any]", import_module(f".{name}", __name__))
 
 
 def lazy_streams(package: str, *others: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a wire's package, which imports `stream.py` on first use; `others` are more names from there.
+    """The `__getattr__` of a wire's package, which imports `stream.py` on first use; `others` are more names from it.
 
-    Most of what the import of a converter would cost are the structs of the events.
+    The structs of the events would be most of the cost of importing a converter.
     """
     names = ("decode_stream", "encode_stream", *others)
 

@@ -1,7 +1,7 @@
-"""Which call an output of a tool belongs to, where that is not said by its `call_id`.
+"""Matching of tool outputs to their calls, where the `call_id` does not identify the call.
 
-Clients name the item of a call (`fc_...`) instead of its `call_id` (`paired`), and some formats tell a call by the name of its
-tool, or by the order alone (`UnansweredCalls`).
+Clients send the item id of a call (`fc_...`) instead of its `call_id` (`paired`), and some formats identify a call by
+the name of its tool, or by the order alone (`UnansweredCalls`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ OUTPUTS = frozenset(f"{kind}_output" for kind in CALLS)
 
 
 def paired(items: Sequence[it.AnyItem], lost: Losses, start: int = 0) -> Sequence[it.AnyItem]:
-    """The items with every output named by the `call_id` of a call before it; the same list where nothing had to change.
+    """The items with the `call_id` of an earlier call in every output; the same list where nothing had to change.
 
-    Those before `start` are right already.
+    The items before `start` are correct already.
     """
     calls: set[str] = set()
     named: dict[str, str] = {}
@@ -52,18 +52,18 @@ TOOL_OUTPUTS = frozenset({it.FunctionCallOutput.type, it.CustomToolCallOutput.ty
 
 
 class PlacedOutputs:
-    """The outputs in the items of a request, which a wire has right behind their calls: each is taken once."""
+    """The outputs in the items of a request, for wires that need them right after their calls: each is placed once."""
 
     __slots__ = ("_by_id", "_items", "places")
 
     def __init__(self, items: Sequence[it.AnyItem]) -> None:
         self.places: set[int] = set()
-        """Where those were that are taken."""
+        """The positions of the outputs that were placed."""
         self._items: Any = items
         self._by_id: dict[str, deque[int]] | None = None
 
     def take(self, call_id: str, start: int, near: int) -> int | None:
-        """Where the first output from `start` on is that belongs to a call, which is then taken: `near`, more often than not."""
+        """The position of a call's first output from `start` on, marked as placed; most often it is at `near`."""
         items, found = self._items, near
         first = items[near] if near < len(items) else None
         if first is None or first.type not in TOOL_OUTPUTS or first.call_id != call_id or near in self.places:
@@ -95,7 +95,7 @@ class UnansweredCalls:
         self._in_order: deque[int] = deque()
 
     def add(self, call: it.FunctionCall, id: Opt[str]) -> None:
-        """Wait for the output of one more call, which came with `id`."""
+        """Add a call that waits for its output and came with `id`."""
         place = len(self._calls)
         self._calls.append(call)
         self._in_order.append(place)
@@ -104,9 +104,9 @@ class UnansweredCalls:
             self._by_id.setdefault(id, deque()).append(place)
 
     def take(self, id: Opt[str], name: Opt[str], *, exact: bool = False) -> it.FunctionCall | None:
-        """The call of an output, which then waits no longer: of its id, else the next of its name, else the next of all.
+        """The call of an output, no longer waiting: by its id, else the next of its name, else the next of all.
 
-        An id is `exact` where it names that call or none.
+        An `exact` id identifies that call or none.
         """
         found = [self._by_id.get(id or "")]
         if not (exact and id):

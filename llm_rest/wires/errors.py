@@ -1,7 +1,7 @@
-"""What an error answer says, read the same way on every wire: its headers, and a body that may be anything.
+"""Parsing of error responses, shared by all wires: the headers, and a body of any form.
 
-A wire's `decode_error` calls `error_facts` and corrects what its vendor spells otherwise. Before changing this file, know
-that the bytes come from servers, proxies and captive portals alike: nothing here may raise, loop over them twice too often,
+A wire's `decode_error` calls `error_facts` and corrects the differences of its vendor. Before changing this file, know
+that the bytes come from servers, proxies and captive portals alike: nothing here may raise, take more than linear time,
 or let a secret that a server repeats pass into a message. Header facts follow the vendors' client libraries (read
 2026-11-20).
 """
@@ -23,7 +23,7 @@ Plain = dict[str, Any]
 
 
 class HeaderFacts(TypedDict):
-    """What the headers of an error answer say, by the names of `ErrorFacts`."""
+    """The facts in the headers of an error response, by the names of `ErrorFacts`."""
 
     retry_after: float | None
     should_retry: bool | None
@@ -31,7 +31,7 @@ class HeaderFacts(TypedDict):
 
 
 REQUEST_ID = ("x-request-id", "request-id", "apim-request-id", "x-ms-request-id", "x-amzn-requestid", "cf-ray")
-"""Headers that name the request for the vendor's support, the most telling first."""
+"""Headers with the request id for the vendor's support, the most specific first."""
 
 SHOULD_RETRY = {"true": True, "false": False}
 
@@ -40,7 +40,7 @@ _NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?")
 
 
 def header_facts(headers: Mapping[str, str]) -> HeaderFacts:
-    """The delay the server asks for, whether it wants a retry at all, and its name for the request."""
+    """The server's retry delay, whether it allows a retry, and its request id."""
     named = {name.lower(): value for name, value in headers.items()}
     return {
         "retry_after": retry_after(named),
@@ -50,10 +50,10 @@ def header_facts(headers: Mapping[str, str]) -> HeaderFacts:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait as the headers (by lower-case names) ask, from `retry-after-ms`, a number of seconds or a date.
+    """Seconds to wait by the headers (by lower-case names): `retry-after-ms`, a number of seconds or a date.
 
-    A date counts from the answer's own `date`, so no clock is read. What is not positive, not a number, or longer than a
-    year says nothing.
+    A date counts from the answer's own `date`, so no clock is read. A value that is not positive, not a number, or
+    longer than a year is ignored.
     """
     exact = _seconds(headers.get("retry-after-ms", ""), 1000)
     if exact is not None:
@@ -91,14 +91,14 @@ _LARGEST = 64 * 1024
 _EXCERPT = 4096
 _BOM = b"\xef\xbb\xbf"
 _HALF = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
-"""Halves of characters, which are no text where one is alone."""
+"""Lone surrogates, which are not valid text."""
 _FRAMED = re.compile(rb"^data:(.+)", re.MULTILINE)
-"""The data of an event: who was asked for a stream may refuse in its framing."""
+"""The data of an event: an error of a streamed request may be framed as a stream."""
 _SECRET_NAME = re.compile(r"(?i)authorization|api[-_]?key|secret|password|access[-_]?token")
 
 
 def parsed(body: bytes) -> Any:
-    """The JSON value in `body`; `None` where it is no JSON, or too large or too deep to look into."""
+    """The JSON value in `body`; `None` if it is not JSON, too large or nested too deeply."""
     if len(body) > _LARGEST:
         return None
     body = body.removeprefix(_BOM)
@@ -121,7 +121,7 @@ def excerpt(body: bytes) -> str:
 
 
 def redacted(value: Any, depth: int = 32) -> Any:
-    """`value` with everything that looks like a secret replaced, for keeping on an error."""
+    """`value` with everything that looks like a secret replaced, to store on an error."""
     if isinstance(value, str):
         return printable(value, _EXCERPT)
     if depth == 0:
@@ -136,7 +136,7 @@ def redacted(value: Any, depth: int = 32) -> Any:
     return value
 
 
-# --- the status and the type of an error that is written ------------------------------------------------------------
+# --- the status and the type of an error to encode --------------------------------------------------------------------
 
 TYPES = {
     401: "authentication_error",
@@ -148,14 +148,14 @@ TYPES = {
 
 
 def status_of(facts: ErrorFacts, default: int, statuses: Mapping[str, int] = {}) -> int:
-    """The status of an error; where it has none, as in a stream that began well, the one of its type or code."""
+    """The status of an error; without one, as in a stream that began with 200, the status of its type or code."""
     if 400 <= facts.status <= 599:
         return facts.status
     return statuses.get(facts.type or "") or statuses.get(facts.code or "") or default
 
 
 def type_of(facts: ErrorFacts, status: int) -> str:
-    """The type of an error in OpenAI's words."""
+    """The error type in OpenAI's format."""
     return facts.type or TYPES.get(status) or ("invalid_request_error" if status < 500 else "server_error")
 
 
@@ -166,10 +166,10 @@ _NAMED = frozenset({"error", "type", "code", "param", *_MESSAGE})
 
 
 def error_facts(wire: str, status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
-    """What an error answer says, whatever its shape; `leftovers[wire]` has the fields that no fact names.
+    """The facts of an error response of any shape; `leftovers[wire]` has the fields that are no fact.
 
-    Takes `{"error": {...}}`, `{"error": "text"}`, `{"message": ...}`, `{"detail": ...}`, a list of any of them, a bare
-    string, and bodies that are no JSON at all.
+    Supports `{"error": {...}}`, `{"error": "text"}`, `{"message": ...}`, `{"detail": ...}`, a list of any of them, a
+    bare string, and bodies that are not JSON.
     """
     value = parsed(body)
     document = _document(value)

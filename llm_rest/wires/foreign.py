@@ -1,10 +1,10 @@
-"""Messages of other formats as input: Chat, Anthropic, Gemini and Ollama messages, and flat rows, read as items.
+"""Messages of other formats as input: Chat, Anthropic, Gemini and Ollama messages, and flat rows, converted to items.
 
-A message is read as Responses unless it carries a mark of another format (`message_formats.py`); marks of two
-formats in one message are refused, and so is whatever no decoder would read. All messages of one format in a list are
-decoded at once by the decoder of that wire, which is loaded only then, so that calls and results pair as in a whole request.
-Before changing this file, know that the structs of Responses in a list stay as they are, and that every error names the
-place as the caller would index it.
+A message is read as Responses unless it has a mark of another format (`message_formats.py`); a message with marks of
+two formats is rejected, and so is any message that no decoder accepts. All messages of one format in a list are decoded
+at once by the decoder of that wire, which is loaded only then, so that calls and results pair as in a whole request.
+Before changing this file, know that Responses structs in a list are unchanged, and that every error has the path by
+which the caller would index the list.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ ITEM_TYPES = _item_types()
 def read_input(
     entries: Sequence[Any], *, wire: str = "", dialect: Any = None, path: str = "input"
 ) -> tuple[list[Any], list[Loss], Origins]:
-    """The entries as items and plain messages of Responses, what was repaired or could not be kept, and which is whose.
+    """The entries as Responses items and plain messages, the repairs and losses, and the origin of each item.
 
-    Entries are items, parts and strings, as structs or plain values, and messages of any format. `wire` and `dialect` say who
-    gets them: opaque state in messages of that wire is that host's. Raises `DecodeError` for what cannot be read.
+    Entries are items, parts and strings, as structs or plain values, and messages of any format. `wire` and `dialect`
+    are the receiver's: opaque state in that wire's messages is that host's. Raises `DecodeError` for invalid entries.
     """
     reader = _Reader(entries, wire, dialect, path)
     chosen: dict[int, Formats] = {}
@@ -84,7 +84,7 @@ def read_input(
     clear = dict.fromkeys(formats[0] for formats in chosen.values() if len(formats) == 1 and formats[0] != RESPONSES)
     last = ""
     for k, formats in chosen.items():
-        # Where several formats have all marks, the messages around it say more.
+        # Where several formats have all marks, the messages around it decide.
         near = next((name for name in (last, *clear) if name in formats), formats[0])
         last = near if near != RESPONSES else last
         reader.take(k, near)
@@ -92,31 +92,31 @@ def read_input(
 
 
 class Origins:
-    """Which entry of the caller's each item was made of: an entry may become several items, and several become one."""
+    """The caller's entry for each item: an entry may become several items, and several entries one item."""
 
     def __init__(self, path: str, made_of: Callable[[list[tuple[int, Plain]], str], list[int]]) -> None:
         self._path = path
-        self._made_of = made_of  # how many items each message of a stretch becomes
-        self._items: list[tuple[int, int]] = []  # the place of each item in what its stretch became
+        self._made_of = made_of  # the number of items for each message of a stretch
+        self._items: list[tuple[int, int]] = []  # the index of each item in the result of its stretch
         self._stretches: dict[int, tuple[str, list[tuple[int, Plain]], int]] = {}  # by their first entry
         self._counts: dict[int, list[int]] = {}
         self._parts: dict[int, list[int]] = {}  # the entries of the parts of a message, by the item's index
 
     def item(self, k: int, at: int = 0) -> None:
-        """The next item is the one at that place of what the entry, or the stretch that begins there, became."""
+        """The next item is number `place` in the result of the entry, or of the stretch that begins there."""
         self._items.append((k, at))
 
     def parts(self, entries: list[int]) -> None:
-        """The next item is a message of what those entries say."""
+        """The next item is a message made of those entries."""
         self._parts[len(self._items)] = entries
         self.item(entries[0])
 
     def stretch(self, format: str, messages: list[tuple[int, Plain]], size: int) -> None:
-        """Messages of a format that were decoded together, and became so many items."""
+        """Messages of one format that were decoded together, and the number of items they became."""
         self._stretches[messages[0][0]] = format, messages, size
 
     def path(self, path: str) -> str:
-        """A path into the items as the caller would index the entries."""
+        """A path into the items as a path into the caller's entries."""
         found = _ITEM.match(path)
         if found is None or int(found[1]) >= len(self._items):
             return path
@@ -134,10 +134,10 @@ class Origins:
             self._counts[k] = [size] if len(messages) == 1 else self._made_of(messages, format)
         counts = self._counts[k]
         if sum(counts) != size:
-            return self._path  # a message became other items because of those beside it
+            return self._path  # a message became other items because of its neighbours
         for (entry, _), count in zip(messages, counts, strict=True):
             if at < count:
-                # Of several items that one message became, none is at a place that the caller would know.
+                # If one message became several items, none is at an index that the caller has.
                 return f"{self._path}[{entry}]" + (rest if count == 1 else "")
             at -= count
         return self._path
@@ -152,7 +152,7 @@ _CONTENT = re.compile(r"\.content\[(\d+)\]")
 
 
 class _Reader:
-    """Puts each entry of a list to the decoder of its format, and the items back into their order."""
+    """Passes each entry of a list to the decoder of its format, and restores the order of the items."""
 
     def __init__(self, entries: Sequence[Any], wire: str, dialect: Any, path: str) -> None:
         self.lost = Losses()
@@ -170,7 +170,7 @@ class _Reader:
         return f"{self._path}[{k}]"
 
     def formats(self, k: int, entry: Plain) -> Formats:
-        """The formats that an entry may be of."""
+        """The possible formats of an entry."""
         if k in self._loose:
             return candidates({"content": [entry]}, self._at(k))
         kind = entry.get("type", "message")
@@ -185,7 +185,7 @@ class _Reader:
         return (RESPONSES,)
 
     def take(self, k: int, format: str) -> None:
-        """Take the entry as one of this format."""
+        """Add the entry in this format."""
         entry: Plain = self._entries[k]
         if k in self._loose:
             said = entry["type"] in ASSISTANT_BLOCKS or entry["type"] in ("output_text", "refusal")
@@ -236,7 +236,7 @@ class _Reader:
         return items
 
     def _decode(self, format: str, messages: list[tuple[int, Plain]]) -> None:
-        """Decode all messages of a format, and note the items of each stretch of them where it begins."""
+        """Decode all messages of a format, and note the items of each stretch at its beginning."""
         spacer = "spacer"
         whole = msgspec.json.encode([message for _, message in messages])
         while spacer.encode() in whole:
@@ -263,7 +263,7 @@ class _Reader:
             self.origins.stretch(format, messages[start:end], len(self._found[k]))
 
     def _counts(self, messages: list[tuple[int, Plain]], format: str) -> list[int]:
-        """How many items each of these messages becomes by itself; none where one of them cannot be read so."""
+        """The number of items that each message becomes by itself; empty if one of them cannot be decoded alone."""
         lost, self.lost = self.lost, Losses()
         try:
             return [len(self._read(format, [message], [k])) for k, message in messages]
@@ -297,7 +297,7 @@ class _Reader:
         raise error
 
     def _place(self, path: str, places: list[int]) -> str:
-        """A place in the body as the caller would index it."""
+        """A path in the body as the caller would index it."""
         found = _INDEX.match(path)
         if found is None or int(found[1]) >= len(places):
             return self._path
@@ -311,7 +311,7 @@ _REQUIRED: dict[str, Plain] = {ANTHROPIC: {"model": "", "max_tokens": 1}}
 
 
 def _is_loose(entry: Any) -> bool:
-    """Whether an entry is a string or a part, which a user says together with those beside it."""
+    """Whether an entry is a string or a part, which becomes one user message with its neighbours."""
     if isinstance(entry, str | Part):
         return True
     if not isinstance(entry, dict) or isinstance(entry, Unknown) or "role" in entry:
@@ -341,7 +341,7 @@ def _split(items: list[Any], spacer: str) -> list[list[Any]]:
 
 
 def _user_content(item: Any) -> list[Any] | None:
-    """What a user says with an entry; `None` where it is something else."""
+    """The user content of an entry; `None` if it is something else."""
     if isinstance(item, str | Part):
         return [item]
     if isinstance(item, dict) and not isinstance(item, Unknown):
@@ -360,7 +360,7 @@ def _as_parts(pieces: list[Any]) -> list[Any]:
 
 
 def _ours(item: Plain, path: str, *, strict: bool) -> Plain:
-    """A message or an output of Responses whose parts all are. `strict`: no host of this format gets it."""
+    """A Responses message or output, if all its parts are. `strict`: the receiver is not a host of this format."""
     field = "output" if str(item.get("type", "")).endswith("call_output") else "content"
     found = item.get(field)
     if not isinstance(found, list) or item.get("type", "message") not in _WITH_PARTS:
@@ -392,7 +392,7 @@ def _our_part(part: Plain, text: str, path: str, strict: bool) -> Plain:
 
 
 def _checked(message: Plain, format: str, path: str, wire: str) -> Plain:
-    """The message as its wire spells it. Raises `DecodeError` for what its decoder would not read."""
+    """The message in the format of its wire. Raises `DecodeError` where its decoder would."""
     role: Any = message.get("role", "user" if format == GEMINI else None)
     if role not in KNOWN_ROLES:
         refuse(
@@ -436,7 +436,7 @@ def _text_part(piece: Any) -> Any:
 
 
 def _joined(pieces: list[Any], path: str) -> str:
-    """The text of parts, which a message of Ollama does not have."""
+    """The joined text of parts, which a message of Ollama does not have."""
     for j, piece in enumerate(pieces):
         if not isinstance(piece, str) and as_object(piece).get("type") != "text":
             refuse(f"{path}.content[{j}]", "a message of Ollama holds text and images=[...]", "write one format")
@@ -530,7 +530,7 @@ _ROW = {"type", "role", "content", "reasoning", *COLUMNS}
 
 
 def _row(row: Plain, path: str, calls: set[str], lost: Losses) -> list[Any]:
-    """The items of a flat row: what was thought, said, called, and what the call gave."""
+    """The items of a flat row: reasoning, text, call and tool result."""
     held = {name: value for name, value in row.items() if value is not None}
     role = held.get("role", "tool" if "toolId" in held else None)
     if role not in KNOWN_ROLES:
@@ -577,14 +577,14 @@ def _result(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-# --- both ways, by name ---------------------------------------------------------------------------------------------
+# --- conversion both ways, by name of the wire ----------------------------------------------------------------------
 
 
 def from_messages(messages: Iterable[Any], wire: str = CHAT, *, dialect: Any = None) -> list[AnyItem]:
-    """Convert messages of a wire (`"rows"` for flat rows) to Responses items. Warns with `LossWarning` of what was changed.
+    """Convert messages of a wire (`"rows"` for flat rows) to Responses items. Warns with `LossWarning` of changes.
 
-    `dialect` is that of the host they come from; `None` for the wire's default. Raises `DecodeError`, naming the place, for
-    what cannot be read, and `KeyError` for an unknown wire.
+    `dialect` is that of the host they come from; `None` for the wire's default. Raises `DecodeError` with the path for
+    invalid messages, and `KeyError` for an unknown wire.
     """
     if wire != ROWS:
         load(wire)
@@ -602,15 +602,15 @@ def from_messages(messages: Iterable[Any], wire: str = CHAT, *, dialect: Any = N
 
 
 def to_messages(items: Iterable[Any], wire: str = CHAT, *, dialect: Any = None) -> list[Plain]:
-    """Convert Responses items to messages of a wire, as plain values. Warns with `LossWarning` of what was lost.
+    """Convert Responses items to messages of a wire, as plain values. Warns with `LossWarning` of losses.
 
-    The system prompt, which Anthropic and Gemini take beside the messages, is the first message here, of the role `system`.
-    Raises `LossError` for what cannot be left out, and `KeyError` for an unknown wire.
+    The system prompt, which Anthropic and Gemini have beside the messages, is the first message here, of the role
+    `system`. Raises `LossError` for items that cannot be left out, and `KeyError` for an unknown wire.
     """
     found = load(wire)
     request = Request(model="", input=list(items))
     body, lost = found.encode_request(request, **({} if dialect is None else {"dialect": dialect}))
-    # Messages alone are no request: who must begin and end one is no matter.
+    # Messages alone are no request: their first and last role is not checked.
     lost = [loss for loss in lost if loss.path != "input"]
     refused = [loss for loss in lost if loss.kind == "refused"]
     if refused:

@@ -1,9 +1,9 @@
-"""What a document of a wire has beyond Responses: compared with our own writing of its meaning, and put back into it.
+"""Comparison of a document with its re-encoding, and restoring of the differences (`diff` and `patch`).
 
-`diff` compares a document with what we write of its meaning, and `patch` puts the difference into what we write the next time,
-where nothing else has been said since. A field that we leave out is under its own name, which other wires report. A field
-that we write otherwise is under `spelling` as the JSON text that came and a digest of ours, and returns only while we still
-write the same. Before changing this file, know that leftovers may be forged: what returns passes the decoder of its field.
+`diff` compares a document with our encoding of its conversion to Responses, and `patch` restores the difference in the next
+encoding, where the same place is unchanged. A field that our encoding omits is under its own name, which other wires report. A
+field with another notation is under `spelling` as its original JSON text and a digest of ours, and is restored only if our
+encoding is the same. Before changing this file, know that leftovers may be forged: a decoder checks restored values.
 """
 
 from __future__ import annotations
@@ -56,28 +56,28 @@ Json = dict[str, Any]
 S = TypeVar("S", bound=Model)
 
 MOST_UNKNOWN = 256
-"""The most fields that no struct declares, as the decoders have it."""
+"""The most fields that no struct declares, as in the decoders."""
 
 _encode = msgspec.json.Encoder().encode
 _MISFITS = (DecodeError, msgspec.MsgspecError, TypeError, ValueError, RecursionError)
 
 
 class Rules(NamedTuple):
-    """What a wire knows about its fields, by the names they have in its documents."""
+    """Rules of a wire for the comparison of its fields, by the names they have in its documents."""
 
     apart: frozenset[str] = frozenset()
     """Fields that are compared elsewhere."""
     groups: frozenset[str] = frozenset()
-    """Objects that only group fields: what is left of one is without the fields that we write there."""
+    """Objects that only group fields: their leftovers omit the fields that our encoding has there."""
     together: tuple[tuple[str, ...], ...] = ()
-    """Fields that say one thing: they are kept, and return, together."""
+    """Fields with one joint meaning: they are stored and restored together."""
     defaults: Mapping[str, Any] = MappingProxyType({})
-    """Values that say the same as leaving the field out, so that no other wire loses anything by them: one, several in a tuple,
-    or `...` for any value of a field that other fields of ours say as well."""
+    """Values that mean the same as leaving the field out, so that no other wire loses anything by them: one, several in
+    a tuple, or `...` for any value of a field that other fields of ours express as well."""
     words: frozenset[str] = frozenset()
-    """Fields in which a word other than ours is more than spelling, and reported by other wires."""
+    """Fields in which another value than ours is more than notation, and reported by other wires."""
     near: frozenset[str] = frozenset()
-    """Objects and lists of which other wires report what ours do not say."""
+    """Objects and lists whose differences other wires report."""
 
 
 NO_RULES = Rules()
@@ -87,9 +87,9 @@ NO_RULES = Rules()
 
 
 def diff(came: Model, made: Model, rules: Rules = NO_RULES) -> Json:
-    """What `came` says and `made`, our own writing of its meaning, does not; empty where they are the same.
+    """The fields of `came` that `made`, our re-encoding of it, lacks; empty where they are the same.
 
-    In a list of `made` the entry `None` represents an entry of `came` that we have nothing for.
+    In a list of `made` the entry `None` represents an entry of `came` that has no equivalent.
     """
     if _same(came, made) or _kind(came) is not _kind(made):
         return {}
@@ -114,7 +114,7 @@ def diff(came: Model, made: Model, rules: Rules = NO_RULES) -> Json:
 
 
 def unknown(came: Model, *declared: str) -> Json:
-    """The fields of a document, and of the objects in it, that no struct declares or `declared` names, as in `diff`."""
+    """The fields of a document, and of the objects in it, that no struct and not `declared` has, as in `diff`."""
     kind = _kind(came)
     left, notes = _unknown(came) if kind is not type(came) else ({}, {})
     for name, value in zip(_fields(kind), _values(kind)(came), strict=False):
@@ -128,12 +128,12 @@ def unknown(came: Model, *declared: str) -> Json:
 def _unknown(came: Model, made: Model | None = None) -> tuple[Json, Json]:
     ours = extras(made) if made is not None else {}
     left = {name: value for name, value in extras(came).items() if name not in ours or not _same(value, ours[name])}
-    # A field that has the name of our notes is among them.
+    # A field with the name of our notes is among them.
     return left, {SPELLING: [_text(left.pop(SPELLING)), ""]} if SPELLING in left else {}
 
 
 def _compare(name: str, one: Any, other: Any, rules: Rules, left: Json, notes: Json) -> None:
-    """Keep one field of a document, `one`, where we write `other`."""
+    """Store the difference of one field: `one` in the document, `other` in our encoding."""
     if isinstance(one, Model) and name in rules.groups and _is_absent(other):
         left[name], notes[name] = diff(one, _kind(one)(), rules), GROUP
     elif one is not UNSET and _is_absent(other) and not _is_default(one, rules.defaults.get(name, UNSET)):
@@ -156,7 +156,7 @@ def _compare(name: str, one: Any, other: Any, rules: Rules, left: Json, notes: J
 
 
 def _is_unusual_word(name: str, one: Any, other: Any, rules: Rules) -> bool:
-    """Whether a word is not only spelled otherwise than ours."""
+    """Whether a value differs from ours in more than notation."""
     odd = name in rules.words and isinstance(one, str) and one.lower() != other
     return odd and not _is_default(one, rules.defaults.get(name, UNSET))
 
@@ -168,7 +168,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _diff_entries(came: list[Any], made: list[Any], rules: Rules) -> Json:
-    """What the entries of a list have beyond ours, by what these are known by; under "" those that we have nothing for."""
+    """The leftovers of the entries of a list, by their keys; under "" the entries that have no equivalent."""
     pairs = [(its, ours) for its, ours in zip(came, made, strict=True) if ours is not None]
     keys = _keys([ours for _, ours in pairs])
     places = (i for i, ours in enumerate(made) if ours is not None)
@@ -176,7 +176,7 @@ def _diff_entries(came: list[Any], made: list[Any], rules: Rules) -> Json:
     for i, key, (its, ours) in zip(places, keys, pairs, strict=True):
         if inner := diff(its, ours, rules):
             left[key] = inner
-            if key.startswith(_mark(ours)):  # which says nothing to a reader
+            if key.startswith(_mark(ours)):  # which has no meaning
                 inner[SPELLING] = {**inner.get(SPELLING, {}), PLACE: i}
     unsaid = [[i, _plain(its)] for i, (its, ours) in enumerate(zip(came, made, strict=True)) if ours is None]
     return {**left, "": unsaid} if unsaid else left
@@ -191,7 +191,7 @@ def _are_alike(came: list[Any], made: list[Any]) -> bool:
 
 
 def _written(made: Any) -> Any:
-    """A list of objects as it will be written: without the entries that stand for nothing."""
+    """A list of objects as it will be encoded: without the `None` entries."""
     if isinstance(made, list) and any(isinstance(each, Model) for each in cast("Any", made)):
         return [each for each in cast("Any", made) if each is not None]
     return cast("Any", made)
@@ -202,16 +202,16 @@ def _without_nulls(fields: Any) -> Json:
 
 
 def _is_part(made: Any, came: Json) -> bool:
-    """Whether an object of plain JSON says more than ours, and all of ours."""
+    """Whether an object of plain JSON has all of ours, and more."""
     same = (name in came and (value is None or _same(came[name], value)) for name, value in made.items())
     return len(_without_nulls(made)) < len(came) and all(same)
 
 
-# --- putting back ---------------------------------------------------------------------------------------------------
+# --- restoring ------------------------------------------------------------------------------------------------------
 
 
 def patch(made: S, left: Any) -> S:
-    """`made` with what its document had beyond it, where nothing else has been said in the same place since."""
+    """`made` with the leftovers of its document restored, where the same place has not changed since."""
     if not left or not isinstance(left, dict):
         return made
     kind, changes, more = _kind(made), cast("Json", {}), cast("Json", {})
@@ -239,12 +239,12 @@ def patch(made: S, left: Any) -> S:
 
 
 def note(came: Any, made: Any) -> list[Any]:
-    """What came where we write something else: its JSON text, null where nothing came, and a digest of ours."""
+    """A note of a replaced value: its JSON text, null where there was none, and a digest of ours."""
     return [_text(came), _mark(made)]
 
 
 def recall(kept: Any, made: Any, decoder: Decoder[Any]) -> Any:
-    """The value that `note` kept instead of `made`; `made` itself where that has changed, or the value does not fit."""
+    """The value stored by `note` instead of `made`; `made` itself where that has changed, or the value is invalid."""
     if _is_note(kept) and kept[1] == _mark(made):
         if kept[0] is None:
             return UNSET
@@ -259,7 +259,7 @@ def _recalled(kind: type[Model], field: str, kept: Any, made: Any) -> Any:
 
 
 def _patched(made: Any, left: Any, how: Any, decoder: Decoder[Any]) -> Any:
-    """The value of a field with what is left of it. What was inside an object goes when the object goes."""
+    """The value of a field with its leftovers. The leftovers inside an object are dropped with the object."""
     if isinstance(made, Model):
         return patch(made, left) if how in (WITHIN, GROUP) else made
     if isinstance(made, dict):
@@ -274,7 +274,7 @@ def _patched(made: Any, left: Any, how: Any, decoder: Decoder[Any]) -> Any:
 
 
 def _patch_entries(made: list[Any], left: Json, decoder: Decoder[Any]) -> list[Any]:
-    """The entries of a list with what they had beyond ours, and between them those that we had nothing for."""
+    """The entries of a list with their leftovers, and between them the entries that have no equivalent."""
     keys = _keys(made)
     found = [
         patch(each, left.get(key)) if isinstance(each, Model) else each for each, key in zip(made, keys, strict=True)
@@ -292,7 +292,7 @@ def _patch_entries(made: list[Any], left: Json, decoder: Decoder[Any]) -> list[A
 
 
 def _with_unknown(made: S, fields: Json) -> S:
-    """`made` with fields that its struct does not declare; without them where no document could have them."""
+    """`made` with fields that its struct does not declare; without them where they would be invalid."""
     if not fields or len(fields) > MOST_UNKNOWN or _kind(made).__struct_config__.tag_field in fields:
         return made
     with suppress(*_MISFITS):
@@ -301,7 +301,7 @@ def _with_unknown(made: S, fields: Json) -> S:
 
 
 def _fitting(decoder: Decoder[Any], text: Any) -> Any:
-    """A kept JSON text as the value of a field. Raises for one that may not be there."""
+    """A stored JSON text as the value of a field. Raises if it is invalid there."""
     if not isinstance(text, str | bytes) or len(text) > MAX_SIZE:
         raise DecodeError("not a kept value, or one that is too large")
     return decoder.decode(text)
@@ -340,12 +340,12 @@ def _plain(value: Any) -> Any:
         return value
     try:
         return msgspec.json.decode(_encode(value))
-    except _MISFITS:  # JSON that came as it is, with numbers beyond any
+    except _MISFITS:  # raw JSON, with numbers of any size
         return None
 
 
 def _keys(entries: list[Any]) -> list[str]:
-    """What each entry of a list is known by: its name or id, that of the object in it, or a digest; the second of one counted."""
+    """The keys of list entries: name or id, that of the object in it, or a digest; duplicates are numbered."""
     found: dict[str, int] = {}  # each with the number to try next
     for entry in entries:
         inner = [entry, *(getattr(entry, name) for name in getattr(entry, "__struct_fields__", ()))]
@@ -373,7 +373,7 @@ def _fields(kind: type[Model]) -> dict[str, str]:
 
 @cache
 def _values(kind: type[Model]) -> Callable[[Model], tuple[Any, ...]]:
-    """Reads all attributes of a struct at once; the first one is there twice, since a lone one would come bare."""
+    """Reads all attributes of a struct at once; the first one is there twice, so that the result is a tuple."""
     names = kind.__struct_fields__
     return attrgetter(*names, *names[:1]) if names else lambda _: ()
 
@@ -388,7 +388,7 @@ def _required(kind: type[Model]) -> frozenset[str]:
     return frozenset(field.name for field in struct_fields(kind) if field.required)
 
 
-# --- what other wires left ------------------------------------------------------------------------------------------
+# --- leftovers of other wires ---------------------------------------------------------------------------------------
 
 
 _DECLARED = frozenset(
@@ -398,7 +398,7 @@ _DECLARED = frozenset(
 
 
 def own_leftovers(struct: Any, wire: str, path: str, lost: Losses, request: Request | None = None) -> Json:
-    """What `wire` left with an item, a part or a document; what others left, and undeclared fields, are reported.
+    """The leftovers of `wire` on an item, a part or a document; those of others, and undeclared fields, are reported.
 
     `path` is empty for the document itself, and `request` that document where it is one.
     """

@@ -1,7 +1,7 @@
-"""Plain JSON of leftovers, which may have come from anywhere, and reports of what a wire has no field for.
+"""Leftovers as plain JSON of any origin, and loss reports for fields that a wire does not have.
 
-What a document has beyond Responses is compared and put back in `kept.py`. Before changing this file, know that an ordinary
-document must pay next to nothing for a report.
+Documents are compared and restored in `kept.py`. Before changing this file, know that the reports for an ordinary
+document must cost almost nothing.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def is_object(value: Any) -> TypeGuard[Json]:
 
 
 def as_object(value: Any) -> Json:
-    """A JSON value where it is an object; empty otherwise. A leftover may have come from anywhere."""
+    """A JSON value if it is an object; else empty. Leftovers may come from anywhere."""
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """A JSON value where it is a list; empty otherwise."""
+    """A JSON value if it is a list; else empty."""
     return cast("Any", value) if isinstance(value, list) else []
 
 
 def copies(struct: S) -> Callable[[], S]:
-    """Makes structs like this one. With its fields set, such a copy costs half of what a new struct costs."""
-    return cast("Callable[[], S]", getattr(struct, "__copy__"))  # noqa: B009 - msgspec's types do not know it
+    """Copies structs like this one. Setting the fields of such a copy costs half of making a new struct."""
+    return cast("Callable[[], S]", getattr(struct, "__copy__"))  # noqa: B009 - msgspec's types do not declare it
 
 
 new_response = copies(Response(id="", status="in_progress", output=[]))
@@ -54,7 +54,7 @@ new_message = copies(Message(role="assistant", content=[]))
 new_text = copies(OutputText(text=""))
 new_call = copies(FunctionCall(call_id="", name="", arguments=""))
 new_usage = copies(Usage(input_tokens=0, output_tokens=0, total_tokens=0))
-"""What answers are made of; whoever makes one sets its lists and its required fields."""
+"""Templates for the parts of answers; the user sets the lists and the required fields of a copy."""
 
 
 def struct_of(value: object) -> type[Any]:
@@ -69,18 +69,18 @@ def kind_of(value: Struct | Unknown) -> str:
 
 
 def as_plain(value: Any) -> Any:
-    """Structs as plain JSON. Arguments that are no text are slices of the document, which only encoding can read."""
+    """Structs as plain JSON. Arguments that are not text are slices of the document, which only encoding can read."""
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
 def present(model: Model, *but: str) -> Json:
-    """The fields of a document that are there, those that no struct declares among them, without those named."""
+    """The fields that a document has, undeclared ones included, except those named."""
     fields = zip(model.__struct_encode_fields__, model.__struct_fields__, strict=True)
     return {name: v for name, field in fields if name not in but and (v := getattr(model, field)) is not UNSET}
 
 
 def built(kind: type[S], fields: Json) -> S:
-    """The document with these fields, whether its struct declares them or not."""
+    """The document with these fields, declared or not."""
     declared = kind.__struct_fields__
     others = {name: value for name, value in fields.items() if name not in declared}
     return with_extras(kind(**{name: value for name, value in fields.items() if name in declared}), others)
@@ -101,16 +101,16 @@ NEWS = (
     *("moderation", "tool_usage", "content_filters", "prompt_cache_diagnostics", "billing", "input_transformations"),
     *("access_programs", "image", "conversation", "service_tier"),
 )
-"""Fields of an answer, beside those that repeat the request, that few wires have a word for."""
+"""Fields of an answer, beside those that repeat the request, that few wires have."""
 
 
 def is_set(value: Any) -> bool:
-    """Whether the value of an option of Responses asks for something: false, zero and no entries are what all wires do anyway."""
+    """Whether an option of Responses has an effect: false, zero and empty values are the default on every wire."""
     return bool(value) or value == ""
 
 
 def report_answer(response: Response, lost: Losses, *encoded: str) -> None:
-    """Report the fields of an answer that the wire has not `encoded`, and those that its structs do not declare."""
+    """Report the fields of an answer that the wire has not `encoded`, and undeclared ones."""
     for name in NEWS:
         if name not in encoded and is_set(getattr(response, name)):
             lost.dropped(name, "only Responses has such a field of an answer")
@@ -122,7 +122,7 @@ DETAILS = ("cached_tokens", "cache_write_tokens", "reasoning_tokens")
 
 
 def set_status(response: Response, status: str, reason: str | None, message: str) -> None:
-    """Set how an answer ended: why it is incomplete, or the code and the message of what failed."""
+    """Set the status of an answer: the reason if it is incomplete, or the code and message if it failed."""
     response.status = status
     if status == "incomplete":
         response.incomplete_details = IncompleteDetails(reason=reason)
@@ -131,7 +131,7 @@ def set_status(response: Response, status: str, reason: str | None, message: str
 
 
 def report_usage(usage: Usage, wire: str, lost: Losses, *encoded: str) -> None:
-    """Report the counts and costs of an answer that the wire has not `encoded`; one without totals means the sum."""
+    """Report token counts and costs of an answer that the wire has not `encoded`; absent totals mean the sum."""
     if "total_tokens" not in encoded and usage.total_tokens != usage.input_tokens + usage.output_tokens:
         lost.dropped("usage.total_tokens", "a total that is not the sum")
     for name in ("input_tokens_details", "output_tokens_details"):
@@ -145,13 +145,13 @@ def report_usage(usage: Usage, wire: str, lost: Losses, *encoded: str) -> None:
 
 
 def reported_cost(cost: Any, ticks: Any) -> float | None:
-    """What a host says that an answer cost, in its unit: a number, the total of several, or xAI's ticks of 10 ** -10 dollars."""
+    """The cost of an answer in the host's unit: a number, the total of several, or xAI's ticks of 10 ** -10 dollars."""
     found: Any = ticks / 10_000_000_000 if isinstance(ticks, int) else as_object(cost).get("total_cost", cost)
     return found if isinstance(found, int | float) else None
 
 
 def report_unknown(value: Struct, path: str, lost: Losses) -> bool:
-    """Report the fields of an item or part, or of a whole document, that its struct does not declare; whether there are any."""
+    """Report the undeclared fields of an item or part, or of a whole document; returns whether there are any."""
     unknown: Json = extras(value) if hasattr(type(value), "__extras__") else {}
     for name in unknown:
         lost.dropped(f"{path}.{name}" if path else name, "only Responses has such a field")
@@ -187,13 +187,13 @@ def _report_below(value: Any, path: str, lost: Losses) -> None:
 
 
 def opened(item: Reasoning, wire: str, issuer: str, payload: Any) -> Any:
-    """What `issuer` sealed in a reasoning item on a wire: one of the structs of `payload`, or `None`."""
+    """The payload that `issuer` sealed in a reasoning item on a wire: one of the structs of `payload`, or `None`."""
     text = item.encrypted_content
     return unseal(text, wire, issuer, payload) if given(text) else None
 
 
 def report_unopened(item: Reasoning | Compaction, wire: str, issuer: str, path: str, lost: Losses) -> None:
-    """Report a reasoning item, or a compaction, that holds nothing this issuer could use."""
+    """Report a reasoning item, or a compaction, with nothing that this issuer could use."""
     text = item.encrypted_content
     if not given(text):
         if isinstance(item, Reasoning) and (item.summary or item.content):
@@ -205,20 +205,20 @@ def report_unopened(item: Reasoning | Compaction, wire: str, issuer: str, path: 
 
 
 def carrier(payload: Struct, wire: str, issuer: str, id: Opt[str] = None) -> Reasoning:
-    """A reasoning item that shows nothing and carries `payload`."""
+    """A carrier: a reasoning item without visible text that holds `payload`."""
     return Reasoning(id=or_none(id), summary=[], encrypted_content=seal(wire, issuer, payload))
 
 
-# --- what a document said of a message ------------------------------------------------------------------------------
+# --- leftovers of a message -----------------------------------------------------------------------------------------
 
 
 def kept_message(item: AnyItem, wire: str) -> Json | None:
-    """What a document of a wire said of the message that begins with an item; `None` where the item need not begin one."""
+    """The leftovers of a wire's message that begins with an item; `None` where the item need not begin one."""
     left = None if isinstance(item, Unknown) or not item.leftovers else own(item.leftovers, wire).get(BEGINS)
     return cast("Json", left) if isinstance(left, dict) else None
 
 
 def keep_message(item: AnyItem, wire: str, left: Json) -> None:
-    """Let a message begin with an item, and leave what its document said of it."""
+    """Mark an item as the beginning of a message, and store the leftovers of that message on it."""
     if not isinstance(item, Unknown):
         item.leftovers = {wire: {**own(item.leftovers, wire), BEGINS: left}}

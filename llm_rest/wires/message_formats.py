@@ -1,8 +1,8 @@
-"""The marks that tell the format of a message: tables of fields, roles and types of parts, and whose they are.
+"""Detection of a message's format by marks: tables of fields, roles and types of parts, with their formats.
 
-A message without a mark is one of Responses. Before changing this file, know that marks of two formats in one message are
-refused, so a mark that several formats share names all of them. Follows the message formats of the vendors' references (read
-2026-11-20).
+A message without a mark is a Responses message. Before changing this file, know that marks of two formats in one
+message are rejected, so a mark that several formats share lists all of them. Follows the message formats of the
+vendors' references (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Formats = tuple[str, ...]
 
 RESPONSES, CHAT, ANTHROPIC, OLLAMA, GEMINI = NAMES
 ROWS = "rows"
-"""Flat rows, as a database holds them: `role content reasoning toolId toolName toolInput toolResult`."""
+"""Flat rows, as in a database: `role content reasoning toolId toolName toolInput toolResult`."""
 
 TITLES = {
     RESPONSES: "Responses",
@@ -30,7 +30,7 @@ TITLES = {
     ROWS: "a flat row",
 }
 PREFERENCE = (ANTHROPIC, CHAT, OLLAMA, GEMINI, ROWS)
-"""Which format is meant where several have all marks of a message, and no other message says more."""
+"""The format to choose where several have all marks of a message, and no other message decides."""
 
 # --- the marks ------------------------------------------------------------------------------------------------------
 
@@ -50,12 +50,12 @@ FIELDS: dict[str, Formats] = {
     **dict.fromkeys(COLUMNS, (ROWS,)),
     **dict.fromkeys(("status", "phase"), (RESPONSES,)),
 }
-"""Fields of a message, and whose they are. `type`, `id`, `role` and `content` say nothing."""
+"""Fields of a message, and the formats that have them. `type`, `id`, `role` and `content` are in every format."""
 
 ROLES: dict[str, Formats] = {"model": (GEMINI,), "tool": (CHAT, OLLAMA, GEMINI, ROWS), "function": (CHAT, GEMINI)}
 """Roles that only these formats have."""
 
-# Tuples, because a role may have come as anything.
+# Tuples, because a role may be any JSON value.
 SPEAKERS = ("assistant", "agent", "model")
 KNOWN_ROLES = (*("user", "human", "system", "developer", "tool", "function"), *SPEAKERS)
 
@@ -64,11 +64,11 @@ ASSISTANT_BLOCKS = frozenset(
     "web_search_tool_result web_fetch_tool_result code_execution_tool_result bash_code_execution_tool_result "
     "text_editor_code_execution_tool_result tool_search_tool_result advisor_tool_result fallback".split()
 )
-"""Blocks of Anthropic that only the assistant says."""
+"""Blocks of Anthropic in assistant messages only."""
 USER_BLOCKS = frozenset(
     "image document search_result tool_reference browser_state container_upload tool_result".split()
 )
-"""Blocks of Anthropic that only others say."""
+"""Blocks of Anthropic in other messages only."""
 
 PARTS: dict[str, Formats] = {
     "text": (RESPONSES, CHAT, ANTHROPIC),
@@ -83,10 +83,10 @@ PARTS: dict[str, Formats] = {
         (RESPONSES,),
     ),
 }
-"""Types of parts, and whose they are."""
+"""Types of parts, and the formats that have them."""
 
 ANSWERED = frozenset("id model stop_reason stop_sequence stop_details usage container diagnostics".split())
-"""What an answer of Anthropic says beside what a message of a request does."""
+"""Fields of an Anthropic answer beyond those of a message in a request."""
 
 UNTRANSLATED = {"video_url", "document_url", "browser_state", "tool_addition", "tool_removal"}
 """Parts that only their own wire can send."""
@@ -98,14 +98,14 @@ PAYLOADS = {
         "thoughtSignature",
     ),
 }
-"""What a part of Gemini may hold, by who says it."""
+"""Fields of a Gemini part, by the role of its message."""
 
 SOURCES = ("base64", "content", "file", "text", "url")
 """Types of the sources of images and documents of Anthropic."""
 
 
 def part_formats(part: Plain) -> Formats | None:
-    """The formats that have such a part; `None` for a type that none of them has."""
+    """The formats that have a part of this type; `None` for an unknown type."""
     kind = part.get("type")
     if not isinstance(kind, str):
         return None
@@ -138,7 +138,7 @@ def _result_formats(part: Plain) -> Formats:
 
 
 def _marks(message: Plain) -> list[tuple[str, Formats]]:
-    """What in a message tells its format, each with its place."""
+    """The marks in a message, each with its path."""
     marks = [(name, FIELDS[name]) for name in message if name in FIELDS]
     role = message.get("role")
     if isinstance(role, str) and role in ROLES:
@@ -154,7 +154,7 @@ def _marks(message: Plain) -> list[tuple[str, Formats]]:
 
 
 def _arguments(message: Plain) -> list[Any]:
-    """The arguments of all calls in a message: text at Chat, an object at Ollama and at some hosts of Chat."""
+    """The arguments of all calls in a message: text in Chat, an object in Ollama and at some hosts of Chat."""
     calls = as_list(message.get("tool_calls"))
     return [as_object(as_object(call).get("function")).get("arguments") for call in calls]
 
@@ -182,5 +182,5 @@ def candidates(message: Plain, path: str) -> Formats:
 
 
 def refuse(path: str, what: str, hint: str) -> NoReturn:
-    """Raise the error for what cannot be read at a place, with what to write instead."""
+    """Raise the error for an invalid entry at a path, with what to write instead."""
     raise DecodeError(what, path=path, hint=hint)

@@ -1,7 +1,7 @@
-"""Options of a request that a wire lacks, reported by path from its two tables, `REFUSED` and `DROPPED`; and those it has too.
+"""Options that a wire lacks, reported by path from its tables `REFUSED` and `DROPPED`; and shared options.
 
-Before changing this file, know that the sentences are said here once for all wires: a wire lists paths such as `text.verbosity`,
-in the caller's words, and that an option which asks for what every wire does anyway (false, zero, empty) is no loss.
+Before changing this file, know that the texts are here once for all wires: a wire lists paths such as `text.verbosity`,
+as the caller writes them; and that an option with every wire's default (false, zero, empty) is no loss.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ M = TypeVar("M", bound=Model)
 Json = dict[str, Any]
 
 LOGPROBS = "message.output_text.logprobs"
-"""What `include` asks for to get log probabilities."""
+"""The value of `include` that requests log probabilities."""
 ENCRYPTED = "reasoning.encrypted_content"
-"""What `include` asks for to get opaque reasoning, which most wires send anyway."""
+"""The value of `include` that requests opaque reasoning, which most wires send anyway."""
 
 INCLUDED = (ENCRYPTED, "web_search_call.action.sources", "code_interpreter_call.outputs")
-"""What can be asked to be included, and always is on wires whose vendors run tools."""
+"""Values of `include` for data that wires with hosted tools always return."""
 
 JSON_ONLY = "Answer with one JSON object and nothing else."
 """The instruction to the model where a wire has no JSON mode."""
@@ -51,10 +51,10 @@ REASONS = {
     "moderation": "{} does not moderate",
     "truncation": "{} does not shorten a conversation to fit",
 }
-"""Why a request with an option is refused: without it the answer would be about something else."""
+"""The reason for rejecting a request with an option: without it the answer would be about something else."""
 
 NO_EFFECT = {"truncation": "disabled"}
-"""Values that ask for what every wire does anyway, beside those that are false, zero or empty."""
+"""Values that are the default on every wire, beside those that are false, zero or empty."""
 
 
 def report_missing(
@@ -66,7 +66,7 @@ def report_missing(
     dropped: tuple[str, ...] = (),
     path: str = "",
 ) -> None:
-    """Report those of the options `refused` and `dropped` of a request, or of the tool at `path`, that are set."""
+    """Report the `refused` and `dropped` options that are set in a request, or in the tool at `path`."""
     read, nothing = _reader(type(value), refused, dropped)
     if read(value) == nothing:  # as in nearly every request
         return
@@ -82,9 +82,9 @@ def report_missing(
 def _reader(
     kind: type[Struct], refused: tuple[str, ...], dropped: tuple[str, ...]
 ) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[Any, ...]]:
-    """Reads those fields of a struct that the paths begin with, and what it reads where none is set."""
+    """A getter for the fields of a struct that the paths begin with, and its result where none is set."""
     names = [name for path in (*refused, *dropped) if (name := path.partition(".")[0]) in kind.__struct_fields__]
-    # The class is behind them, since a name alone would be read bare.
+    # The class is appended, since a getter of a single name returns no tuple.
     return attrgetter(*names, "__class__"), (*[None] * len(names), kind)
 
 
@@ -99,7 +99,7 @@ def _joined(path: str, name: str) -> str:
 
 
 def report_include(request: Request, known: Collection[str], wire: str, lost: Losses) -> None:
-    """Report what a request requires included, but for what is `known`."""
+    """Report the values of `include`, except those that are `known`."""
     for j, name in enumerate(request.include or ()):
         if name not in known:
             lost.dropped(f"include[{j}]", not_in(repr(name), NAMES[wire]))
@@ -109,7 +109,7 @@ def report_include(request: Request, known: Collection[str], wire: str, lost: Lo
 
 
 def encode_same(request: Request, names: Mapping[str, str]) -> dict[str, Any]:
-    """The options of a request by their names on a wire; `names` has those, and ours as values."""
+    """The options of a request by their names on a wire; `names` maps those to ours."""
     return {theirs: value for theirs, ours in names.items() if (value := getattr(request, ours)) is not None}
 
 
@@ -119,11 +119,11 @@ def decode_same(document: Struct, names: Mapping[str, str], request: Request) ->
         setattr(request, ours, or_none(getattr(document, theirs)))
 
 
-# --- what several wires decide alike --------------------------------------------------------------------------------
+# --- decisions that several wires share ---------------------------------------------------------------------------
 
 
 def asks_for_logprobs(request: Request, lost: Losses) -> bool:
-    """Whether log probabilities are asked for, which a number of them alone does as well."""
+    """Whether log probabilities are requested; `top_logprobs` alone requests them as well."""
     included = LOGPROBS in (request.include or ())
     if request.top_logprobs and not included:
         lost.emulated("top_logprobs", "log probabilities, which are also requested")
@@ -131,7 +131,7 @@ def asks_for_logprobs(request: Request, lost: Losses) -> bool:
 
 
 def report_format(text: TextOptions, wire: str, lost: Losses) -> None:
-    """Report a format of the answer that a wire lacks, and a schema that may be left where every schema is enforced."""
+    """Report an output format that a wire lacks, and a non-strict schema where every schema is enforced."""
     if isinstance(text.format, JsonSchemaFormat):
         if text.format.strict is False:
             lost.changed("text.format.strict", f"{NAMES[wire]} always enforces a schema")
@@ -140,14 +140,14 @@ def report_format(text: TextOptions, wire: str, lost: Losses) -> None:
 
 
 def schema_format(schema: Json, *, strict: bool | None = None) -> JsonSchemaFormat:
-    """The format for a schema that came without a name, which Responses requires: its title where that is one."""
+    """The format for a schema without a name, which Responses requires: its title where that is valid."""
     title = schema.get("title")
     named = isinstance(title, str) and title.isidentifier() and title.isascii() and len(title) <= 64
     return JsonSchemaFormat(name=cast("str", title) if named else "answer", schema=schema, strict=strict)
 
 
 def with_extra(body: M, extra: Json | None, wire: str, lost: Losses) -> M:
-    """The body with the caller's own additions for a wire, which win over everything else."""
+    """The body with the caller's additions for a wire, which take precedence over everything else."""
     if not extra:
         return body
     declared = {name: value for name, value in extra.items() if name in body.__struct_fields__}

@@ -1,8 +1,8 @@
-"""Incremental encoding of a growing conversation: earlier turns are kept as bytes, and only new turns are encoded.
+"""Incremental encoding of a growing conversation: earlier turns are stored as bytes, and only new turns are encoded.
 
-A wire encodes a turn by itself, so the encoding of the first turns is the beginning of every longer one. What a later turn may
-change is not kept: `_boundary` finds where a turn begins, and the wire's writer decides (`settled`). Before changing this file,
-know that a request with a prefix must have the very bytes and losses of one without (`tests/laws/test_prefixes.py`).
+A wire encodes a turn by itself, so the encoding of the first turns is the beginning of every longer one. Messages that a later
+turn may change are not stored: `_boundary` finds where a turn begins, and the wire's writer decides (`settled`). Before changing
+this file, know that a request with a prefix must have the same bytes and losses as one without (`tests/laws/test_prefixes.py`).
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _options = attrgetter(
 )
 
 _WHOLE = frozenset("additional_tools compaction_trigger configuration_update item_reference".split())
-"""The types of items that say something about the whole request."""
+"""The types of items that affect the whole request."""
 
 
 class Writer(Protocol):
-    """What the encoder of each wire offers: it writes items, in their order, as messages."""
+    """The interface of each wire's encoder of messages: it writes items, in their order, as messages."""
 
     messages: list[Any]
     """The messages so far."""
     state: Any
-    """After `settled`: what a writer of later items needs to know of these."""
+    """After `settled`: the state that a writer of later items needs."""
 
     @property
     def changing(self) -> int | None:
-        """After `settled`: which message is now the one that a later turn may change; `None` where that is an earlier one."""
+        """After `settled`: the message that a later turn may change; `None` where that is an earlier one."""
         ...
 
     def write(self, start: int, end: int) -> None:
@@ -50,9 +50,9 @@ class Writer(Protocol):
         ...
 
     def settled(self, end: int) -> bool:
-        """End the turn before the item at `end`; whether the messages, but for that one, stay as they are, whatever follows.
+        """End the turn before the item at `end`; returns whether the messages, except `changing`, can no longer change.
 
-        They are taken out of `messages` then.
+        They are then removed from `messages`.
         """
         ...
 
@@ -62,7 +62,7 @@ class Writer(Protocol):
 
 
 class EncodedPrefix:
-    """The first turns of a conversation as encoded for its last request; give it to every `encode_request` of the conversation.
+    """The encoded first turns of a conversation; pass it to every `encode_request` of that conversation.
 
     A request that continues the last one, with the same options, has its new turns encoded and the earlier ones copied; any other
     is encoded anew. Items are compared by identity first: an item that was encoded must not be changed in place, but replaced.
@@ -71,10 +71,10 @@ class EncodedPrefix:
     __slots__ = ("_kept",)
 
     def __init__(self) -> None:
-        self._kept: list[Turns] = []  # at most one; whoever uses it takes it out, so that two calls never share it
+        self._kept: list[Turns] = []  # at most one; a call that uses it removes it, so that two calls never share it
 
     def turns(self, key: tuple[Any, ...], items: Sequence[it.AnyItem]) -> Turns:
-        """The turns that are the beginning of `items`, encoded for the same key; none otherwise."""
+        """The stored turns that are the beginning of `items`, encoded for the same key; none otherwise."""
         try:
             kept = self._kept.pop()
         except IndexError:
@@ -84,17 +84,17 @@ class EncodedPrefix:
         return kept if same and (not count or _begins(items, count)) and _is_complete(items, count) else Turns(key)
 
     def turns_of(self, items: Sequence[it.AnyItem]) -> Turns | None:
-        """The turns that were encoded last, where they are the beginning of `items`."""
+        """The turns that were encoded last, if they are the beginning of `items`."""
         kept = self._kept[0] if self._kept else None
         return kept if kept is not None and kept.items == items[: kept.count] else None
 
     def keep(self, turns: Turns) -> None:
-        """Keep these for the next request."""
+        """Store these turns for the next request."""
         self._kept[:] = [turns]
 
 
 class Turns:
-    """Encoded turns: their items, messages and losses, and what the wire's writer needs to know of them (`state`)."""
+    """Encoded turns: their items, messages and losses, and the state of the wire's writer (`state`)."""
 
     __slots__ = ("_searched", "changing", "items", "key", "losses", "prefix", "raw", "seen", "settled", "state")
 
@@ -108,36 +108,36 @@ class Turns:
         self.changing: list[Any] = []
         """That message, if there is one."""
         self.raw = b""
-        """The messages behind it."""
+        """The messages after it."""
         self.losses: list[Loss] = []
-        """What was lost of them."""
+        """Their losses."""
         self.state: Any = None
-        """What the wire's writer needs to know of them; `None` where there are none."""
+        """The state that the wire's writer needs; `None` where there are no turns."""
         self.prefix: EncodedPrefix | None = None
-        """Where they are kept for the next request; `None` where they are not."""
+        """The store for the next request; `None` for no store."""
         self.seen: set[str] = set()
-        """What a wire found in the items for its `route`."""
+        """Data from the items that a wire needs for its `route`."""
         self._searched = 0
 
     def not_seen(self) -> list[it.AnyItem]:
-        """The items that are new since the last time."""
+        """The items that are new since the last request."""
         new, self._searched = self.items[self._searched :], len(self.items)
         return new
 
     @property
     def count(self) -> int:
-        """How many items are encoded."""
+        """The number of encoded items."""
         return len(self.items)
 
     def encode(self, items: Sequence[it.AnyItem], writer: Writer, lost: Losses) -> list[Any]:
         """The messages of all items; those of earlier turns are one `msgspec.Raw`, without the brackets of a list."""
         before, start = len(lost), len(self.items)
-        lost += self.losses  # of which none is refused
+        lost += self.losses  # of which none is rejected
         known = len(lost)
         end = 0 if self.prefix is None else _boundary(items, start)
         if end:
             writer.write(start, end)
-            # What cannot be sent may become sendable by what follows, such as the output of a call.
+            # An item that cannot be sent may become valid by later ones, such as the output of a call.
             if not any(map(_is_refused, lost[known:])) and writer.settled(end):
                 self.losses = lost[before:]
                 self.items += items[start:end]
@@ -157,7 +157,7 @@ class Turns:
 
 
 def encoded_turns(prefix: EncodedPrefix | None, request: Request, dialect: Any, wire: str) -> Turns:
-    """The turns of a request that are encoded already: none without a prefix, or where the document brings fields of its own."""
+    """The turns of a request that are already encoded: none without a prefix, or with document fields of its own."""
     if (
         prefix is None
         or not isinstance(request.input, list)
@@ -188,7 +188,7 @@ def _is_refused(loss: Loss) -> bool:
 
 
 def _is_complete(items: Sequence[it.AnyItem], start: int) -> bool:
-    """Whether the outputs from `start` on belong to calls there, and nothing there is about the whole request."""
+    """Whether the outputs from `start` on belong to calls there, and no item there affects the whole request."""
     calls: set[str] = set()
     for i in range(start, len(items)):
         item: Any = items[i]
@@ -200,14 +200,14 @@ def _is_complete(items: Sequence[it.AnyItem], start: int) -> bool:
 
 
 def _boundary(items: Sequence[it.AnyItem], start: int) -> int:
-    """The last position behind `start` where a turn, or a round of calls in it, begins; 0 where there is none."""
+    """The last position after `start` where a turn, or a round of calls in it, begins; 0 where there is none."""
     if not _is_complete(items, start):
         return 0
     return next((i for i in range(len(items) - 1, start, -1) if _begins(items, i)), 0)
 
 
 def _begins(items: Sequence[it.AnyItem], i: int) -> bool:
-    """Whether a turn, or a round of calls in it, begins at `i` on every wire: another party speaks."""
+    """Whether a turn, or a round of calls in it, begins at `i` on every wire: the role changes."""
     k = i
     if _speaks(items[i], "user"):
         k -= 1
@@ -223,7 +223,7 @@ def _begins(items: Sequence[it.AnyItem], i: int) -> bool:
 
 
 def _speaks(item: it.AnyItem, role: str) -> bool:
-    """Whether it is a message of this role with a text, for which every wire writes a message."""
+    """Whether it is a message of this role with text, for which every wire writes a message."""
     if not isinstance(item, it.Message) or item.role != role:
         return False
     if isinstance(item.content, str):

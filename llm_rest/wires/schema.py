@@ -35,7 +35,7 @@ class Host(NamedTuple):
 
     name: str
     kept: Mapping[str, Check | None] | None
-    """Keywords that are sent as they are, where the check of their value holds. None: all but `described`."""
+    """Keywords that are sent unchanged, where the check of their value passes. None: all but `described`."""
     described: frozenset[str] = frozenset()
     """Keywords that the host ignores, where it supports all others."""
     dropped: frozenset[str] = frozenset()
@@ -47,19 +47,19 @@ class Host(NamedTuple):
     lists: Mapping[str, str] = {"anyOf": "anyOf", "oneOf": "anyOf"}
     """Keywords that hold a list of schemas, and the names under which they are sent."""
     definitions: Mapping[str, str] = dict(zip(DEFINITIONS, DEFINITIONS, strict=True))
-    """What the host calls definitions."""
+    """The host's name for definitions."""
     reference: re.Pattern[str] = re.compile(".*")
-    """The references that the host follows."""
+    """The references that the host resolves."""
     beside: frozenset[str] = frozenset()
     """Keywords that may be in one schema with a reference."""
     inlined: int = 0
-    """So many references, and `allOf` of one schema, are put in place, since the host follows none."""
+    """The most references, and `allOf` of one schema, that are inlined, since the host resolves none."""
     rewrites: bool = False
     """`const` is sent as `enum`, `allOf` as one schema and an open bound of whole numbers as the closed one."""
     closed: bool = False
-    """Every object takes only the properties it lists."""
+    """Every object allows only the properties it lists."""
     strict: bool = False
-    """Every object requires all its properties, and every schema says what it describes."""
+    """Every object requires all its properties, and every schema describes a type of value."""
     recursive: bool = True
     """A schema may refer to itself."""
     max_depth: int = 200
@@ -107,7 +107,7 @@ GEMINI = Host(
     beside=frozenset({*DEFINITIONS, "$id", "$anchor", "title"}),
     rewrites=True,
 )
-"""The last six of the keywords it keeps are not enforced."""
+"""The last six of the supported keywords are not enforced."""
 
 ANTHROPIC = Host(
     "Anthropic",
@@ -146,7 +146,7 @@ STRICT = Host(
     closed=True,
     strict=True,
 )
-"""Hosts of OpenAI's formats, where they enforce every word."""
+"""Hosts of OpenAI's formats, where they enforce every keyword."""
 
 OLLAMA = Host(
     "Ollama",
@@ -169,7 +169,7 @@ OLLAMA = Host(
 
 
 def fitted(schema: Schema, host: Host, lost: Losses, path: str) -> Schema:
-    """`schema`, at `path`, as this host takes it; the same object where nothing has to change."""
+    """`schema`, at `path`, as this host supports it; the same object where nothing has to change."""
     found = Losses()
     if not host.recursive and _recursive(schema):
         found.refused(path, f"a schema that refers to itself, which {host.name} cannot enforce")
@@ -179,14 +179,14 @@ def fitted(schema: Schema, host: Host, lost: Losses, path: str) -> Schema:
 
 
 def fitted_parameters(schema: Schema, host: Host, lost: Losses, path: str) -> Schema:
-    """The parameters of a tool, of which the host looks at nothing but the properties."""
+    """The parameters of a tool, for a host that reads only the properties."""
     walk = _Walk(host, schema, lost)
     top, seen = walk.put_in_place(schema, path, frozenset())
     properties = top.get("properties")
     for word in top:
         if word in _UNREAD:
             lost.dropped(f"{path}.{word}", f"a keyword that {host.name} forgets")
-    # Some templates fail where there are none.
+    # Some templates fail without properties.
     named = (
         walk.named(cast("Schema", properties), f"{path}.properties", 0, seen) if isinstance(properties, dict) else {}
     )
@@ -194,15 +194,15 @@ def fitted_parameters(schema: Schema, host: Host, lost: Losses, path: str) -> Sc
 
 
 _UNREAD = {"anyOf", "oneOf", "not", "patternProperties", "propertyNames", "minProperties", "maxProperties"}
-"""Keywords that say nothing at the top of a tool's parameters, with no description to tell them in."""
+"""Keywords without effect at the top of a tool's parameters, which have no description to add them to."""
 
 
 class Beyond(Exception):
-    """What a strict schema cannot say."""
+    """A schema that strict mode cannot express."""
 
 
 def strict_form(schema: Schema, lost: Losses, path: str) -> Schema:
-    """`schema`, at `path` and takes an object, as a strict one. Raises `Beyond` where there is none."""
+    """The object schema `schema`, at `path`, in strict form. Raises `Beyond` where there is none."""
     found = Losses()
     if "anyOf" in schema or "oneOf" in schema:
         found.refused(path, "alternatives at the top")
@@ -224,7 +224,7 @@ class _Walk:
         self._left = host.inlined
 
     def any(self, value: Any, path: str, depth: int, seen: frozenset[str] = frozenset()) -> Any:
-        """What is where a schema may be: a schema, or true and false."""
+        """Any schema value: a schema, or true and false."""
         if isinstance(value, dict):
             return self.schema(cast("Schema", value), path, depth + 1, seen)
         if self.host.strict:
@@ -232,7 +232,7 @@ class _Walk:
         return value
 
     def schema(self, schema: Schema, path: str, depth: int = 0, seen: frozenset[str] = frozenset()) -> Schema:
-        """The schema at `path`; `seen` are the references that led there."""
+        """Convert the schema at `path`; `seen` are the references that led there."""
         host, lost = self.host, self.lost
         if depth > host.max_depth:
             lost.refused(path, f"a schema nested deeper than {host.max_depth} levels")
@@ -281,7 +281,7 @@ class _Walk:
         return fit
 
     def named(self, schemas: Schema, path: str, depth: int, seen: frozenset[str]) -> Schema:
-        """The schemas at `path` by their names."""
+        """Convert the schemas at `path`, a dict by name."""
         return {key: self.any(one, f"{path}.{key}", depth, seen) for key, one in schemas.items()}
 
     def _takes(self, word: str, value: Any) -> bool:
@@ -314,10 +314,10 @@ class _Walk:
             self.lost.refused(path, "a reference outside the definitions of the schema")
         return target
 
-    # --- keywords in other words
+    # --- rewriting of keywords
 
     def _rewritten(self, word: str, value: Any, schema: Schema, fit: Schema, path: str, depth: int) -> str:
-        """Say a keyword in others, and which; empty where that cannot be."""
+        """Rewrite a keyword with others, and return their names; empty where that is impossible."""
         if word == "const" and "enum" not in schema and self._takes("enum", [value]):
             fit["enum"] = [value]
             return "an enum of one"
@@ -332,7 +332,7 @@ class _Walk:
         return ""
 
     def _join(self, schemas: list[Any], fit: Schema, path: str, depth: int) -> None:
-        """What all of several schemas ask for, in one; where two say different things, the later one counts."""
+        """One schema with the constraints of all; where two conflict, the later one is used."""
         for i, one in enumerate(schemas):
             found: Schema = self.any(one, f"{path}[{i}]", depth) if isinstance(one, dict) else {}
             if "$ref" in found and (fit or len(schemas) > 1):
@@ -347,7 +347,7 @@ class _Walk:
                     fit[name] = value
 
     def put_in_place(self, schema: Schema, path: str, seen: frozenset[str]) -> tuple[Schema, frozenset[str]]:
-        """A schema with what it refers to in its place, and the references that led there."""
+        """A schema with its reference inlined, and the references that led there."""
         while True:
             ref, parts = schema.get("$ref"), schema.get("allOf")
             word, found = "", None
@@ -362,13 +362,13 @@ class _Walk:
             schema = {**found, **{name: inner for name, inner in schema.items() if name != word}}
 
     def _target(self, ref: str) -> Any:
-        """What a reference within the schema points to."""
+        """The target of a reference within the schema."""
         found: Any = self._root
         for step in ref.removeprefix("#/").split("/") if ref.startswith("#/") else ("",):
             found = cast("Schema", found).get(step) if isinstance(found, dict) else None
         return found
 
-    # --- objects that take only what they list
+    # --- closed objects -------------------------------------------------------------------------------------------------
 
     def _close(self, schema: Schema, fit: Schema, path: str) -> None:
         host, lost, here = self.host, self.lost, f"{path}.additionalProperties"
@@ -391,7 +391,7 @@ class _Walk:
             lost.changed(here, f"an object is closed at {host.name}")
 
     def _require(self, schema: Schema, fit: Schema, path: str) -> None:
-        """Have an object require all its properties: what it did not may be null."""
+        """Make all properties of an object required: optional ones may be null."""
         lost, arms = self.lost, [word for word in self.host.lists if word in schema]
         if len(arms) > 1 or (arms and ("properties" in schema or "items" in schema)):
             lost.refused(f"{path}.{arms[0]}", "alternatives beside other demands")
@@ -417,13 +417,13 @@ class _Walk:
 
 
 def _is(schema: Schema, kind: str) -> bool:
-    """Whether a schema names this type, among others perhaps."""
+    """Whether a schema has this type, alone or among others."""
     kinds: Any = schema.get("type")
     return kinds == kind or (isinstance(kinds, list) and kind in kinds)
 
 
 def _takes_null(schema: Any) -> bool:
-    """Whether a schema takes null, as far as can be said without its definitions."""
+    """Whether a schema allows null, as far as is known without its definitions."""
     if not isinstance(schema, dict) or "$ref" in schema:
         return False
     found = cast("Schema", schema)
@@ -437,7 +437,7 @@ def _takes_null(schema: Any) -> bool:
 
 
 def _open_places(schema: Schema) -> int:
-    """In how many places a schema describes the properties of one object, unless all of them close it already."""
+    """The number of schemas that describe the properties of one object; 0 where all of them close it."""
 
     def described(*words: str) -> list[Schema]:
         lists: list[Any] = [schema[word] for word in words if isinstance(schema.get(word), list)]
@@ -453,14 +453,14 @@ def _open_places(schema: Schema) -> int:
 
 
 def _recursive(schema: Schema) -> bool:
-    """Whether following references can lead back to where one started."""
+    """Whether following references can return to the same definition."""
     definitions = {"#": set(_references({name: one for name, one in schema.items() if name not in DEFINITIONS}))}
     for group in DEFINITIONS:
         inner: Any = schema.get(group)
         for name, one in cast("Schema", inner).items() if isinstance(inner, dict) else ():
             definitions[f"#/{group}/{name}"] = set(_references(one))
     settled: set[str] = set()
-    # A definition is settled once all it refers to is; what never settles is part of a circle.
+    # A definition is settled once all its references are; those that never settle are part of a cycle.
     while True:
         now = {n for n, targets in definitions.items() if n not in settled and targets & definitions.keys() <= settled}
         if not now:

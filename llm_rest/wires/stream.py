@@ -1,8 +1,8 @@
-"""What the stream machines of the wires share: items that are announced, grow and end, their order, and the end of the answer.
+"""The base of the wires' stream decoders and encoders: items that begin, grow and end, their order, and the end of the answer.
 
-A wire's `StreamDecoder` cuts what comes into pieces of items, and its `StreamEncoder` writes pieces of one item after another;
-here is the rest. Before changing this file, know that an item has at most one open part, which is of one kind: a piece of another
-kind ends it and begins the next; and that `feed` runs once for every token.
+A wire's `StreamDecoder` splits its events into pieces of items, and its `StreamEncoder` writes pieces of one item after
+another; this module does the rest. Before changing this file, know that an item has at most one open part of one type, which a
+piece of another type ends; and that `feed` runs once for every token.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _part(kind: type[Part], text: str) -> Any:
 
 
 class OpenParts:
-    """A thought or a message in progress: its open part, and the parts that were ended."""
+    """A reasoning item or a message in progress: its open part, and the parts that ended."""
 
     __slots__ = ("_kind", "_pieces", "item", "kind", "parts")
 
@@ -60,7 +60,7 @@ class OpenParts:
         return "".join(self._pieces)
 
     def add(self, text: str, kind: type[Part], logprobs: list[Logprob] | None = None) -> None:
-        """Add a piece of text, in a part of this kind."""
+        """Add a piece of text, in a part of this type."""
         item = self.item
         if self._kind is not kind:
             self.end_part()
@@ -70,7 +70,7 @@ class OpenParts:
         item.grow(kind, text, logprobs)
 
     def end_part(self, final: Sequence[Any] = ()) -> None:
-        """End the open part, as it is among the `final` ones if it is there."""
+        """End the open part, with its value in `final` if it is there."""
         kind, at = self._kind, len(self.parts)
         if kind is None:
             return
@@ -83,7 +83,7 @@ class OpenParts:
 class StreamDecoder(Generic[D]):
     """Converts the events of a wire to Responses events; after the terminal one there are none.
 
-    `request` undoes what encoding it emulated and is echoed, `now` dates an answer without a date. `DIALECT` is the wire's own.
+    `request` reverses the encoding's emulations and is echoed, `now` dates undated answers. `DIALECT` is the wire's own.
     """
 
     DIALECT: D
@@ -97,22 +97,22 @@ class StreamDecoder(Generic[D]):
         self._now = now
         self._keep = keep
         self._to = Emitter()
-        self._output: list[AnyItem | None] = []  # by place; `None` where it is still open
-        self._open: OpenParts | None = None  # the message or the thought that grows
+        self._output: list[AnyItem | None] = []  # by position; `None` while it is open
+        self._open: OpenParts | None = None  # the open message or reasoning item
         self._over = False
         self._prepare()
 
     def _prepare(self) -> None:
-        """Set what the wire itself remembers between events."""
+        """Initialize the state of the wire's own decoder."""
 
     def feed(self, event: Any) -> list[ev.AnyEvent]:
-        """The Responses events that this event makes."""
+        """The Responses events for this event."""
         if not self._over:
             self._feed(event)
         return self._to.take()
 
     def close(self) -> list[ev.AnyEvent]:
-        """Nothing: an answer that did not tell its end was cut."""
+        """No events: an answer without an end was cut off."""
         return []
 
     def _feed(self, event: Any) -> None:
@@ -121,10 +121,10 @@ class StreamDecoder(Generic[D]):
     # -- items
 
     def _name(self, item: Any) -> None:
-        """Give an item that begins at the next place its id."""
+        """Give an item that begins at the next position its id."""
 
     def _made(self, opened: OpenParts) -> AnyItem:
-        """The message or thought as the whole answer would have it, once its pieces are there."""
+        """The message or reasoning item as in the whole answer, once it is complete."""
         raise NotImplementedError
 
     def _announce(self, item: Any) -> OpenItem:
@@ -139,7 +139,7 @@ class StreamDecoder(Generic[D]):
         self._to.whole(item)
 
     def _done(self, opened: OpenItem, item: AnyItem) -> None:
-        """End an item, which is complete."""
+        """End a complete item."""
         self._output[opened.index] = item
         opened.done(item)
 
@@ -150,14 +150,14 @@ class StreamDecoder(Generic[D]):
         part: type[Part] = OutputText,
         logprobs: list[Logprob] | None = None,
     ) -> None:
-        """A piece of a message or a thought, which begins with it where none of its kind is open."""
+        """Add a piece to a message or a reasoning item, and begin one if none of its type is open."""
         opened = self._open
         if opened is None or opened.kind is not kind:
             opened = self._begin(kind)
         opened.add(text, part, logprobs)
 
     def _begin(self, kind: type[Message | Reasoning]) -> OpenParts:
-        """Begin a message or a thought; the one before is over."""
+        """Begin a message or a reasoning item, and end the one before."""
         self._end_open()
         empty = Message(role="assistant", content=[]) if kind is Message else Reasoning(summary=[])
         empty.status = "in_progress"
@@ -165,7 +165,7 @@ class StreamDecoder(Generic[D]):
         return self._open
 
     def _end_open(self) -> None:
-        """End the open message or thought."""
+        """End the open message or reasoning item."""
         opened, self._open = self._open, None
         if opened is not None:
             item: Any = self._made(opened)
@@ -179,7 +179,7 @@ class StreamDecoder(Generic[D]):
         self._to.finish(response)
 
     def _fail(self, error: Any, response: Response) -> None:
-        """End with an error of the vendor, and the failed response that it makes."""
+        """End with an error of the vendor, and the failed response for it."""
         about = {"code": error.code, "message": error.message, "param": error.param, "type": error.type}
         self._to.error(ev.StreamError(**about))
         self._finish(response)
@@ -191,8 +191,8 @@ class StreamDecoder(Generic[D]):
 class StreamEncoder(Generic[D, E]):
     """Converts Responses events to events of a wire; items come one after another, in their order.
 
-    `request` names the model where the response does not. `DIALECT` is the wire's own, and `breaks_off` whether a stream without
-    an end becomes an error.
+    `request` has the model where the response does not. `DIALECT` is the wire's own, and `breaks_off` whether a stream
+    without an end becomes an error.
     """
 
     DIALECT: D
@@ -205,12 +205,12 @@ class StreamEncoder(Generic[D, E]):
         self._out: list[E] = []
         self._over = False
         self._error: Any = None
-        self._at = 0  # the item that is written now
-        self._later: dict[int, list[Any]] = {}  # events of items after it
+        self._at = 0  # the item that is being written
+        self._later: dict[int, list[Any]] = {}  # events of later items
         self._prepare()
 
     def _prepare(self) -> None:
-        """Set what the wire itself remembers between events."""
+        """Initialize the state of the wire's own encoder."""
 
     def feed(self, event: ev.AnyEvent) -> list[E]:
         """The wire's events for this one."""
@@ -225,7 +225,7 @@ class StreamEncoder(Generic[D, E]):
                     self._over = True
                     self._fail(replace(failed, error=failed.error or self._error))
                 case ev.ErrorEvent():
-                    self._error = event.details  # the failed response that follows says more
+                    self._error = event.details  # the failed response that follows has more data
                 case ev.OfResponse():
                     self._begin(event.response)
                 case _:
@@ -233,7 +233,7 @@ class StreamEncoder(Generic[D, E]):
         return self._take()
 
     def close(self) -> list[E]:
-        """The error that no failed response followed, or that an answer broke off."""
+        """The error that no failed response followed, or an error for an answer that broke off."""
         if not self._over and (self._error or self.breaks_off):
             self._over = True
             known = len(self.losses)
@@ -256,7 +256,7 @@ class StreamEncoder(Generic[D, E]):
             self._advance()
 
     def _advance(self) -> None:
-        """Go on to the next item, and behind those that are complete already."""
+        """Advance to the next item, and past those that are already complete."""
         complete = True
         while complete:
             self._at += 1
@@ -266,36 +266,36 @@ class StreamEncoder(Generic[D, E]):
             complete = any(isinstance(event, ev.OutputItemDone) for event in events)
 
     def _encode_late(self) -> None:
-        """Write what waits for its turn, which never came."""
+        """Write the events of items that never became current."""
         for index in sorted(self._later):
             self._at = max(self._at, index)
             for event in self._later.pop(index):
                 self._encode(event)
 
     def _begin(self, response: Response) -> None:
-        """The answer begins."""
+        """Encode the beginning of the answer."""
 
     def _encode(self, event: Any) -> None:
-        """An event of the item whose turn it is."""
+        """Encode an event of the current item."""
         raise NotImplementedError
 
     def _other(self, event: ev.AnyEvent) -> None:
-        """An event that belongs to no item and is not of the response."""
+        """Encode an event that belongs neither to an item nor to the response."""
 
     def _end(self, response: Response) -> None:
-        """The answer is complete."""
+        """Encode the end of a complete answer."""
         raise NotImplementedError
 
     def _fail(self, response: Response) -> None:
-        """The answer failed."""
+        """Encode the end of a failed answer."""
         raise NotImplementedError
 
     def _break_off(self, error: Any) -> None:
-        """The answer ends with an error that no failed response tells."""
+        """Encode the end of an answer with an error but no failed response."""
         self._fail(Response(id="", status="failed", error=error, output=[]))
 
 
 def unsent(whole: str, sent: list[str]) -> str:
-    """The rest of a text of which this was sent; nothing where something else was."""
+    """The rest of a text after the part that was sent; empty where another text was sent."""
     before = "".join(sent)
     return whole[len(before) :] if whole.startswith(before) else ""

@@ -1,8 +1,8 @@
-"""Tools that a wire knows under other names, or as functions although they are custom tools; and their calls, undone.
+"""Tool names that a wire does not support, and custom tools sent as functions; and the reversal of both in calls.
 
-For names that a wire does not take, wires without namespaces, and hosts without custom tools. Before changing this file, know
-that the tools of the request are all there is to undo it by: an answer that is decoded without its request keeps the names it
-came with. A name is changed the same way every time, since calls of earlier turns bear it.
+For names that a wire rejects, wires without namespaces, and hosts without custom tools. Before changing this file, know
+that the reversal needs the tools of the request: an answer that is decoded without its request has the names of the
+wire. A name is changed the same way every time, since calls of earlier turns have it.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _TEXT_OF_INPUT = msgspec.json.Decoder(dict[str, str])
 
 
 class Naming(Protocol):
-    """What a wire calls a tool by its name and namespace."""
+    """The function from a tool's name and namespace to its name on a wire."""
 
     def __call__(self, name: str, namespace: str | None = None) -> str: ...
 
 
 class Sent(NamedTuple):
-    """Which tool of the request a name on the wire represents."""
+    """The tool of the request that a name on the wire represents."""
 
     name: str
     namespace: Opt[str]
@@ -56,17 +56,17 @@ _illegal = re.compile(r"[^a-zA-Z0-9_-]")
 
 @lru_cache(maxsize=1024)
 def wire_name(name: str, namespace: str | None = None) -> str:
-    """The name of a tool as most vendors take it, never the same for two tools."""
+    """A tool name that most vendors support, never the same for two tools."""
     return fitted_name(f"{namespace}__{name}" if namespace else name, _legal, _illegal)
 
 
 def sent_name(name: str, namespace: str | None = None) -> str:
-    """The name of a tool as most vendors take it; an empty one stays empty, so that it is refused or comes back."""
+    """A tool name that most vendors support; an empty one stays empty, so that it is rejected or restored."""
     return wire_name(name, namespace) if name else name
 
 
 def fitted_name(name: str, legal: Callable[[str], object], illegal: re.Pattern[str]) -> str:
-    """The name where it is `legal`, else what is legal of it with a digest of the whole: 64 characters at most."""
+    """The name if it is `legal`, else its legal characters with a digest of the whole: 64 characters at most."""
     if legal(name):
         return name
     start = illegal.sub("_", name)[:47]
@@ -86,7 +86,7 @@ def added_tools(items: Sequence[AnyItem], start: int = 0) -> Added:
 
 
 def names_sent(request: Request | None, *, custom_tools: bool, naming: Naming = qualified) -> dict[str, Sent]:
-    """What the names in the calls of an answer stand for, where tools were sent under another name or as another kind."""
+    """The tools by the names in the calls of an answer, where tools were sent with another name or type."""
     sent: dict[str, Sent] = {}
     if request is None:
         return sent
@@ -104,7 +104,7 @@ def names_sent(request: Request | None, *, custom_tools: bool, naming: Naming = 
 
 
 def report_unsaid(item: Call, path: str, lost: Losses) -> None:
-    """Report what a wire without namespaces, programs and background calls does not say about a call."""
+    """Report the fields of a call that a wire without namespaces, programs and background calls does not have."""
     if given(item.namespace):
         lost.emulated(f"{path}.namespace", f"a namespace, sent as the beginning of the name {item.namespace}__*")
     if given(item.caller) and not isinstance(item.caller, Direct):
@@ -114,7 +114,7 @@ def report_unsaid(item: Call, path: str, lost: Losses) -> None:
 
 
 def undo(item: Call, sent: dict[str, Sent], path: str, lost: Losses) -> Call:
-    """The call under the name, and of the kind, that its tool has in the request."""
+    """The call with the name and the type that its tool has in the request."""
     meant = sent.get(item.name)
     if meant is None:
         return item

@@ -1,8 +1,8 @@
-"""Tools, and the choice among them, on wires and hosts that lack some of it: what is sent instead, reported as emulated.
+"""Emulation of tools and tool choices on wires and hosts that lack some of them, reported as emulated.
 
-A namespace is sent as the beginning of names, a custom tool as a function with one text, and a choice by offering fewer tools and
-by a sentence to the model. Before changing this file, know that all of this has to be undone for the calls that come back
-(`tool_names.names_sent`), and that the same tools must give the same bytes, since vendors cache tools first.
+A namespace is sent as a prefix of names, a custom tool as a function with one text, and a choice by offering fewer tools
+and by an instruction to the model. Before changing this file, know that all of this has to be reversed for the calls in
+answers (`tool_names.names_sent`), and that the same tools must give the same bytes, since vendors cache tools first.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WebSearch = WebSearchTool | WebSearchTool20250826 | WebSearchPreviewTool | WebSearchPreviewTool20250311
-"""A search of the web that the vendor runs, of whatever version."""
+"""Web search that the vendor runs, of any version."""
 PLACE = ("city", "country", "region", "timezone")
-"""Where a search is made from."""
+"""The location of a search."""
 Json = dict[str, Any]
 
 INPUT: Json = {
@@ -62,7 +62,7 @@ NO_PARAMETERS: Json = {"type": "object", "properties": {}}
 
 
 def offered_tools(request: Request, added: Added, lost: Losses) -> dict[str, AnyTool]:
-    """The tools of a request by their paths and, on a wire that takes no tools later, those that its items add."""
+    """The tools of a request by their paths and, on a wire that accepts tools only there, those that its items add."""
     offered = {f"tools[{i}]": tool for i, tool in enumerate(request.tools or ())}
     for i, item in added:
         report_unknown(item, f"input[{i}]", lost)
@@ -94,7 +94,7 @@ def refuse_tool(tool: AnyTool, path: str, wire: str, lost: Losses) -> None:
 
 
 def as_function(tool: FunctionTool | CustomTool, path: str, lost: Losses) -> FunctionTool:
-    """A custom tool as a function with one text, whose grammar is described to the model; a function as it is."""
+    """A custom tool as a function with one text, whose grammar is in the description; a function unchanged."""
     if isinstance(tool, FunctionTool):
         return tool
     lost.emulated(path, "a custom tool, sent as a function with one text")
@@ -116,7 +116,7 @@ def as_function(tool: FunctionTool | CustomTool, path: str, lost: Losses) -> Fun
 
 
 def report_names(names: Mapping[str, str | None], lost: Losses) -> None:
-    """Refuse a second tool of one name, and one without a name; the names by path, `None` of a tool that needs none."""
+    """Reject a duplicate name, and an empty one; the names by path, `None` for a tool that needs none."""
     seen: set[str] = set()
     for path, name in names.items():
         if name is not None and (name in seen or not name):
@@ -127,7 +127,7 @@ def report_names(names: Mapping[str, str | None], lost: Losses) -> None:
 def report_name(
     sent: str, tool: FunctionTool | CustomTool, namespace: str | None, path: str, wire: str, lost: Losses
 ) -> None:
-    """Report the name under which a tool is `sent`, where a wire does not take its own."""
+    """Report the name under which a tool is `sent`, where a wire does not support its own."""
     if sent != qualified(tool.name, namespace):
         lost.emulated(f"{path}.name", f"the tool is called {sent!r} in {NAMES[wire]}")
 
@@ -141,7 +141,7 @@ def call_arguments(item: Call, path: str, lost: Losses) -> str:
 
 
 def object_arguments(text: str, path: str, lost: Losses) -> Raw:
-    """The arguments of a call at `path` as a JSON object: nothing is an empty one, and what is none goes as the text in one."""
+    """The arguments of a call at `path` as a JSON object: empty text as an empty object, other text inside an object."""
     if text[:1] != "{":
         text = text.strip()
         if text in ("", "null"):
@@ -157,14 +157,14 @@ _raw = msgspec.json.Decoder(Raw).decode
 
 
 def json_value(text: str) -> Raw | None:
-    """JSON text as it is; `None` for any other text."""
+    """JSON text unchanged; `None` for any other text."""
     try:
         return _raw(text.encode("utf-8", "replace"))
     except (msgspec.MsgspecError, RecursionError):
         return None
 
 
-# --- the choice among them ------------------------------------------------------------------------------------------
+# --- tool choice ----------------------------------------------------------------------------------------------------
 
 WORDS = ("auto", "none", "required")
 CALL_ANY = "Call at least one of the tools before you answer."
@@ -172,14 +172,14 @@ CALL_ONE = "Call the tool {} before you answer."
 
 
 class Chosen(NamedTuple, Generic[T]):
-    """What a choice among tools becomes."""
+    """The encoded form of a choice among tools."""
 
     choice: ToolChoice | None
-    """The choice itself, where the wire takes it."""
+    """The choice itself, where the wire supports it."""
     tools: list[T]
     """The tools to offer."""
     note: str = ""
-    """A sentence for the model."""
+    """An instruction to the model."""
 
 
 def choose(
@@ -192,9 +192,9 @@ def choose(
     takes: Collection[str] = (),
     naming: Callable[[str], str] = str,
 ) -> Chosen[T]:
-    """The choice where the wire `takes` it (`none required function custom allowed_tools`), else fewer tools and a sentence.
+    """The choice if the wire `takes` it (`none required function custom allowed_tools`), else fewer tools and an instruction.
 
-    `naming` is what the wire calls a tool, `name_of` reads that name. Where a choice is emulated no call is certain.
+    `naming` gives the wire's name of a tool, `name_of` reads that name. An emulated choice does not guarantee a call.
     """
     name = NAMES[wire]
     match choice:
@@ -235,7 +235,7 @@ def choose(
 
 
 def allowed_tools(choice: ChooseAllowed, lost: Losses) -> list[Json]:
-    """The functions and custom tools that a choice allows; tools of vendors are reported."""
+    """The functions and custom tools that a choice allows; hosted tools are reported."""
     entries: list[Json] = []
     for j, entry in enumerate(choice.tools):
         if entry.get("type") in ("function", "custom") and isinstance(entry.get("name"), str):

@@ -1,9 +1,9 @@
-"""Parts and blocks, calls and results, both ways; and what all of one encoding shares.
+"""Conversion of content parts and blocks, calls and results, both ways; and the shared context of one encoding.
 
-Before changing this file, know that the vendor refuses blank texts in a history, so that these are left out there;
-that arguments are checked, never taken apart; that ids are made the same way every time; and that a block without a word in
-Responses stays whole with its part, for as long as the part says the same. Follows the Messages reference and the vision, PDF,
-citations and caching guides of Anthropic (read 2026-11-20).
+Before changing this file, know that the vendor rejects blank texts in a history, so that these are left out there; that
+arguments are validated, never parsed and rewritten; that ids are made the same way every time; and that a block without
+an equivalent in Responses is stored with its part, and restored while the part is unchanged. Follows the Messages
+reference and the vision, PDF, citations and caching guides of Anthropic (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ encode = msgspec.json.Encoder().encode
 __all__ = ["ANTHROPIC", "call_id", "wire_id"]
 
 NOTHING = Raw(b"{}")
-"""The input of a tool that was not given any."""
+"""The input of a tool that has none."""
 
 
 def as_leftovers(left: Json) -> ours.Leftovers | None:
-    """What `diff` found, as leftovers of this wire."""
+    """The result of `diff`, as leftovers of this wire."""
     return {WIRE: left} if left else None
 
 
 def comparing() -> Context:
-    """For what is encoded only to be compared with what came."""
+    """A context for encoding only to compare with a document."""
     return Context(Losses(), ANTHROPIC, _NEWEST, replay=True)
 
 
 def set_fields(struct: M, least: Json, fields: Json, decoder: Decoder[Any], path: str, lost: Losses) -> M:
-    """A document with plain `fields` set; unchanged, and reported, where they do not fit. `least` is what each has."""
+    """A document with plain `fields` set; unchanged, with a loss, where they are invalid. `least` are required ones."""
     try:
         found = decoder.decode(encode({**least, **fields}))
     except (DecodeError, TypeError, ValueError):
@@ -69,7 +69,7 @@ def set_fields(struct: M, least: Json, fields: Json, decoder: Decoder[Any], path
     return with_extras(struct, extras(struct) | extras(found))
 
 
-# --- what one encoding shares ----------------------------------------------------------------------------------------
+# --- the context of one encoding -------------------------------------------------------------------------------------
 
 MAX_MARKS = 4
 
@@ -77,27 +77,27 @@ _NEWEST = messages_model("")
 
 
 class Context:
-    """What every part of one encoding shares: the losses, the facts, and the cache marks as they come."""
+    """The shared state of one encoding: the losses, dialect and model, and the cache breakpoints so far."""
 
     __slots__ = ("beside_call", "dialect", "first_marks", "lost", "marks", "model", "replay")
 
     def __init__(self, lost: Losses, dialect: MessagesDialect, model: MessagesModel, *, replay: bool) -> None:
         self.lost = lost
-        self.replay = replay  # a history on its way back to the vendor, which refuses blank texts
-        self.beside_call = False  # except beside a call, where models say them
+        self.replay = replay  # a history sent to the vendor, which rejects blank texts
+        self.beside_call = False  # except beside a call, where models write them
         self.dialect = dialect
         self.model = model
         self.marks: list[tuple[str, types.MarkableBlock | types.Tool]] = []
-        self.first_marks = MAX_MARKS - 1  # which are never taken away
+        self.first_marks = MAX_MARKS - 1  # which are never removed
 
     def marked(self, block: _B, path: str) -> _B:
-        """`block`, noted where it ends a cached stretch."""
+        """`block`, recorded if it has a cache breakpoint."""
         if isinstance(block, types.MarkableBlock | types.Tool) and given(block.cache_control):
             self.marks.append((path, block))
         return block
 
     def thin_marks(self) -> None:
-        """Take the marks beyond the vendor's four away: the first three and the newest stay."""
+        """Remove cache breakpoints beyond the vendor's limit of four: the first three and the newest stay."""
         for path, marked in self.marks[self.first_marks : -1]:
             marked.cache_control = UNSET
             self.lost.dropped(path, "a cache mark beyond the four that Anthropic supports")
@@ -107,7 +107,7 @@ class Context:
 # --- ids and names ---------------------------------------------------------------------------------------------------
 
 MARK = "llmr-"
-"""Begins an id that represents one this wire does not take; the rest is its base64url."""
+"""Prefix of an id that replaces one this wire does not support; the rest is its base64url."""
 
 _legal_id = re.compile(r"[a-zA-Z0-9_-]+").fullmatch
 _TO_URL = bytes.maketrans(b"+/", b"-_")
@@ -115,7 +115,7 @@ _FROM_URL = bytes.maketrans(b"-_", b"+/")
 
 
 def wire_id(call_id: str, repeated: int = 0) -> str:
-    """A call id as this wire takes it: itself where it is legal and was not used before, else one made from it."""
+    """A call id for this wire: itself where it is legal and was not used before, else one made from it."""
     if not repeated and _legal_id(call_id) and not call_id.startswith(MARK):
         return call_id
     spelled = f"{call_id}\0{repeated}" if repeated else call_id
@@ -124,7 +124,7 @@ def wire_id(call_id: str, repeated: int = 0) -> str:
 
 
 def call_id(wire: str) -> str:
-    """The id that `wire_id` was given."""
+    """The original id for a result of `wire_id`."""
     if not wire.startswith(MARK):
         return wire
     data = wire[len(MARK) :].encode("ascii", "replace").translate(_FROM_URL)
@@ -143,7 +143,7 @@ IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 PDF = "application/pdf"
 
 TTL = {"30m": "1h", "12h": "1h", "5m": "5m", "1h": "1h"}
-"""How long a cached stretch lives, ours on the left. The way back prefers the shorter of ours."""
+"""Lifetimes of a cache entry, ours on the left. Decoding prefers the shorter of ours."""
 TTL_BACK = {"1h": "30m"}
 
 RULES = Rules(
@@ -151,21 +151,21 @@ RULES = Rules(
     defaults={"strict": False, "ttl": "5m"},
     words=frozenset({"type", "role"}),
 )
-"""For all documents: five minutes is how long a cached stretch lives anyway."""
+"""For all documents: five minutes is the default lifetime of a cache entry."""
 
 _block: Decoder[types.AnyBlock] = Decoder(types.AnyBlock)
 _TEXT_SUFFIXES = (".txt", ".md", ".csv", ".html", ".htm", ".xml", ".json", ".py", ".log")
 
 
 def encode_content(parts: Sequence[ours.ContentPart], path: str, context: Context) -> list[types.AnyBlock]:
-    """The blocks for the parts at `path`."""
+    """The blocks for the content parts at `path`."""
     blocks = [encode_part(part, f"{path}[{j}]", context) for j, part in enumerate(parts)]
     return [block for block in blocks if block is not None]
 
 
 def encode_part(part: ours.ContentPart, path: str, context: Context) -> types.AnyBlock | None:
-    """The block for a part; nothing, and a loss, where there is none."""
-    # Plain text without anything on it is nearly everything there is.
+    """The block for a part; `None`, and a loss, where there is none."""
+    # Nearly every part is plain text without any other field.
     if type(part) is ours.InputText and part.leftovers is None and part.prompt_cache_breakpoint is None:
         return encode_text(part.text, path, context)
     lost = context.lost
@@ -192,7 +192,7 @@ def encode_part(part: ours.ContentPart, path: str, context: Context) -> types.An
 
 
 def decode_part(block: types.AnyBlock) -> ours.ContentPart:
-    """The part for a block of a user, a system or a tool; the nearest one where there is none."""
+    """The part for a block of a user, a system or a tool; the nearest one where there is no equivalent."""
     if type(block) is types.Text and block.cache_control is block.citations is UNSET:
         return ours.InputText(text=block.text)
     part, mark = _decode_part(block), getattr(block, "cache_control", None)
@@ -206,14 +206,14 @@ def decode_part(block: types.AnyBlock) -> ours.ContentPart:
 
 
 def encode_mark(ttl: str | None, path: str, lost: Losses) -> types.CacheControl:
-    """A cache mark for so long."""
+    """A cache breakpoint with that lifetime."""
     if given(ttl) and (ttl not in TTL or ttl == "12h"):
         lost.changed(path, f"{ttl} became one hour, the longest there is")
     return types.CacheControl(ttl=TTL.get(ttl, "1h") if given(ttl) else UNSET)
 
 
 def inexact_ttl(mark: Opt[types.CacheControl], left: Json) -> Json:
-    """The notes of what is `left`, with the lifetime of a cache mark where Responses says it only nearly."""
+    """The notes in `left`, with the lifetime of a cache breakpoint that Responses has only approximately."""
     if not given(mark) or not given(mark.ttl) or mark.ttl not in TTL_BACK:
         return {}
     near = {"cache_control.ttl": f"a cache lifetime of {mark.ttl}, read as {TTL_BACK[mark.ttl]}"}
@@ -240,7 +240,7 @@ def _encode_part(
 
 
 def encode_text(text: str, path: str, context: Context) -> types.Text | None:
-    """A text block; nothing for blank text that would be sent back to the vendor, which refuses it."""
+    """A text block; `None` for blank text that would be sent back to the vendor, which rejects it."""
     if context.replay and (not text or (text.isspace() and not context.beside_call)):
         if text:
             context.lost.dropped(path, not_taken("blank text", "Anthropic"))
@@ -302,7 +302,7 @@ def _encode_data(data: str, name: str, path: str, lost: Losses) -> types.Base64S
 
 
 def _guessed_type(data: str, name: str) -> str:
-    """The media type of base64 that came without one, from its first bytes or the file's name."""
+    """The media type of base64 data without one, from its first bytes or the file's name."""
     if data.startswith("JVBERi0") or name.endswith(".pdf"):
         return PDF
     return "text/plain" if name.endswith(_TEXT_SUFFIXES) else ""
@@ -344,7 +344,7 @@ def _decode_part(block: types.AnyBlock) -> ours.InputText | ours.InputImage | ou
 # --- calls and results -----------------------------------------------------------------------------------------------
 
 TOOLSETS = ("computer", "browser")
-"""Groups of tools of the vendor; namespaces of Responses."""
+"""Groups of the vendor's tools, which are namespaces in Responses."""
 
 
 def _namespace(toolset: Opt[str]) -> str | None:
@@ -352,8 +352,8 @@ def _namespace(toolset: Opt[str]) -> str | None:
 
 
 def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolUse:
-    """The block of a call at `path`, under the id it has at Anthropic."""
-    # A call that nothing hangs on is nearly every call.
+    """The block of a call at `path`, with its id at Anthropic."""
+    # Nearly every call has no leftovers.
     bare = item.leftovers is None and item.caller is None and item.namespace is None and item.async_ is None
     if bare and type(item) is ours.FunctionCall and item.arguments[:1] == "{":
         value = json_value(item.arguments)
@@ -382,13 +382,13 @@ def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolU
 
 
 def _own_leftovers(item: Call | Output, path: str, context: Context) -> Json:
-    """What this wire left with an item, without what it left of the message that begins with it."""
+    """The leftovers of this wire on an item, without those of the message that begins with it."""
     left = own_leftovers(item, WIRE, path, context.lost)
     return {name: value for name, value in left.items() if name != BEGINS} if BEGINS in left else left
 
 
 def decode_call(block: types.ToolUse, id: str | None, status: str | None, names: dict[str, Sent]) -> Call:
-    """The item of a call; `names` says which tools have another name or kind in the request."""
+    """The item of a call; `names` maps tools with another name or type in the request."""
     wire, text, call, caller = block.id, str(block.input, "utf-8", "replace"), new_call(), block.caller
     call.id, call.name, call.arguments, call.status = id, block.name, text, status
     call.call_id = call_id(wire) if wire.startswith(MARK) else wire

@@ -1,9 +1,9 @@
-"""Messages, both ways: assistant messages, and the order of the roles.
+"""Conversion of messages, both ways: assistant messages, and the order of the roles.
 
-Before changing this file, know that the vendor binds thinking to the exact conversation before it: appending items may touch
-only the message that is still open, and nothing is ever sorted; that the results of calls are right behind them; and that the
-first cases of a handler are the plain ones, of which long conversations are made. Follows the Messages reference, and the
-guides to citations, thinking and system messages within a conversation, of Anthropic (read 2026-11-20).
+Before changing this file, know that the vendor binds thinking to the exact conversation before it: appending items may
+change only the message that is still open, and nothing is ever sorted; that the results of calls are right behind them; and
+that the first cases of a handler are the plain ones, which are most of a long conversation. Follows the Messages reference,
+and the guides to citations, thinking and system messages within a conversation, of Anthropic (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 # --- assistant messages ----------------------------------------------------------------------------------------------
 
 OUTPUT_BLOCKS = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
-"""What ends a run of tools that the vendor runs."""
+"""The blocks that end a run of hosted tools."""
 
 NO_NAMES: dict[str, Sent] = {}
 
@@ -83,9 +83,9 @@ NO_NAMES: dict[str, Sent] = {}
 class BlockReader:
     """Turns the blocks of one assistant message into items: `add` each block, then `close`.
 
-    With the id of an answer the items get ids and statuses. `parts` are those of the message that is not closed yet, `hosted`
-    the items of tools the vendor ran, `carriers` the items that show nothing, `names` the tools that are called otherwise in
-    the request. Without `keep` the leftovers of texts hold no more than unknown fields.
+    With the id of an answer the items get ids and statuses. `parts` are those of the message that is still open,
+    `hosted` the items of hosted tools, `carriers` the items without visible content, `names` the tools with another
+    name in the request. Without `keep` the leftovers of texts hold no more than unknown fields.
     """
 
     parts: list[ours.ContentPart] | None = None
@@ -104,13 +104,13 @@ class BlockReader:
         self._status = None if id is None else "completed"
 
     def add(self, i: int, block: types.AnyBlock) -> None:
-        """Take the block at position `i`."""
+        """Add the block at position `i`."""
         if self._run is not None or (self.parts is not None and type(block) is not types.Text):
             self.flush(block)
         if isinstance(block, types.Text):
             if self.parts is None:
                 self.parts, self._first = [], i
-            # Text without anything on it is nearly all text.
+            # Nearly all text is without any other field.
             plain = type(block) is types.Text and block.citations is block.cache_control is UNSET
             if plain and self._citations is None:
                 part = new_text()
@@ -131,7 +131,7 @@ class BlockReader:
             self._run.append((i, block))
 
     def flush(self, block: types.AnyBlock | None = None) -> None:
-        """Close what does not go on with `block`: the texts of a message, or a run of the vendor's tools."""
+        """Close what `block` does not continue: the texts of a message, or a run of hosted tools."""
         if self.parts is not None and (block is None or not isinstance(block, types.Text)):
             parts, self.parts = self.parts, None
             message = new_message()
@@ -162,7 +162,7 @@ class BlockReader:
         return None if self.id is None else f"{prefix}_{self.id}_{i}"
 
     def _add_text(self, block: types.Text, parts: list[ours.ContentPart]) -> None:
-        """Text with citations, or with fields that output text has no word for."""
+        """Add text with citations, or with fields that output text does not have."""
         citations = block.citations or None
         if self._citations is None and citations is not None:
             self._citations = [None for _ in parts]
@@ -173,7 +173,7 @@ class BlockReader:
         parts.append(part)
 
     def text_leftovers(self, block: types.Text) -> ours.Leftovers | None:
-        """What a text block has beyond its text and its citations."""
+        """The fields of a text block beyond its text and its citations."""
         made = types.Text(text=block.text, citations=block.citations or UNSET)
         return as_leftovers(diff(block, made, RULES) if self.keep else unknown(block, "cache_control"))
 
@@ -185,7 +185,7 @@ class BlockReader:
 
 
 def _annotations(citations: list[types.AnyCitation], text: str) -> list[ours.AnyAnnotation]:
-    """What can be shown of citations: pages by URL, files by id. Each covers its whole text."""
+    """The annotations for citations: pages by URL, files by id. Each covers its whole text."""
     found: list[ours.AnyAnnotation] = []
     end = len(text)
     for citation in citations:
@@ -211,7 +211,7 @@ class AssistantMessage:
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.is_open = False  # whether anything may still come for what was written
+        self.is_open = False  # whether pending items may still be completed
         self.lost = context.lost
         self._issuer = context.dialect.issuer
         self.pending: list[tuple[str, ours.AnyItem]] = []
@@ -220,7 +220,7 @@ class AssistantMessage:
         self._uncited: list[str] = []
 
     def write(self, item: ours.AnyItem, path: str) -> list[types.AnyBlock]:
-        """The blocks of one item, at `path`, after those of items that waited for what did not come."""
+        """The blocks of one item, at `path`, after those of pending items that can no longer be completed."""
         self.is_open = True
         if isinstance(item, ours.Message):
             before = self.flush() if self.pending or self._uncited else []
@@ -244,13 +244,13 @@ class AssistantMessage:
         )
 
     def close(self) -> list[types.AnyBlock]:
-        """The message ends here; the blocks of what still waited."""
+        """End the message; returns the blocks of the pending items."""
         self.is_open = False
         self._content, self._texts = [], []
         return self.flush()
 
     def flush(self) -> list[types.AnyBlock]:
-        """Something else follows; the blocks of what still waited."""
+        """End the pending items, because another kind of item follows; returns their blocks."""
         self._drop_citations()
         return self._release_pending() if self.pending else []
 
@@ -260,7 +260,7 @@ class AssistantMessage:
         self._uncited = []
 
     def _release_pending(self) -> list[types.AnyBlock]:
-        """What becomes of items whose carrier did not come: they are another vendor's, or cannot be rebuilt."""
+        """Resolve items whose carrier did not follow: they are another vendor's, or cannot be rebuilt."""
         pending, self.pending = self.pending, []
         return [block for path, item in pending for block in self._foreign(item, path)]
 
@@ -298,7 +298,7 @@ class AssistantMessage:
                 return encode_text(part.text, path, self.context)
         elif isinstance(part, ours.RefusalPart):
             if not self.context.replay:
-                return None  # the end of the answer says it
+                return None  # the end of the answer has it too
             self.lost.changed(path, "a refusal is sent back as plain text")
         block = encode_part(part, path, self.context)
         if block is None or isinstance(block, types.Text):
@@ -345,7 +345,7 @@ class AssistantMessage:
             if block is not None and cited:
                 block.citations = cited
             for citation in cited or () if self.context.replay else ():
-                # An answer names the file; sent back, the name is refused.
+                # An answer has the file's name; a request with it is rejected.
                 if isinstance(citation, types.DocumentCitation):
                     citation.file_id = UNSET
         self._uncited = []
@@ -372,23 +372,23 @@ SYSTEM = ("system", "developer")
 
 
 class Earlier(NamedTuple):
-    """What the writer of a turn needs to know of the turns before it."""
+    """The state of earlier turns that the writer of a turn needs."""
 
     ids: set[str]
     """The ids of their calls."""
     repeated: dict[str, int]
-    """How often a call id came again."""
+    """The number of times each call id was repeated."""
     system: list[types.Text]
     marks: list[tuple[str, Any, Any]]
-    """The cache marks: those that are never taken away, and the newest, which a newer one takes away."""
+    """The cache breakpoints: those that are never removed, and the newest, which a newer one replaces."""
     begins_alone: bool
-    """Whether the first message is the model's, and nothing represents what came before."""
+    """Whether the first message is the assistant's, and nothing represents earlier turns."""
     begins_with_thinking: bool | None
-    """Whether the model's turn began with a thought that waits for results at the end; `None` where none does."""
+    """Whether the assistant's turn began with thinking and waits for results at the end; `None` without such a turn."""
 
 
 class MessageWriter:
-    """Writes the messages of a request, and what is above them in `system`. `state` is of the turns before."""
+    """Writes the messages of a request, and the system prompt in `system`. `state` is of the turns before."""
 
     def __init__(
         self,
@@ -407,22 +407,22 @@ class MessageWriter:
             context.marks.append((path, block))
         self._writer = AssistantMessage(context)
         self._role = ""  # of the open message
-        self._results = 0  # how many results it begins with
+        self._results = 0  # the number of results it begins with
         self._joins = False  # whether the next content of a user belongs to it
         self._closed = False  # whether the next item begins a message in any case
         self._waiting: dict[str, deque[tuple[types.ToolUse, int]]] = {}  # calls without a result yet
         self._ids: set[str] = set()  # of calls in these turns
-        self._taken: set[int] = set()  # results that moved up
-        self._deferred: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal place
+        self._taken: set[int] = set()  # results that were moved up
+        self._deferred: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal position
         self.lost = context.lost
         self.system: list[types.Text] = [*(state.system if state else ())]
         self.compacts = False
         self._offered = offered
         self._items = items
-        self._outputs: dict[str, deque[int]] | None = None  # where the outputs of a call id are that did not come yet
-        self._repeated = dict[str, int](state.repeated if state else ())  # how often a call id came again
+        self._outputs: dict[str, deque[int]] | None = None  # the positions of the outputs to come, by call id
+        self._repeated = dict[str, int](state.repeated if state else ())  # the number of times a call id was repeated
         self._fell_back = False  # whether the open message changes the model
-        self._left: Json = {}  # what its document said of a message that did not begin yet
+        self._left: Json = {}  # leftovers of a message that has not begun yet
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
@@ -435,12 +435,12 @@ class MessageWriter:
                 self._write_with_leftovers(item, i)
 
     def settled(self, end: int) -> bool:
-        """End the turn before the item at `end`; whether nothing that follows can change it."""
+        """End the turn before the item at `end`; returns whether later items can no longer change it."""
         if self._waiting or self._deferred or self._left or max(self._taken, default=0) >= end:
             return False
         self._end_answer(end)
         marks = self.context.marks
-        if len(marks) > self.context.first_marks:  # the newest of them is taken away when another comes
+        if len(marks) > self.context.first_marks:  # the newest of them is removed when another is added
             self.context.thin_marks()
             places = (i for i, message in enumerate(self.messages) if _holds(message.content, marks[-1][1]))
             self.changing = next(places, None)
@@ -464,7 +464,7 @@ class MessageWriter:
         self._release_system()
 
     def _write_with_leftovers(self, item: ours.AnyItem, i: int) -> None:
-        """Take an item whose message may have been more than its content."""
+        """Write an item whose message may have leftovers."""
         left = kept_message(item, WIRE)
         self._closed |= left is not None
         before = len(self.messages)
@@ -476,7 +476,7 @@ class MessageWriter:
         elif len(self.messages) > before:
             self.messages[-1] = patch(self.messages[-1], message)
         else:
-            self._left = message  # of a message that did not begin yet
+            self._left = message  # of a message that has not begun yet
 
     def _add_other(self, item: ours.AnyItem, i: int) -> None:
         match item:
@@ -513,7 +513,7 @@ class MessageWriter:
                 if isinstance(content, str) and self.messages[-1].content is blocks:
                     self.messages[-1].content = content
             elif self._role == "user":
-                # An answer that is empty still ends the turn it answers, so that what follows leaves that as it is.
+                # An empty assistant message still ends its turn, so that later items leave that unchanged.
                 self._release_system()
                 self._closed = True
             return
@@ -538,7 +538,7 @@ class MessageWriter:
             self._ask(said)
 
     def _is_beside_call(self, i: int) -> bool:
-        """Whether the item at `i` is in one message with a call, which is right before it or behind it."""
+        """Whether the item at `i` is in one message with a call directly before or after it."""
         items, behind = self._items, i + 1
         while behind < len(items) and isinstance(items[behind], ours.Reasoning):
             behind += 1
@@ -556,10 +556,10 @@ class MessageWriter:
         self._role, self._results = role, 0
         self._joins = self._closed = False
 
-    # --- the model
+    # --- assistant messages
 
     def _answer_with(self, blocks: list[types.AnyBlock], i: int) -> None:
-        """Add to the model's message, which is begun where it is not open."""
+        """Add to the assistant message, which is begun if none is open."""
         if self._role == "assistant" and not self._closed:
             self._blocks().extend(blocks)
             return
@@ -573,7 +573,7 @@ class MessageWriter:
         self._open("assistant", blocks)
 
     def _end_answer(self, i: int) -> None:
-        """What follows at `i` is not the model's: its message is complete, and its calls need their results now."""
+        """End the assistant message before the item at `i`: it is complete, and its calls need their results now."""
         if self._writer.is_open:
             self._close_answer(i)
         if self._waiting:
@@ -585,7 +585,7 @@ class MessageWriter:
             self._drop_declined(i)
 
     def _drop_declined(self, i: int) -> None:
-        """Leave out what the vendor does not take back of a model that handed over: its thinking and unanswered calls."""
+        """Leave out content from before a fallback model that the vendor rejects: thinking and unanswered calls."""
         content = self._blocks()
         last = max(n for n, block in enumerate(content) if isinstance(block, types.Fallback))
         answered = {block.tool_use_id for block in content if isinstance(block, types.ServerToolResult)}
@@ -649,7 +649,7 @@ class MessageWriter:
             self._joins, self._closed = True, False
 
     def _answer_of(self, call_id: str, start: int) -> int | None:
-        """Where the next output for a call id is, at `start` or later; asked in the order of the items."""
+        """The position of the next output for a call id, from `start` on; called in the order of the items."""
         if self._outputs is None:
             self._outputs = {}
             for j in range(start, len(self._items)):
@@ -661,7 +661,7 @@ class MessageWriter:
         return places[0] if places else None
 
     def _place_results(self, start: int) -> None:
-        """Give every call its result now: one that comes later moves up, one that never comes makes the request invalid."""
+        """Place the result of every call now: a later one is moved up, and a missing one makes the request invalid."""
         for call_id in [*self._waiting]:
             while call_id in self._waiting:
                 j = self._answer_of(call_id, start)
@@ -673,10 +673,10 @@ class MessageWriter:
                 self._add_output(cast("Output", self._items[j]), j)
                 self._taken.add(j)
 
-    # --- users and systems
+    # --- user and system messages
 
     def _ask(self, content: Content) -> None:
-        """The content of a user, in the open message where that holds results only, else in one of its own."""
+        """Add user content to the open message if that has only results, else to a new message."""
         if self._role == "user" and self._joins and not self._closed:
             self._blocks().extend(as_blocks(content))
             self._joins = False
@@ -687,7 +687,7 @@ class MessageWriter:
         self._open("user", content)
 
     def _add_system(self, content: Content, path: str) -> None:
-        """What is above the user: before the conversation in `system`, else where this model takes it."""
+        """Add system content: before the conversation to `system`, later to a message if this model supports it."""
         if not content:
             return
         if not self.messages and self.state is None and not self._deferred:
@@ -706,14 +706,14 @@ class MessageWriter:
         self._deferred.append((message, path))
 
     def _place_system(self) -> None:
-        """The system messages are here."""
+        """Place the waiting system messages here."""
         if self._deferred:
             self.messages += [message for message, _ in self._deferred]
             self._deferred = []
             self._role = "system"
 
     def _release_system(self) -> None:
-        """No place is left for the system messages that wait."""
+        """Place the waiting system messages where no legal position is left."""
         held, self._deferred = self._deferred, []
         for message, path in held:
             self._as_user_text(message, path)
@@ -745,12 +745,12 @@ class MessageWriter:
 
 
 def _holds(content: Any, block: object) -> bool:
-    """Whether the block is among these, or in a result there."""
+    """Whether the block is in this content, or in a result there."""
     return any(one is block or _holds(getattr(one, "content", None), block) for one in as_list(content))
 
 
 def begins_alone(message: types.InputMessage) -> bool:
-    """Whether it is an assistant's without a user's message before it; a compaction represents what came before."""
+    """Whether it is an assistant message without a user message before it; a compaction represents earlier turns."""
     content = message.content
     begun = isinstance(content, list) and content and isinstance(content[0], types.Compaction)
     return message.role == "assistant" and not begun
@@ -759,13 +759,13 @@ def begins_alone(message: types.InputMessage) -> bool:
 # --- messages to items -----------------------------------------------------------------------------------------------
 
 ROLES = {"user": "user", "assistant": "assistant", "system": "developer"}
-"""Roles, theirs on the left; any other is taken for a user."""
+"""Roles, those of Anthropic on the left; any other is treated as a user."""
 
 
 def decode_messages(
     messages: Sequence[types.InputMessage], issuer: str, tools: Sequence[ours.AnyTool], *, keep: bool
 ) -> list[ours.AnyItem]:
-    """The items for `messages`; one that is empty is none."""
+    """The items for `messages`; an empty message becomes none."""
     items: list[ours.AnyItem] = []
     before = ""
     for message in messages:
@@ -785,7 +785,7 @@ def decode_messages(
             found = _decode_blocks(content, role, tools)
         if not isinstance(first := found[0], Unknown):
             left = diff(message, types.InputMessage(role, content), RULES) if keep else unknown(message)
-            joins = items and role == before != "system"  # whether it would be sent in the message before
+            joins = items and role == before != "system"  # whether encoding would merge it into the message before
             if joins and isinstance(first, ours.Message) and first.role != "assistant":
                 joins = isinstance(items[-1], ours.FunctionCallOutput)
             if left or joins:
@@ -796,7 +796,7 @@ def decode_messages(
 
 
 def _decode_blocks(blocks: Sequence[types.AnyBlock], role: str, tools: Sequence[ours.AnyTool]) -> list[ours.AnyItem]:
-    """Items of the user and the system. Tools that a system message adds are an item of their own, where they are described."""
+    """Items of the user and the system. Tools that a system message adds are an item of their own, if they are described."""
     items: list[ours.AnyItem] = []
     if role == "system" and blocks:
         named = {tool.name: tool for tool in tools if isinstance(tool, ours.FunctionTool)}
@@ -816,7 +816,7 @@ def _decode_blocks(blocks: Sequence[types.AnyBlock], role: str, tools: Sequence[
 
 
 def _added(block: types.AnyBlock, named: dict[str, ours.FunctionTool]) -> ours.FunctionTool | None:
-    """The tool that becomes callable with a block with nothing else in it."""
+    """The tool that a block adds, if the block has no other field."""
     if type(block) is not types.ToolAddition or block.cache_control is not UNSET:
         return None
     tool = named.get(block.tool.name or "")

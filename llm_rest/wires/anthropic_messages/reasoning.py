@@ -1,9 +1,9 @@
-"""Thinking, both ways, and all that travels opaque: how thinking is asked for, its blocks, envelopes, runs of hosted tools.
+"""Conversion of thinking, both ways, and all opaque reasoning state: thinking options, blocks, envelopes, runs of hosted tools.
 
-Before changing this file, know that what a model takes depends on the model; that envelopes may be forged: their payloads are
-typed, and whole blocks come out only if they are of the listed kinds; and that `fingerprint` ties the blocks of a run to the
-items that show what it did. Follows the guides of Anthropic to extended thinking, effort, web search, web fetch, code
-execution, tool search and the MCP connector (read 2026-11-20).
+Before changing this file, know that supported options depend on the model; that envelopes may be forged: their payloads are
+typed, and whole blocks are restored only if their types are listed; and that `fingerprint` ties the blocks of a run to the
+visible items of the run. Follows the guides of Anthropic to extended thinking, effort, web search, web fetch, code execution,
+tool search and the MCP connector (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 SAMPLING = ("temperature", "top_p", "top_k")
 LEAST_BUDGET = 1024
 BUDGETS = {"minimal": 0.0, "low": 0.0, "medium": 0.4, "high": 0.7, "xhigh": 0.9, "max": 0.95}
-"""The share of an answer's tokens that older models may think with, by effort; at least `LEAST_BUDGET` tokens."""
+"""The thinking budget of older models as a share of the answer's tokens, by effort; at least `LEAST_BUDGET` tokens."""
 BUDGETS_BACK = ((0.25, "low"), (0.6, "medium"))
-"""The effort that a share below the number means; a larger one is high."""
+"""The effort for a share below the number; a larger share is high."""
 NEAREST = {"minimal": ("low",), "xhigh": ("high", "max"), "max": ("xhigh", "high")}
-"""What is asked for instead of an effort a model does not have, the nearest first."""
+"""The replacements for an effort that a model lacks, the nearest first."""
 
 SUMMARIES = {"auto": "summarized", "concise": "summarized", "detailed": "summarized"}
-"""How thinking is shown, ours on the left. The way back is `auto`: there is one kind of summary."""
+"""Forms of visible thinking, ours on the left. Decoding gives `auto`: there is one kind of summary."""
 
 NOT_THINKING = ("disabled", "between_tools")
 """Types of `thinking` without thinking before an answer."""
@@ -52,7 +52,7 @@ DROP_BLOCK: Json = {"prefix_mismatch_behavior": "drop_block"}
 
 
 class ThinkingOptions(Model):
-    """`thinking`, and `output_config.effort`, which say one thing together."""
+    """`thinking`, and `output_config.effort`, which have one joint meaning."""
 
     thinking: Opt[types.ThinkingConfig] = UNSET
     effort: Opt[str] = UNSET
@@ -62,7 +62,7 @@ THINKING_OPTIONS: Decoder[ThinkingOptions] = Decoder(ThinkingOptions)
 
 
 def binds(request: ours.Request) -> bool:
-    """Whether the model refuses thinking blocks whose prefix has changed, and drops them for a request that thinks."""
+    """Whether the model rejects thinking blocks with a changed prefix, and drops them in a request with thinking."""
     model = messages_model(request.model or "")
     asks_for_none = request.reasoning is not None and request.reasoning.effort == "none"
     return model.binds_prefix and not (asks_for_none and any(kind in model.thinking for kind in NOT_THINKING))
@@ -71,10 +71,10 @@ def binds(request: ours.Request) -> bool:
 def encode_effort(
     options: ours.ReasoningOptions, max_tokens: int, context: Context, *, drops: bool = False
 ) -> ThinkingOptions:
-    """What a request asks of reasoning; with `drops`, also that thinking blocks are dropped whose prefix has changed."""
+    """The thinking options for `reasoning`; with `drops`, thinking blocks with a changed prefix are to be dropped."""
     lost, model = context.lost, context.model
     asked = _encode_effort(or_unset(options.effort), max_tokens, context)
-    if drops:  # by a model that thinks where nothing is asked
+    if drops:  # by a model that thinks by default
         asked.thinking = asked.thinking or types.ThinkingConfig(type="adaptive")
         asked.thinking.block_binding = DROP_BLOCK
     if not given(options.summary):
@@ -124,7 +124,7 @@ def _encode_effort(effort: Opt[str], max_tokens: int, context: Context) -> Think
 
 
 def decode_effort(asked: ThinkingOptions, max_tokens: int, model: MessagesModel) -> ours.ReasoningOptions | None:
-    """The options of reasoning; nothing where thinking and effort are not mentioned."""
+    """The reasoning options; `None` where thinking and effort are absent."""
     thinking, effort = asked.thinking, or_none(asked.effort)
     summary: str | None = None
     if given(thinking) and thinking != types.ThinkingConfig(type="adaptive", block_binding=DROP_BLOCK):
@@ -141,7 +141,7 @@ def decode_effort(asked: ThinkingOptions, max_tokens: int, model: MessagesModel)
 
 
 def encode_sampling(request: ours.Request, body: types.Request, context: Context) -> None:
-    """Set the sampling options that the model takes."""
+    """Set the sampling options that the model supports."""
     lost, taken = context.lost, context.model.sampling
     thinks = body.thinking.type != "disabled" if given(body.thinking) else context.model.thinks == "yes"
     why = "this model takes no sampling options" if taken == "no" else "not taken while the model thinks"
@@ -164,9 +164,9 @@ def encode_sampling(request: ours.Request, body: types.Request, context: Context
 def finish_thinking(
     body: types.Request, messages: list[types.InputMessage], earlier: bool | None, context: Context
 ) -> None:
-    """Switch thinking off for a request whose history or tool choice forbids it; see to it that it may end as it does.
+    """Disable thinking for a request whose history or tool choice forbids it; and make its last message valid.
 
-    `messages` are those behind the turns that were encoded before, `earlier` is `begins_with_thinking` of these.
+    `messages` are those after the turns that were encoded before, `earlier` is `begins_with_thinking` of these.
     """
     thinking = body.thinking
     if given(thinking) and thinking.type == "enabled":
@@ -180,9 +180,9 @@ def finish_thinking(
 
 
 def begins_with_thinking(messages: list[types.InputMessage], earlier: bool | None = None) -> bool | None:
-    """Whether the model's turn that waits for results began with a thought, as it must while thinking is on.
+    """Whether the assistant's turn that waits for results began with thinking, as it must while thinking is on.
 
-    `earlier` is the same of the messages before these; `None` where the model has not spoken in the turn.
+    `earlier` is the same of the messages before these; `None` where the turn has no assistant message.
     """
     first: types.InputMessage | None = None
     for message in reversed(messages):
@@ -202,7 +202,7 @@ def begins_with_thinking(messages: list[types.InputMessage], earlier: bool | Non
 
 def _finish_prefill(last: types.InputMessage, context: Context) -> None:
     blocks = last.content if isinstance(last.content, list) else []
-    # The vendor paused here and goes on, or a call without its result was refused already.
+    # The vendor paused here and continues, or a call without its result was rejected already.
     if any(
         isinstance(block, types.ServerToolUse | types.ServerToolResult | types.McpToolUse | types.ToolUse)
         for block in blocks
@@ -227,7 +227,7 @@ _A = TypeVar("_A")
 
 
 class Payload(Struct, tag_field="kind", omit_defaults=True, kw_only=True):
-    """What an envelope of this wire may hold."""
+    """The payload of an envelope of this wire."""
 
 
 class Signed(Payload, tag="thinking"):
@@ -262,20 +262,20 @@ class Sealed(Payload, tag="blocks"):
 AnyPayload = Signed | Redacted | Cited | Sealed
 
 FORGED = (types.Text, types.ToolUse, types.ToolResult, types.Thinking, types.RedactedThinking)
-"""The blocks that never travel whole, but as items."""
+"""The blocks that are never sealed, but converted to items."""
 
 BLOCKS: Decoder[list[types.AnyBlock]] = Decoder(list[types.AnyBlock])
 CITATIONS: Decoder[list[list[types.AnyCitation] | None]] = Decoder(list[list[types.AnyCitation] | None])
 
 
 def returning_blocks(raw: Raw) -> list[types.AnyBlock] | None:
-    """The blocks in an envelope, or `None` where something else was put there."""
+    """The blocks in an envelope, or `None` if it has another or a forged payload."""
     blocks = unsealed(BLOCKS, raw)
     return None if any(isinstance(block, FORGED) for block in blocks or ()) else blocks
 
 
 def unsealed(decoder: Decoder[_A], raw: Raw) -> _A | None:
-    """What an envelope holds, or `None` where something else was put there."""
+    """The payload of an envelope, or `None` if it has another or a forged one."""
     try:
         return decoder.decode(bytes(raw))
     except DecodeError:
@@ -293,7 +293,7 @@ def decode_thinking(block: types.Thinking | types.RedactedThinking, issuer: str,
 
 
 def encode_thinking(item: ours.Reasoning, payload: Signed | Redacted, path: str, lost: Losses) -> types.AnyBlock | None:
-    """The block that `decode_thinking` made the item from; nothing where its text was edited, which breaks the signature."""
+    """The block that `decode_thinking` made the item from; `None` if its text was edited, which breaks the signature."""
     if isinstance(payload, Redacted):
         return patch(types.RedactedThinking(data=payload.data), payload.rest)
     text = "".join(part.text for part in item.summary or ())
@@ -303,15 +303,15 @@ def encode_thinking(item: ours.Reasoning, payload: Signed | Redacted, path: str,
     return patch(types.Thinking(thinking=text, signature=payload.signature), payload.rest)
 
 
-# --- guests: items of other vendors that travel through a client of this wire ---------------------------------------
+# --- foreign items: items of other vendors sent through a client of this wire ----------------------------------------
 #
-# A gateway answers such a client on behalf of another vendor, and the client sends back what it got. What this wire cannot
-# say (reasoning, searches, compactions of that vendor) goes out as thinking, which clients keep and return unread: with its
-# text where it has one, else redacted, and the item in an envelope in the place of the signature. These blocks never reach
-# this wire's own vendor: on the way in they are items again, and their vendor is another.
+# A gateway answers such a client on behalf of another vendor, and the client sends the answer back. Data that this wire does
+# not have (reasoning, searches, compactions of that vendor) is sent as thinking, which clients store and return unread: with its
+# text where it has one, else redacted, and the item in an envelope in place of the signature. These blocks never reach
+# this wire's own vendor: in a request they become items again, and their vendor is another.
 
 CLIENT = "client"
-"""The issuer of these envelopes: whoever answers the client."""
+"""The issuer of these envelopes: any server that answers the client."""
 GAP = "\n\n"
 
 FOREIGN_ITEMS = (
@@ -329,13 +329,13 @@ FOREIGN_ITEMS = (
     | ours.Program
     | ours.ProgramOutput
 )
-"""The items that may travel so: what a vendor keeps for itself, and records of what it ran."""
+"""The items that may be sent this way: opaque items of a vendor, and records of its hosted tools."""
 
 _item: Decoder[ours.AnyItem] = Decoder(ours.AnyItem)
 
 
 class ForeignItem(Payload, tag="item"):
-    """An item without the text that its block shows; `lengths` cuts that into the parts named `shown`."""
+    """An item without the text that its block shows; `lengths` splits that into the parts named `shown`."""
 
     item: Raw
     shown: str = ""
@@ -344,13 +344,13 @@ class ForeignItem(Payload, tag="item"):
 
 
 def encode_foreign_item(item: ours.AnyItem, path: str, lost: Losses) -> types.AnyBlock | None:
-    """The block in which an item of another vendor goes through a client; nothing for items that have no need to return."""
+    """The block for an item of another vendor, to be sent through a client; `None` for items that need not return."""
     if not isinstance(item, FOREIGN_ITEMS):
         return None
     lost.withheld(path, "goes to the client as thinking, and back to its vendor when the client returns it")
     if isinstance(item, ours.Reasoning) and (item.summary or item.content):
         return encode_foreign_thinking(item, "summary" if item.summary else "content")
-    # The status is the answer's, and set again when it is read.
+    # The status is the answer's, and set again on decoding.
     return types.RedactedThinking(data=seal(WIRE, CLIENT, ForeignItem(item=Raw(encode(replace(item, status=None))))))
 
 
@@ -400,7 +400,7 @@ PREFIXES: dict[type, str] = {
     ours.ToolSearchCall: "tsc",
     ours.ToolSearchOutput: "tso",
 }
-"""The items that show what a run did, and how their ids begin, as Responses hosts expect it."""
+"""The visible items of a run, and the prefixes of their ids, as Responses hosts expect them."""
 VISIBLE = tuple(PREFIXES)
 
 Use = types.ServerToolUse | types.McpToolUse
@@ -432,7 +432,7 @@ def block_items(
 
 
 def finish_runs(hosted: Sequence[ours.AnyItem], going_on: bool, container: str | None) -> None:
-    """Set what only the end of an answer tells: where its code ran, and whether a use without result still goes on."""
+    """Set the data known only at the end of an answer: where its code ran, and whether a use without result is in progress."""
     for item in hosted:
         if isinstance(item, ours.CodeInterpreterCall):
             item.container_id = container
@@ -466,7 +466,7 @@ def _block_items(block: types.AnyBlock, result: types.ServerToolResult | None) -
 
 
 def arguments_of(block: Use) -> Json:
-    """The input of a use as plain values; empty where it is no object."""
+    """The input of a use as plain values; empty if it is not an object."""
     try:
         found = msgspec.json.decode(block.input)
     except msgspec.MsgspecError:
@@ -535,7 +535,7 @@ def _mcp_call(use: types.McpToolUse, result: types.ServerToolResult | None) -> o
 
 
 def fingerprint(items: list[ours.AnyItem]) -> str:
-    """A digest of what the visible items of a run say; ids and statuses do not count."""
+    """A digest of the visible items of a run, without ids and statuses."""
     return digest("\x1e".join(_sorted(_fingerprinted(item)).decode() for item in items))
 
 

@@ -1,8 +1,8 @@
-"""The request, both ways: its options and its whole body, its route and betas.
+"""Conversion of the request, both ways: its options and its whole body, its route and beta headers.
 
-Before changing this file, know the order: tools, system, messages is what the vendor caches and binds thinking to, and
-thinking is settled after the messages, because it depends on them. A body that came is compared with our own writing of its
-meaning, so that what our writing alone would lose is no loss while nothing was edited. Follows the Messages reference of
+Before changing this file, know the order: the vendor caches, and binds thinking to, tools, system, messages; and
+thinking is decided after the messages, because it depends on them. A decoded body is compared with its re-encoding, so
+that losses of the re-encoding alone are not reported while the request is unchanged. Follows the Messages reference of
 Anthropic, API version 2026-10-21, and its guides to prompt caching, structured outputs and betas (read 2026-11-20).
 """
 
@@ -64,10 +64,10 @@ __all__ = ["decode_request", "encode_request", "route"]
 # --- the whole request -----------------------------------------------------------------------------------------------
 
 MAX_TOKENS = 32_000
-"""The longest answer where a request has none and the model gives that many; the vendor requires a number."""
+"""The longest answer if the request sets none and the model supports it; the vendor requires a number."""
 
 FIRST_USER_TEXT = "..."
-"""What the user says before a conversation that the assistant begins."""
+"""The user text before a conversation that begins with the assistant."""
 
 DECIDED = (
     "tools",
@@ -78,33 +78,33 @@ DECIDED = (
     "max_output_tokens",
     "context_management",
 )
-"""Options that this wire may have to say otherwise."""
+"""Options that this wire may have to replace."""
 EMPTY_FIELDS = ("system", "stop_sequences", "mcp_servers")
-"""Fields that mean nothing where they are empty."""
+"""Fields without effect where they are empty."""
 SUMMARIZE: Json = {"type": "summarize"}
 """The `compaction` of a request that only compacts the conversation."""
 
-# Notes about a request, beside those of `kept`.
+# Keys of a request's leftovers, beside those of `kept`.
 THINKING_NOTE = "asked"
-"""How thinking and effort, which say one thing together, were asked for."""
+"""The original thinking and effort fields, which have one joint meaning."""
 WITHOUT_TOOLSET = "alone"
-"""The MCP servers that came without a toolset."""
+"""The MCP servers without a toolset."""
 BEGINS_WITH = "begins"
 """The role of the first message."""
 OLDER_FORMAT = "format"
-"""That the format of the answer came in its older field."""
+"""Whether the output format was in its older field."""
 EMPTY = "empty"
-"""The messages that are empty."""
+"""The empty messages."""
 UNBOUND = "binding"
-"""That thinking blocks came without a word about what happens where their prefix has changed."""
+"""Whether thinking blocks came without the option for a changed prefix."""
 UNCHANGED = "lost"
-"""What our own writing of the body loses, and a digest of the options it was written from."""
+"""The losses of re-encoding the body, and a digest of the options it was encoded from."""
 
 
 def encode_request(
     request: ours.Request, *, dialect: MessagesDialect = ANTHROPIC, prefix: EncodedPrefix | None = None
 ) -> tuple[types.Request, list[Loss]]:
-    """The body of `POST /v1/messages` for a request, and what could not be carried."""
+    """The body of `POST /v1/messages` for a request, and the losses."""
     lost = Losses()
     context = Context(lost, dialect, messages_model(request.model or ""), replay=True)
     left = own_leftovers(request, WIRE, "", lost, request)
@@ -123,7 +123,7 @@ def encode_request(
 def decode_request(
     body: types.Request, *, dialect: MessagesDialect = ANTHROPIC, model: str | None = None, keep: bool = True
 ) -> tuple[ours.Request, list[Loss]]:
-    """The request for a body; `keep` leaves what only this wire has, and `model` is the model of the URL where it has one."""
+    """The request for a body; `keep` preserves data of this wire alone, and `model` is the model in the URL, if any."""
     name = body.model if given(body.model) else model
     facts = messages_model(name or "")
     request = ours.Request(model=name, stream=or_none(body.stream))
@@ -150,7 +150,7 @@ def decode_request(
 
 
 def _leftovers(body: types.Request, request: ours.Request, known: list[bool], model: MessagesModel) -> Json:
-    """What `body` has beyond what we write of `request`; `known` are the tools that Responses has too."""
+    """The fields of `body` beyond the encoding of `request`; `known` are the tools that Responses has too."""
     notes, near, lost = cast("Json", {}), cast("Json", {}), Losses()
     if without := servers_without_toolset(body):
         notes[WITHOUT_TOOLSET] = {"servers": without}
@@ -162,7 +162,7 @@ def _leftovers(body: types.Request, request: ours.Request, known: list[bool], mo
     if not bound and binds(request) and types.BINDING in betas(request):
         notes[UNBOUND] = True
     made = _encode_options(request, notes, Context(lost, ANTHROPIC, model, replay=True))
-    # Whether a schema can be enforced is found out again, and its losses are reported, when it is sent.
+    # Whether a schema can be enforced is decided, and its losses are reported, when it is sent.
     paths = [loss.path for loss in lost if not loss.path.endswith(".strict")]
     if paths:
         notes[UNCHANGED] = {"digest": _digest_of(request), "paths": paths}
@@ -173,7 +173,7 @@ def _leftovers(body: types.Request, request: ours.Request, known: list[bool], mo
         for tool, same in zip(body.tools, cast("Any", made.tools), strict=True):
             if same is not None and given(tool.name) and tool.type in (UNSET, None, "custom"):
                 same.name, same.strict = tool.name, tool.strict or UNSET
-    # What items and sampling options say is written with the rest of the body, and compared elsewhere.
+    # Fields from items and sampling options are written with the rest of the body, and compared elsewhere.
     made.messages, made.system = body.messages, body.system or made.system
     made.compaction = body.compaction if body.compaction == SUMMARIZE else made.compaction
     for name in SAMPLING:
@@ -200,7 +200,7 @@ def _leftovers(body: types.Request, request: ours.Request, known: list[bool], mo
 
 
 def _inexact_thinking(asked: ThinkingOptions, made: ThinkingOptions, reasoning: ours.ReasoningOptions) -> Json:
-    """The fields of thinking that Responses says only nearly."""
+    """The fields of thinking that Responses has only approximately."""
     thinking = asked.thinking
     if not given(thinking):
         return {}
@@ -215,7 +215,7 @@ def _inexact_thinking(asked: ThinkingOptions, made: ThinkingOptions, reasoning: 
 
 
 def _patch_options(request: ours.Request, body: types.Request, left: Json, lost: Losses) -> types.Request:
-    """The body with what its document had beyond our own writing of it; what that loses is no loss while it is unchanged."""
+    """The body with its document's leftovers restored; its losses are not reported while it is unchanged."""
     notes = as_object(left.get(SPELLING))
     unchanged = as_object(notes.get(UNCHANGED))
     if lost and unchanged.get("digest") == _digest_of(request):
@@ -232,7 +232,7 @@ def _digest_of(request: ours.Request) -> str:
 # --- options ---------------------------------------------------------------------------------------------------------
 
 TIERS = {"auto": "auto", "default": "standard_only", "priority": "auto"}
-"""Service tiers of requests, ours on the left. The way back prefers the first: `auto` may use the priority tier."""
+"""Service tiers of requests, ours on the left. Decoding prefers the first: `auto` may use the priority tier."""
 TIERS_BACK = {"auto": "auto", "standard_only": "default"}
 SPEEDS = {"fast": "fast", "ultrafast": "fast"}
 """Tiers of ours that are a speed at Anthropic."""
@@ -253,7 +253,7 @@ DROPPED = (
 
 
 def _encode_rest(request: ours.Request, body: types.Request, lost: Losses) -> None:
-    """Set every option that depends on nothing else."""
+    """Set every option that is independent of the others."""
     if given(request.stop):
         stops = [request.stop] if isinstance(request.stop, str) else request.stop
         body.stop_sequences = [stop for stop in stops if stop and not stop.isspace()]
@@ -285,7 +285,7 @@ def _encode_rest(request: ours.Request, body: types.Request, lost: Losses) -> No
 
 
 def _decode_options(body: types.Request, request: ours.Request) -> None:
-    """Set what the options of `body` are in Responses."""
+    """Set the Responses options for the options of `body`."""
     for option in SAMPLING:
         setattr(request, option, or_none(getattr(body, option)))
     request.stop = or_none(body.stop_sequences)
@@ -368,7 +368,7 @@ def _encode_context(edits: Sequence[ours.ContextManagement], lost: Losses) -> Op
 def _encode_options(
     request: ours.Request, notes: Json, context: Context, prefix: EncodedPrefix | None = None
 ) -> types.Request:
-    """The body but for its messages."""
+    """The body without its messages."""
     max_tokens = request.max_output_tokens
     if not given(max_tokens):
         max_tokens = min(MAX_TOKENS, context.model.max_tokens)
@@ -405,7 +405,7 @@ def _ask(body: types.Request, asked: ThinkingOptions) -> None:
 
 
 def _encode_input(request: ours.Request, body: types.Request, context: Context, left: Json, turns: Turns) -> None:
-    """Set the messages and the system, and what else the items of a request are in the body."""
+    """Set the messages and the system, and the other body fields that items of a request become."""
     lost, notes = context.lost, as_object(left.get(SPELLING))
     items = paired(items_of(request), lost, turns.count)
     offered = frozenset(tool.name for tool in body.tools or () if given(tool.name))
@@ -441,7 +441,7 @@ def _encode_input(request: ours.Request, body: types.Request, context: Context, 
 def _addressed(
     request: ours.Request, body: types.Request, dialect: MessagesDialect, lost: Losses, prefix: EncodedPrefix | None
 ) -> types.Request:
-    """The body as its host takes it, with the caller's own additions last."""
+    """The body for its host, with the caller's additions last."""
     if given(request.extra) and request.extra.get(WIRE):
         more = {name: value for name, value in request.extra[WIRE].items() if name != "betas"}
         body = set_fields(body, {"max_tokens": 0, "messages": []}, more, types.REQUEST, f"extra.{WIRE}", lost)
@@ -456,7 +456,7 @@ def _addressed(
     return body
 
 
-# --- route and betas -------------------------------------------------------------------------------------------------
+# --- route and beta headers ------------------------------------------------------------------------------------------
 
 _FREE = frozenset({"input_schema", "input_examples", "schema", "metadata"})
 """Fields that hold the caller's own JSON."""
@@ -469,7 +469,7 @@ def route(
     stream: bool = False,
     prefix: EncodedPrefix | None = None,
 ) -> Route:
-    """Where the request goes, and the headers it asks for itself."""
+    """The route of a request, with the headers it needs."""
     path = dialect.stream_path if stream and dialect.stream_path is not None else dialect.path
     headers: dict[str, str] = {}
     if dialect.body_version is None:
@@ -486,7 +486,7 @@ def route(
 
 
 def _additions(request: ours.Request) -> Json:
-    """What the caller adds to the body."""
+    """The caller's additions to the body."""
     return request.extra.get(WIRE, {}) if request.extra else {}
 
 
@@ -545,7 +545,7 @@ def _search_item(item: ours.AnyItem, request: ours.Request, found: set[str]) -> 
 
 
 def _search(value: Any, found: set[str]) -> None:
-    """Add what plain values of this wire need."""
+    """Add the betas that plain values of this wire need."""
     if isinstance(value, list | tuple):
         for one in cast("list[Any]", value):
             _search(one, found)

@@ -1,7 +1,7 @@
-"""The answer, both ways, and errors: how it ended, what it cost, what went wrong; and counting of tokens.
+"""Conversion of the answer, both ways, and errors: finish reason, token usage, failures; and token counting.
 
-Blocks and items are in `messages`. Before changing this file, know that Anthropic counts input without what the cache gave and
-took, and Responses with it; that streams end here too; and that callers branch on the `type` of an error, never on its message.
+Blocks and items are in `messages`. Before changing this file, know that Anthropic counts input tokens without cache reads and
+writes, and Responses with them; that streams end here too; and that callers branch on an error's `type`, never its message.
 Follows the Messages reference and the guides to stop reasons, errors and token counting of Anthropic (read 2026-11-20).
 """
 
@@ -57,7 +57,7 @@ FINISH_REASONS: dict[str, tuple[str, str | None]] = {
     "pause_turn": ("incomplete", "pause_turn"),
     "refusal": ("incomplete", "content_filter"),
 }
-"""How an answer ended, theirs on the left. An unknown reason is incomplete, for that reason."""
+"""Stop reasons, those of Anthropic on the left. An unknown reason means incomplete, for that reason."""
 FINISH_REASONS_BACK = {
     "max_output_tokens": "max_tokens",
     "content_filter": "refusal",
@@ -78,9 +78,9 @@ def decode_response(
     now: float = 0,
     keep: bool = True,
 ) -> tuple[ours.Response, list[Loss]]:
-    """The response for an answer. `request` undoes what encoding it renamed, and is echoed; `now` is when it was made.
+    """The response for an answer. `request` reverses renaming and is echoed; `now` is its creation time.
 
-    `keep` leaves with it what describes this document and how it was written; unknown fields of its blocks always stay.
+    `keep` preserves data that describes this document and its notation; unknown fields of its blocks always stay.
     """
     if isinstance(body, Error):
         return decode_failure(body, request, now, keep=keep), []
@@ -94,7 +94,7 @@ def decode_response(
 def encode_response(
     response: ours.Response, *, request: ours.Request | None = None, dialect: MessagesDialect = ANTHROPIC
 ) -> tuple[types.Message | types.Error, list[Loss]]:
-    """The answer of Anthropic; an error body for a failed one. `request` names the model where the response does not."""
+    """The answer of Anthropic; an error body for a failed one. `request` has the model where the response does not."""
     lost = Losses()
     if response.status == "failed":
         for name in ("output", "usage", "service_tier"):
@@ -109,13 +109,13 @@ def encode_response(
 
 
 def id_of(message: types.Message) -> str:
-    """The id of an answer, made from what it says where its host gave it none."""
+    """The id of an answer, derived from its content if its host gave it none."""
     id = message.id
     return id if type(id) is str else str(id) if given(id) else f"msg_{digest(encode(message).decode())}"
 
 
 def model_of(response: ours.Response, request: ours.Request | None) -> str:
-    """The model that answered, which an answer of Anthropic has to name."""
+    """The model of the answer, which Anthropic's format requires."""
     return response.model or (request.model if request else "") or ""
 
 
@@ -129,7 +129,7 @@ def begin_response(message: types.Message, request: ours.Request | None, now: fl
 def finish_response(
     message: types.Message, reader: BlockReader, blocks: int, request: ours.Request | None, now: float
 ) -> ours.Response:
-    """The response for `message`, whose so many blocks `reader` has read."""
+    """The response for `message`, of whose blocks `reader` has read that many."""
     used, stop, output = message.usage, message.stop_reason, reader.close()
     response = new_response()
     response.status, response.output = "completed", output
@@ -155,7 +155,7 @@ def finish_response(
 
 
 def keep_response(response: ours.Response, message: types.Message) -> None:
-    """Leave with the response what we would not write of the answer."""
+    """Store the fields of the answer that its re-encoding lacks on the response."""
     made = encode_end(response, response.model or "", [], Losses())
     if response.usage and given(message.usage) and given(made.usage):
         response.usage.leftovers = as_leftovers(diff(message.usage, made.usage))
@@ -178,7 +178,7 @@ def _end_early(response: ours.Response, message: types.Message, reader: BlockRea
     if reason is not None:
         response.incomplete_details = ours.IncompleteDetails(reason=reason)
     if stop == "refusal":
-        # A stream has sent some of them already, and events that were sent stay as they are.
+        # A stream has sent some of them already, and sent events cannot change.
         output[:] = [item if isinstance(item, Unknown) else replace(item, status="incomplete") for item in output]
         explanation = (message.stop_details or {}).get("explanation")
         if isinstance(explanation, str) and explanation:
@@ -186,7 +186,7 @@ def _end_early(response: ours.Response, message: types.Message, reader: BlockRea
             named = reader.id_of("msg", blocks)
             output.append(ours.Message(id=named, role="assistant", status="incomplete", content=[part]))
     elif reason == "max_output_tokens":
-        # The last thing the model did was cut short; a carrier behind it is not that thing.
+        # The last visible item was cut off; a carrier behind it is not that item.
         carriers = {id(one) for one in reader.carriers or ()}
         last = next((item for item in reversed(output) if id(item) not in carriers), None)
         if last is not None and not isinstance(last, Unknown):
@@ -201,7 +201,7 @@ def _decode_transformation(came: Json) -> Json:
 
 
 def encode_end(response: ours.Response, model: str, content: list[types.AnyBlock], lost: Losses) -> types.Message:
-    """The answer around its content: how it ended, with the refusals among its items, and what it cost."""
+    """The answer around its content: its stop reason, with the refusals among its items, and its usage."""
     left = own_leftovers(response, WIRE, "", lost)
     report_answer(response, lost, "input_transformations", "service_tier")
     stop: Any = encode_finish_reason(response, lost)
@@ -230,7 +230,7 @@ def encode_end(response: ours.Response, model: str, content: list[types.AnyBlock
 
 
 def overwrite(struct: Any, news: Model, names: tuple[str, ...] = ()) -> None:
-    """Set in `struct` what `news` says (of `names`, where given); a null says nothing that was not known."""
+    """Set in `struct` the values of `news` (of `names`, where given); a null changes nothing."""
     for name in names or base(news).__struct_fields__:
         value = getattr(news, name)
         if value is not UNSET and (value is not None or getattr(struct, name) is UNSET):
@@ -238,7 +238,7 @@ def overwrite(struct: Any, news: Model, names: tuple[str, ...] = ()) -> None:
 
 
 def change_message(message: types.Message, event: types.MessageDelta, lost: Losses) -> types.Message:
-    """The answer with fields that arrived after its beginning was sent, which replaces what it began with."""
+    """The answer with fields that arrived after its beginning was sent, which replace those of the beginning."""
     overwrite(message, event.delta)
     overwrite(message, event, ("context_management", "input_transformations"))
     if given(event.usage):
@@ -253,7 +253,7 @@ def change_message(message: types.Message, event: types.MessageDelta, lost: Loss
 
 
 def message_delta(begun: types.Message, body: types.Message) -> types.MessageDelta:
-    """What became known of an answer after it had begun."""
+    """The fields that became known after the answer had begun."""
     ending = types.Ending(**{name: getattr(body, name) for name in types.Ending.__struct_fields__})
     more = extras(body) | ({} if body.diagnostics is UNSET else {"diagnostics": as_plain(body.diagnostics)})
     if body.role != begun.role:
@@ -298,15 +298,15 @@ def encode_finish_reason(response: ours.Response, lost: Losses) -> str | None:
     return FINISH_REASONS_BACK.get(reason, reason) if reason else "max_tokens"
 
 
-# --- what it cost ---------------------------------------------------------------------------------------------------
+# --- token usage ----------------------------------------------------------------------------------------------------
 
 TIERS = {"standard": "default", "priority": "priority", "batch": "default"}
-"""The tier an answer was given in, theirs on the left; the way back prefers the first."""
+"""Service tiers of answers, those of Anthropic on the left; encoding prefers the first."""
 TIERS_BACK = {"default": "standard", "priority": "priority"}
 
 
 def decode_usage(used: types.Usage) -> ours.Usage:
-    """Token counts as Responses counts them: input with what the cache gave and took."""
+    """Token counts of Responses: input with cache reads and writes."""
     input, output, thought = used.input_tokens or 0, used.output_tokens or 0, used.output_tokens_details
     read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
     usage = new_usage()
@@ -320,7 +320,7 @@ def decode_usage(used: types.Usage) -> ours.Usage:
 
 
 def encode_usage(response: ours.Response, lost: Losses) -> types.Usage:
-    """Token counts of Anthropic: input without what the cache gave and took."""
+    """Token counts of Anthropic: input without cache reads and writes."""
     used, body, tier = response.usage, types.Usage(input_tokens=0, output_tokens=0), response.service_tier
     left = own_leftovers(used, WIRE, "usage", lost) if used else {}
     if given(tier) and tier != left.get("service_tier"):
@@ -377,7 +377,7 @@ TYPES: dict[type, str] = {
     errors.UnprocessableEntityError: "invalid_request_error",
     errors.ContentFilterError: "invalid_request_error",
 }
-"""The type for a kind of error of another vendor; anything else is an `api_error`."""
+"""The type for a kind of error of another vendor; any other is an `api_error`."""
 
 CODES = {
     "api_error": "server_error",
@@ -385,7 +385,7 @@ CODES = {
     "overloaded_error": "server_overloaded",
     "rate_limit_error": "rate_limit_exceeded",
 }
-"""Codes of failed responses, theirs on the left; other types stay as they are."""
+"""Codes of failed responses, those of Anthropic on the left; other types are unchanged."""
 
 
 def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
@@ -399,7 +399,7 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
 
 
 def _error_code(details: Any) -> str | None:
-    """What exactly went wrong, where the vendor says more than the type of an error."""
+    """The specific error code, where the vendor gives more than the type of an error."""
     code = as_object(details).get("error_code")
     return code if isinstance(code, str) else None
 
@@ -416,7 +416,7 @@ def encode_error(facts: ErrorFacts) -> tuple[int, types.Error]:
 
 
 def decode_failure(body: types.Error, request: ours.Request | None, now: float, *, keep: bool) -> ours.Response:
-    """The failed response that an error body in the place of an answer is."""
+    """The failed response for an error body in place of an answer."""
     error = body.error
     code = _code_of(error)
     response = ours.Response(
@@ -458,7 +458,7 @@ def encode_failure(response: ours.Response, request: ours.Request | None, lost: 
 def encode_count(
     request: ours.Request, *, dialect: MessagesDialect = ANTHROPIC
 ) -> tuple[types.CountRequest, list[Loss]]:
-    """The body that asks how many tokens a request has."""
+    """The body of a request to count tokens."""
     body, lost = encode_request(request, dialect=dialect)
     return types.CountRequest(**{name: getattr(body, name) for name in types.CountRequest.__struct_fields__}), lost
 
@@ -472,6 +472,6 @@ def decode_count(body: types.CountRequest, *, dialect: MessagesDialect = ANTHROP
 
 
 def count_route(request: ours.Request, *, dialect: MessagesDialect = ANTHROPIC) -> Route:
-    """Where counting is asked for."""
+    """The route of token counting."""
     there = route(request, dialect=dialect)
     return Route(f"{there.path}/count_tokens", headers=there.headers)

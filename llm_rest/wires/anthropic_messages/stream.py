@@ -1,9 +1,9 @@
-"""Streams from the vendor: each event as the Responses events it makes; the way back is in `stream_encoder`.
+"""Decoding of the vendor's streams to Responses events; the other direction is in `stream_encoder`.
 
-The blocks of an answer are read by the `BlockReader` that whole answers are read by, and the end is the end of `decode_response`;
-here is what is sent of a block before it is complete. Before changing this file, know that the end of an answer may contradict
-its beginning, that a stream without `message_stop` broke off, that a tool's input may never come, that tools which the vendor
-runs are reported while they run, and that an annotation covers a text that has not come yet. Follows Anthropic's guide to
+Blocks are read by the `BlockReader` of whole answers, and the end by the function of `decode_response`; this module
+emits events for a block before it is complete. Before changing this file, know that the end of an answer may contradict
+its beginning, that a stream without `message_stop` broke off, that a tool's input may never come, that hosted tools are
+reported while they run, and that an annotation covers text that has not arrived yet. Follows Anthropic's guide to
 streaming (read 2026-11-20).
 """
 
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 __all__ = ["decode_stream", "encode_stream"]
 
 CITATION = f"{WIRE}:citation"
-"""An event of ours: a citation as the vendor gave it, when it comes. Its carrier is behind the whole message."""
+"""An additional event of this library: a citation in the vendor's format, when it arrives. Its carrier follows the message."""
 
 GROWS: dict[type, tuple[str, str]] = {
     types.TextDelta: ("text", "text"),
     types.ThinkingDelta: ("thinking", "thinking"),
     types.InputJsonDelta: ("partial_json", "input"),
 }
-"""Pieces of text: the field of the piece, and the one of a block that it grows."""
+"""Pieces of text: the field of the piece, and the field of the block that it extends."""
 
 Start, Delta, Stop = types.ContentBlockStart, types.ContentBlockDelta, types.ContentBlockStop
 OfBlock = types.ContentBlockStart | types.ContentBlockDelta | types.ContentBlockStop
@@ -56,7 +56,7 @@ UNBEGUN: dict[type, Callable[[], types.AnyBlock]] = {
     types.TextDelta: partial(types.Text, text=""),
     types.ThinkingDelta: partial(types.Thinking, thinking="", signature=""),
 }
-"""The blocks of hosts that forget to begin them, by their pieces."""
+"""The blocks for hosts that omit their beginnings, by the types of their pieces."""
 
 _raw = msgspec.json.Decoder(Raw)
 
@@ -70,7 +70,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         names = names_sent(self._request, custom_tools=False, naming=wire_name)
         self._reader = BlockReader(self._dialect.issuer, "", names, keep=self._keep)
         self._message: types.Message | None = None
-        self._model = ""  # that went on with the answer
+        self._model = ""  # that continued the answer
         self._reported: set[str] = set()
         # The open block, where it is in the content, its number, and its pieces by the field that they grow.
         self._block: Any = None
@@ -78,7 +78,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         self._index: int | None = None
         self._pieces: dict[str, list[str]] = {}
         self._waiting: OrderedDict[int, list[OfBlock]] = OrderedDict()  # of blocks that began while another was open
-        # Items: the last one, those that are not over, and how many of the reader's are.
+        # Items: the last one, the open ones, and the number of the reader's items already handled.
         self._item = OpenItem(self._to, 0, "")
         self._opened: dict[int, OpenItem] = {}
         self._ended = 0
@@ -87,7 +87,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         self._stalled = False
 
     def feed(self, event: types.AnyEvent) -> list[ev.AnyEvent]:
-        """The events that this one makes."""
+        """The Responses events for this event."""
         if type(event) is Delta and event.index == self._index:
             delta = event.delta
             if type(delta) is types.TextDelta and type(self._block) is types.Text:  # nearly every piece
@@ -134,7 +134,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
     # -- the message
 
     def _begun(self) -> types.Message:
-        """The message so far; one that is empty where the host forgot to begin."""
+        """The message so far; an empty one if the host omitted its beginning."""
         return self._message or self._start(types.Message(content=[]))
 
     def _start(self, message: types.Message) -> types.Message:
@@ -159,7 +159,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         message.model = self._model or message.model
         response = finish_response(message, self._reader, self._place, self._request, self._now)
         self._end_items(last=True)
-        if response.status == "in_progress":  # its host never says why it ended
+        if response.status == "in_progress":  # its host never sends a stop reason
             response.status = "incomplete"
         self._index = None
         self._finish(response)
@@ -209,7 +209,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         self._report_once(f"content[{self._place}]", what)
 
     def _begin_block(self, block: types.AnyBlock) -> None:
-        """A block begins, perhaps with something in it."""
+        """Begin a block, which may already have content."""
         i, reader = self._place, self._reader
         reader.flush(block)
         if isinstance(block, OUTPUT_BLOCKS):
@@ -246,14 +246,14 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
                 pass
 
     def _grow_block(self, delta: types.AnyDelta) -> bool:
-        """A piece of the open block; whether it fits there."""
+        """Add a piece to the open block; returns whether it fits there."""
         block, grows = self._block, GROWS.get(struct_of(delta))
         if grows is not None and (isinstance(block, Unknown) or hasattr(block, grows[1])):
             self._grow_text(block, grows[1], getattr(delta, grows[0]))
         elif isinstance(delta, types.CitationsDelta) and isinstance(block, types.Text):
             block.citations = block.citations or []
             block.citations.append(delta.citation)
-            # Its annotation, if it has one, covers a text that has not come yet.
+            # Its annotation, if it has one, covers text that has not arrived yet.
             event = {"type": CITATION, "item_id": self._item.id, "output_index": self._item.index}
             self._pass_on(
                 {**event, "content_index": len(self._reader.parts or ()), "citation": as_plain(delta.citation)}
@@ -289,7 +289,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         pieces.append(piece)
 
     def _end_block(self) -> None:
-        """The block is over: read it, and send what of it did not come in pieces."""
+        """End the block: read it, and send the rest that was not sent in pieces."""
         block = self._block
         if block is None:
             return
@@ -325,7 +325,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         self._place += 1
 
     def _json(self, text: str) -> Raw:
-        """The input of a tool that the vendor runs; where it was cut it is no JSON, and could not be kept as it is."""
+        """The input of a hosted tool; one that was cut off is not JSON, and could not be stored."""
         try:
             return _raw.decode(text)
         except (msgspec.MsgspecError, UnicodeEncodeError):
@@ -341,7 +341,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         return opened
 
     def _end_items(self, *, last: bool = False) -> None:
-        """End the items that are over; all of them where this was the `last` of the answer."""
+        """End the items that are complete; all of them if this was the `last` of the answer."""
         items = self._reader.items
         for index in range(self._ended, len(items)):
             if index == len(self._output):
@@ -360,7 +360,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         if opened is not None:
             self._done(opened, item)
 
-    # -- tools that the vendor runs, reported while they run
+    # -- hosted tools, reported while they run
 
     def _begin_run(self, i: int, block: Use | types.McpToolListing) -> None:
         """A tool was chosen at position `i`: announce its item, where it has one already."""
@@ -372,18 +372,18 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
                 self._ready.append((self._item.index, item))
             elif self._item.begin_tool(item):
                 self._uses[block.id] = (i, block, self._item)
-            # What a search over tools finds is an item between this one and the next, so that one has to wait.
+            # The result of a tool search is an item between this one and the next, so that one has to wait.
             self._stalled = isinstance(item, ours.ToolSearchCall)
 
     def _end_input(self, block: Use) -> None:
-        """The input of a tool is complete."""
+        """End the input of a tool."""
         if block.id in self._uses:
             i, _, opened = self._uses[block.id]
             (item,) = block_items(i, block, None, self._reader.id)
             opened.end_input(item, streamed="input" in self._pieces and isinstance(item, ours.McpCall))
 
     def _end_run(self, block: types.ServerToolResult) -> None:
-        """The result of a tool is there."""
+        """Process the result of a tool."""
         if block.tool_use_id in self._uses:
             i, use, opened = self._uses.pop(block.tool_use_id)
             (item,) = block_items(i, use, block, self._reader.id)
@@ -393,7 +393,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
 
 
 def _is_open_until_the_end(item: ours.AnyItem) -> bool:
-    """Only the end of an answer tells where its code ran, and whether a tool without result still goes on."""
+    """Whether the item stays open until the answer's end, which has the container and the state of tools without result."""
     return isinstance(item, ours.CodeInterpreterCall) or (
         not isinstance(item, Unknown) and item.status == "in_progress"
     )

@@ -1,8 +1,8 @@
-"""Streams to a client: each Responses event as the events of the vendor it makes.
+"""Encoding of Responses events to the vendor's stream for a client.
 
-A ninth module, because the two machines of this wire share no more than a table. Before changing this file, know that what was
-sent cannot be taken back, so that what turns out otherwise at the end is reported; and that a signature comes last and whole.
-Follows Anthropic's guide to streaming (read 2026-11-20).
+A ninth module, because the decoder and the encoder of this wire share no more than a table. Before changing this file,
+know that sent events cannot be changed, so that a different value at the end is reported; and that a signature comes
+last and whole. Follows Anthropic's guide to streaming (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         self._context = Context(self.losses, self._dialect, messages_model(""), replay=False)
         self._writer = AssistantMessage(self._context)
         self._message: types.Message | None = None  # as it began
-        self._model = ""  # that went on with the answer
-        self._item: ours.AnyItem | None = None  # whose turn it is, as it was announced
+        self._model = ""  # that continued the answer
+        self._item: ours.AnyItem | None = None  # the current item, as it was announced
         # The open block as it began, its number, how many characters of its text were sent, and the part or thought it shows.
         self._block: types.AnyBlock | None = None
         self._index = -1
@@ -53,12 +53,12 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         self._part = -1
         self._shown, self._thought = "", 0
         self._deferred = ""  # the beginning of arguments that may be no object
-        # The texts of the last message as they were sent, and as they turned out to be.
+        # The texts of the last message as they were sent, and their final values.
         self._texts: list[types.Text] = []
         self._expected: list[types.Text] = []
 
     def feed(self, event: ev.AnyEvent) -> list[types.AnyEvent]:
-        """What is sent for `event`."""
+        """The events to send for `event`."""
         if type(event) is ev.OutputTextDelta and event.output_index == self._at and event.content_index == self._part:
             self._sent += len(event.delta)
             return [Delta(index=self._index, delta=types.TextDelta(text=event.delta))]
@@ -122,7 +122,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
             self._send_early(event.item, index)
 
     def _send_early(self, item: ours.Reasoning, index: int) -> None:
-        """A run whose blocks are there needs no end of the items that show it, which may take as long as the answer."""
+        """Send a run whose blocks are complete without the end of its visible items, which may take until the answer's end."""
         payload = opened(item, WIRE, self._dialect.issuer, AnyPayload)
         blocks = returning_blocks(payload.blocks) if isinstance(payload, Sealed) else None
         if blocks is None or not isinstance(self._item, VISIBLE):
@@ -160,7 +160,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
             case ev.OutputItemDone(item=item):
                 self._end_item(item)
             case _:
-                pass  # the end of the item says the same
+                pass  # the end of the item has the same
 
     def _begin_item(self, item: ours.AnyItem | None) -> None:
         self._item = item
@@ -199,7 +199,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         self._part = -1
 
     def _comparing(self) -> Context:
-        """For what is encoded before it is complete: its losses are reported when it is."""
+        """A context for encoding before the item is complete: its losses are reported when it is."""
         return Context(Losses(), self._dialect, self._context.model, replay=False)
 
     def _compare(self, sent: types.AnyBlock, expected: types.AnyBlock) -> None:
@@ -209,7 +209,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
     # -- blocks
 
     def _start(self, block: types.AnyBlock) -> None:
-        """A block begins, and the one before is over."""
+        """Begin a block, and end the one before."""
         self._stop()
         self._index += 1
         self._sent = 0
@@ -217,19 +217,19 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         self._out.append(Start(index=self._index, content_block=copy(block)))
 
     def _send(self, delta: types.AnyDelta, sent: int = 0) -> None:
-        """A piece of the open block."""
+        """Send a piece of the open block."""
         self._sent += sent
         self._out.append(Delta(index=self._index, delta=delta))
 
     def _stop(self) -> None:
-        """The open block, if there is one, is over."""
+        """End the open block, if there is one."""
         if self._block is not None:
             self._block = None
             self._part = -1
             self._out.append(Stop(index=self._index))
 
     def _send_whole(self, blocks: list[Any]) -> None:
-        """Blocks that are known completely."""
+        """Send complete blocks."""
         for block in blocks:
             match block:
                 case types.Thinking(thinking=text):
@@ -266,7 +266,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
             block.text = ""
             self._texts.append(block)
             self._start(block)
-            block.citations = [*block.citations] if block.citations else block.citations  # what was sent stays as it is
+            block.citations = [*block.citations] if block.citations else block.citations  # sent text cannot be changed
             self._part = index
 
     def _add_text(self, text: str, index: int) -> None:
@@ -296,7 +296,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         self._send(types.CitationsDelta(citation=citation))
 
     def _add_late_citations(self) -> None:
-        """Citations that did not come with their texts reach the last one, which is still open."""
+        """Send citations that did not come with their texts with the last text, which is still open."""
         for sent, expected in zip(self._texts, self._expected, strict=False):
             for citation in (expected.citations or [])[len(sent.citations or ()) :]:
                 if sent is self._block:
@@ -317,7 +317,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
     # -- thinking
 
     def _add_thinking(self, text: str, shown: str, part: int) -> None:
-        """A piece of a thought, which shows an item's summary or its content; what is not shown is left out."""
+        """Send a piece of thinking, from an item's summary or its content; only one of the two is sent."""
         if not isinstance(self._block, types.Thinking):
             self._send_whole(self._writer.flush())
             self._start(types.Thinking(thinking="", signature=""))
@@ -329,7 +329,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
             self._send(types.ThinkingDelta(thinking=text), len(text))
 
     def _end_thinking(self, item: ours.Reasoning, sent: types.Thinking) -> None:
-        """End a thought with its vendor's signature; one of another vendor, or that does not hold, goes as a guest."""
+        """End thinking with its vendor's signature; without a valid one, as for other vendors, with an envelope."""
         text = GAP.join(part.text for part in getattr(item, self._shown) or ())
         blocks = self._writer.write(item, self._path)
         own = (block for block in blocks if isinstance(block, types.Thinking) and block.thinking == text)
@@ -343,14 +343,14 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
     # -- calls
 
     def _add_arguments(self, text: str) -> None:
-        """A piece of arguments, which is sent at once if they begin as an object; other ones have to be mended."""
+        """Send a piece of arguments, at once if they begin as an object; others are converted when complete."""
         if not self._sent:
             text = self._deferred = self._deferred + text
         if text and (self._sent or text.lstrip()[:1] == "{"):
             self._send(types.InputJsonDelta(partial_json=text), len(text))
 
     def _add_input(self, text: str) -> None:
-        """A piece of a custom call's free text, which is the one argument of a function."""
+        """Send a piece of a custom call's free text, which is the one argument of a function."""
         head = "" if self._sent else '{"input":"'
         self._send(types.InputJsonDelta(partial_json=head + encode(text).decode()[1:-1]), len(text))
 

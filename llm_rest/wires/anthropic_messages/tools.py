@@ -1,9 +1,9 @@
-"""Tools, both ways: functions and their schemas, custom tools and namespaces, tools the vendor runs, the choice among them.
+"""Conversion of tools, both ways: functions, schemas, custom tools and namespaces, hosted tools, and tool choice.
 
-Before changing this file, know that tools come first in what the vendor caches and binds thinking to: the same request gives
-the same list in the same order; that the grammar of strict tools and output formats has few keywords, and the others are
-added to the description; and that an MCP server's token is in `authorization` only. Follows Anthropic's pages on tool use,
-structured outputs and the hosted tools (read 2026-11-20).
+Before changing this file, know that tools come first in what the vendor caches and binds thinking to: the same request
+gives the same list in the same order; that the grammar of strict tools and output formats has few keywords, and the
+others are added to the description; and that an MCP server's token is in `authorization` only. Follows Anthropic's
+pages on tool use, structured outputs and the hosted tools (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ if TYPE_CHECKING:
     from ...vendors.dialects import MessagesModel
     from .content import Context
 
-# --- tools the vendor runs -------------------------------------------------------------------------------------------
+# --- hosted tools ----------------------------------------------------------------------------------------------------
 
 TOOL_SEARCH = "tool_search_tool_bm25_20251119"
 AUTO = {"type": "auto"}
 
 
 def encode_callers(callers: list[str] | None, model: MessagesModel) -> Opt[list[str]]:
-    """Who may call a tool: programs are a version of code execution at Anthropic."""
+    """The callers that may use a tool: programs are a version of code execution at Anthropic."""
     if callers is None:
         return UNSET
     return [model.code_execution if caller == "programmatic" else caller for caller in callers]
 
 
 def decode_callers(callers: Opt[list[str]]) -> list[str] | None:
-    """Who may call a tool, in Responses."""
+    """The callers that may use a tool, in Responses."""
     if not given(callers):
         return None
     return ["programmatic" if caller.startswith("code_execution_") else caller for caller in callers]
 
 
 def encode_web_search(tool: WebSearch, path: str, context: Context) -> types.Tool:
-    """A web search in the newest version the model has."""
+    """A web search tool in the newest version the model supports."""
     for name in ("filters", "user_location"):
         if given(inner := getattr(tool, name)):
             report_unknown(inner, f"{path}.{name}", context.lost)
@@ -72,7 +72,7 @@ def encode_web_search(tool: WebSearch, path: str, context: Context) -> types.Too
 
 
 def decode_web_search(tool: types.Tool) -> ours.WebSearchTool:
-    """A web search in Responses."""
+    """A web search tool in Responses."""
     search = ours.WebSearchTool()
     if given(tool.allowed_domains) or given(tool.blocked_domains):
         search.filters = ours.SearchFilters(
@@ -87,7 +87,7 @@ def decode_web_search(tool: types.Tool) -> ours.WebSearchTool:
 
 
 def encode_tool_search(tool: ours.ToolSearchTool, path: str, context: Context) -> list[types.Tool]:
-    """A search over deferred tools, as the vendor runs it."""
+    """A tool search that the vendor runs."""
     if tool.execution == "client":
         context.lost.refused(path, "a tool search that the caller runs; offer it as a function")
         return []
@@ -177,7 +177,7 @@ _tool: Decoder[types.Tool] = Decoder(types.Tool)
 
 
 def encode_tools(request: ours.Request, body: types.Request, alone: Collection[str], context: Context) -> None:
-    """Set the tools of a request and what they bring along; `alone` are the MCP servers that came without a toolset."""
+    """Set the tools of a request and the fields they need; `alone` are the MCP servers without a toolset."""
     lost, placed = context.lost, {f"tools[{i}]": tool for i, tool in enumerate(request.tools or ())}
     encoded = (_encode_tool(tool, space, path, context) for tool, space, path in each_tool(placed, lost))
     tools = [tool for found in encoded for tool in found if tool.mcp_server_name not in alone]
@@ -209,12 +209,12 @@ def encode_tools(request: ours.Request, body: types.Request, alone: Collection[s
 
 
 def check_tools(tools: Sequence[types.Tool], context: Context) -> None:
-    """Report tools of one name, and take note of cache marks."""
+    """Report duplicate names of tools, and record cache breakpoints."""
     seen: set[str] = set()
     for i, tool in enumerate(tools):
         key = tool.name or tool.type or ""
         if given(tool.mcp_server_name):
-            key = f"mcp_toolset/{tool.mcp_server_name}"  # a toolset goes by its server
+            key = f"mcp_toolset/{tool.mcp_server_name}"  # a toolset is named after its server
         elif given(tool.type) and tool.type.startswith("tool_search_tool_"):
             key = "tool_search"  # both searches are one in Responses
         if key in seen:
@@ -279,7 +279,7 @@ def _encode_function(
 def tool_additions(
     tools: Sequence[ours.AnyTool], path: str, offered: frozenset[str], context: Context
 ) -> list[types.AnyBlock]:
-    """Blocks that make tools callable from here on: by name where the request offers them already, else with all of them."""
+    """Blocks that add tools: by name where the request offers them already, else with their definitions."""
     found: list[types.AnyBlock] = []
     placed = {f"{path}.tools[{j}]": tool for j, tool in enumerate(tools)}
     for tool, namespace, here in each_tool(placed, context.lost):
@@ -294,7 +294,7 @@ def tool_additions(
 
 
 def decode_tools(body: types.Request) -> tuple[list[ours.AnyTool], list[bool]]:
-    """The tools of a request in Responses, and whether it has a word for each of those of this wire."""
+    """The tools of a request in Responses, and whether each tool of this wire has an equivalent."""
     servers = {server.name: server for server in body.mcp_servers or ()}
     found: list[ours.AnyTool] = []
     known: list[bool] = []
@@ -308,7 +308,7 @@ def decode_tools(body: types.Request) -> tuple[list[ours.AnyTool], list[bool]]:
 
 
 def servers_without_toolset(body: types.Request) -> list[str]:
-    """The MCP servers of a request that come without a toolset, as in the first connector."""
+    """The MCP servers of a request without a toolset, as in the first connector."""
     named = {tool.mcp_server_name for tool in body.tools or ()}
     return [server.name for server in body.mcp_servers or () if server.name not in named]
 
@@ -339,7 +339,7 @@ def _decode_tool(
 
 
 def _encode_choice(request: ours.Request, context: Context) -> Opt[types.ToolChoice]:
-    """The tool choice of a request that offers tools; absent where the vendor's own habit is meant."""
+    """The tool choice of a request that offers tools; absent for the vendor's default."""
     lost, choice = context.lost, request.tool_choice
     encoded = types.ToolChoice(type="auto")
     match choice:
@@ -373,7 +373,7 @@ def _encode_choice(request: ours.Request, context: Context) -> Opt[types.ToolCho
 
 
 def decode_choice(choice: types.ToolChoice, request: ours.Request) -> None:
-    """Set what a tool choice says on `request`."""
+    """Set the tool choice of `request`."""
     if choice.type in CHOICES_BACK:
         request.tool_choice = CHOICES_BACK[choice.type]
     elif choice.type == "tool" and given(choice.name):

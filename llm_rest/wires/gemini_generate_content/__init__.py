@@ -1,7 +1,7 @@
 """The Gemini API: `:generateContent` and `:streamGenerateContent` of a model, v1beta, and the same on Vertex.
 
-Follows the Gemini API reference v1beta and the Vertex AI reference v1beta1 (read 2026-11-20). How a host departs from it is a
-`GeminiDialect`, and what a family of models takes a `GeminiModel`, both in `vendors/dialects.py`.
+Follows the Gemini API reference v1beta and the Vertex AI reference v1beta1 (read 2026-11-20). The differences of a host
+are a `GeminiDialect`, and the capabilities of a model family a `GeminiModel`, both in `vendors/dialects.py`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ NAMED_EVENTS = False
 
 
 def goes_on(body: types.Response) -> bool:
-    """Whether an answer is the first part of a long one, which `continued` asks for."""
+    """Whether an answer is the first part of a long one, which `continued` requests."""
     candidate = body.candidates[0] if body.candidates else types.Candidate()
     return candidate.finish_reason == "CONTINUATION" and bool(candidate.continuation_token)
 
 
 def continued(body: bytes, token: str) -> bytes:
-    """The body of the request that continues a long answer where `token` is: the same request with the token."""
+    """The body of the request that continues a long answer at `token`: the same request with the token."""
     fields = msgspec.json.decode(body)
     return msgspec.json.encode(fields | {"continuationToken": token})

@@ -1,10 +1,10 @@
-"""What a user, a tool or the model shows, both ways: texts, images, sound and files, and the sources of texts.
+"""Conversion of content, both ways: texts, images, audio and files, and the sources of texts (grounding).
 
-A part of ours becomes `inlineData` (data URLs, base64) or `fileData` (URIs), which require a media type; where ours
-names none it is read off the end of the URI. Before changing this file, know that a part which nothing of ours resembles comes
-back as an empty text whose leftovers hold it; that segments of grounding count bytes of UTF-8 while annotations count characters;
-and that a segment may mean another part than it names (thoughts and streams shift the count), which its own text tells. Follows
-Google's pages on file input methods, media resolution, grounding with Google Search and file search (read 2026-11-20).
+A part of ours becomes `inlineData` (data URLs, base64) or `fileData` (URIs), which require a media type; without one it is
+derived from the end of the URI. Before changing this file, know that a part without an equivalent is decoded as an empty
+text whose leftovers hold it; that segments of grounding count bytes of UTF-8 while annotations count characters; and that a
+segment may mean another part than its index (thoughts and streams shift it), which its own text shows. Follows Google's
+pages on file input methods, media resolution, grounding with Google Search and file search (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ MEDIA_TYPES = {
     "mp3": "audio/mpeg",
     **{end: f"video/{end}" for end in ("mp4", "mov", "webm")},
 }
-"""Media types by the end of a name."""
+"""Media types by file extension."""
 
 VENDOR = ("gs://", "https://generativelanguage.googleapis.com/")
-"""How URIs begin that the vendor keeps itself, and others cannot fetch."""
+"""Prefixes of URIs that the vendor stores itself, and others cannot fetch."""
 VIDEO_HOSTS = ("youtube.com", "www.youtube.com", "m.youtube.com", "youtu.be")
 
 DETAILS = {
@@ -57,12 +57,12 @@ DETAILS = {
     "high": "MEDIA_RESOLUTION_HIGH",
     "original": "MEDIA_RESOLUTION_ULTRA_HIGH",
 }
-"""How closely an image is looked at, ours on the left. Without a word the model decides, which is our `auto`."""
+"""Detail levels of images, ours on the left. Without one the model decides, which is our `auto`."""
 DETAILS_BACK = {theirs: our for our, theirs in DETAILS.items()}
 
 
 class Context(NamedTuple):
-    """What every step of an encoding needs. `replay` tells a history that goes to the vendor from an answer."""
+    """The shared state of one encoding. `replay`: it is a history sent to the vendor, not an answer."""
 
     lost: Losses
     dialect: GeminiDialect
@@ -71,21 +71,21 @@ class Context(NamedTuple):
 
 
 def comparing() -> Context:
-    """The context to write in what is compared with a document: everything is taken, and losses are none."""
+    """A context for encoding only to compare with a document: everything is supported, and losses are not reported."""
     return Context(Losses(), GeminiDialect(lacks=()), GeminiModel(), replay=False)
 
 
 MEDIA = Rules(apart=frozenset({"data"}))
-"""Of a medium, base64 for URLs and standard base64 are the same."""
+"""Base64 for URLs and standard base64 of media are the same."""
 FILES = Rules(words=frozenset({"mimeType"}))
 SIGNED = Rules(apart=frozenset({"data", "thoughtSignature"}))
 """Signatures of the model's parts are in envelopes."""
 GROUNDED = "grounded"
-"""The note on sources and searches of grounding: they describe an answer, and the vendor accepts none in a request."""
+"""Key of the note on grounding sources and searches: they describe an answer, and the vendor accepts none in a request."""
 
 
 def is_grounded(leftovers: ours.Leftovers | None) -> bool:
-    """Whether sources, or a search, come from the grounding of an answer."""
+    """Whether sources, or a search, are from the grounding of an answer."""
     return bool(leftovers) and bool(as_object(own(leftovers, WIRE).get(SPELLING)).get(GROUNDED))
 
 
@@ -105,7 +105,7 @@ def text_part(text: str) -> types.Part:
 def encode_content(
     content: Sequence[ours.ContentPart], path: str, context: Context, first: int = 0
 ) -> list[types.Part]:
-    """The parts of a content at `path`, from position `first`; empty texts are left out, since the vendor refuses them."""
+    """The parts of a content at `path`, from position `first`; empty texts are left out, since the vendor rejects them."""
     parts: list[types.Part] = []
     for j, part in enumerate(content, first):
         if type(part) is ours.InputText and part.leftovers is None and part.prompt_cache_breakpoint is None:
@@ -192,7 +192,7 @@ def _by_url(
     named: str | None = None,
     id: bool = False,
 ) -> types.Part | None:
-    """What is at a URL, or under the `id` of a file. Its type is what `named` or its name tells, else a guess."""
+    """The part for a URL or a file `id`. Its media type is from `named` or its name, else a guess."""
     lost = context.lost
     if not url:
         lost.dropped(path, "media without its data")
@@ -221,7 +221,7 @@ def _host(uri: str) -> str:
 
 
 def media_type(uri: str) -> str | None:
-    """The media type that the end of a name or URI tells, if it tells one."""
+    """The media type for the extension of a name or URI, if it is known."""
     if _host(uri) in VIDEO_HOSTS:
         return "video/mp4"
     name = uri.partition("?")[0].partition("#")[0].rpartition("/")[2]
@@ -259,7 +259,7 @@ def _decode(part: types.Part) -> ours.ContentPart:
 
 
 def _visible_parts(kind: str, url: str, part: types.Part, name: Opt[str]) -> ours.InputImage | ours.InputFile:
-    """The part of ours for media at a URL."""
+    """The content parts for media at a URL."""
     kept = url.startswith(VENDOR)
     if kind.startswith("image/"):
         level = part.media_resolution.level if given(part.media_resolution) else None
@@ -278,7 +278,7 @@ PlacedText = tuple[int, ours.OutputText]
 
 
 class Place(NamedTuple):
-    """A stretch of the text number `text`, in characters; else all of it."""
+    """A range of the text number `text`, in characters; else all of it."""
 
     text: int
     start: int | None = None
@@ -347,27 +347,27 @@ def _source(chunk: types.GroundingChunk, place: Place) -> ours.AnyAnnotation | N
 
 
 MOST_TEXTS = 64
-"""In so many texts a segment is looked for that is not where it says; in more, every segment would cost all of them."""
+"""The most texts in which a segment is searched that is not at its position; beyond, every segment would cost all of them."""
 MOST_QUOTED = 1_000_000
-"""So many characters of a text are repeated in the segments about it, beside the text itself."""
+"""The most characters of a text that are repeated in its segments, beside the text itself."""
 MOST_SEARCHED = 4_000_000
-"""So many characters are searched for segments that are not where they say, beside one search of every text."""
+"""The most characters to search for segments that are not at their positions, beside one search of every text."""
 
 
 class _Text:
-    """A text and its UTF-8: where a stretch in bytes is in characters, and the other way round."""
+    """A text and its UTF-8, to convert ranges between bytes and characters."""
 
     __slots__ = ("_ends", "size", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        # So many bytes have the first characters; in ASCII as many as there are.
+        # The size in bytes of that many first characters; in ASCII the same number.
         sizes = (1 + (c > "\x7f") + (c > "\u07ff") + (c > "\uffff") for c in text)
         self._ends = None if text.isascii() else array("Q", accumulate(sizes, initial=0))
         self.size = len(text) if self._ends is None else self._ends[-1]
 
     def stretch(self, start: int, end: int) -> tuple[int, int] | None:
-        """A stretch in bytes as one in characters; `None` where it is not in the text."""
+        """A range of bytes as a range of characters; `None` if it is not in the text."""
         if not 0 <= start <= end <= self.size:
             return None
         if self._ends is None:
@@ -375,16 +375,16 @@ class _Text:
         return bisect_right(self._ends, start) - 1, bisect_right(self._ends, end) - 1
 
     def has(self, stretch: tuple[int, int] | None, text: str) -> bool:
-        """Whether that is in this stretch."""
+        """Whether that text is in this range."""
         return stretch is not None and stretch[1] - stretch[0] == len(text) and self.text[slice(*stretch)] == text
 
     def bytes_to(self, to: int) -> int:
-        """The size of so many characters."""
+        """The size in bytes of the first characters."""
         return to if self._ends is None else self._ends[to]
 
 
 class _Texts:
-    """The texts of an answer: each `named` by the place of its part, and where its bytes begin."""
+    """The texts of an answer: each `named` by the place of its part, with the offset of its bytes."""
 
     def __init__(self, outputs: Sequence[PlacedText]) -> None:
         self.all = [_Text(part.text) for _, part in outputs]
@@ -395,7 +395,7 @@ class _Texts:
         self._searched = -sum(len(text.text) for text in self.all)
 
     def find(self, text: str, k: int) -> int:
-        """Where a text is in the text number `k`; -1 where it is not there, or where too much was searched before."""
+        """The position of a text in text number `k`; -1 if it is not there, or if the search limit was reached."""
         if self._searched > MOST_SEARCHED:
             return -1
         whole = self.all[k].text
@@ -405,7 +405,7 @@ class _Texts:
 
 
 def _locate(segment: types.Segment, texts: _Texts) -> Place:
-    """Where a segment is: in the part it names if its text is there, else wherever it is, else where its bytes lead."""
+    """The place of a segment: in the part of its index if its text is there, else wherever it is, else at its byte offsets."""
     outputs, named = texts.all, texts.named.get(segment.part_index or 0, 0)
     if not given(segment.end_index):
         return Place(named)
@@ -432,7 +432,7 @@ def _locate(segment: types.Segment, texts: _Texts) -> Place:
 
 
 def search_of(candidate: types.Candidate, id: str | None) -> ours.WebSearchCall | None:
-    """The search that the grounding reports."""
+    """The web search that the grounding reports."""
     grounding = candidate.grounding_metadata
     if not given(grounding) or not grounding.web_search_queries:
         return None
@@ -470,7 +470,7 @@ def grounding_of(
                     lost.changed(f"{path}.annotations[{j}]", "a source of a stretch that is not in the text")
                 segment.start_index, segment.end_index = text.bytes_to(start) or UNSET, text.bytes_to(end)
                 quoted += max(end - start, 0)
-                # Stretches may overlap, and a hostile answer has many of the whole text.
+                # Ranges may overlap, and a hostile answer has many of the whole text.
                 segment.text = part.text[start:end] if quoted <= MOST_QUOTED else UNSET
             supports.append(types.GroundingSupport(segment=segment, grounding_chunk_indices=[len(chunks)]))
             chunks.append(types.GroundingChunk(web=types.WebChunk(uri=source.url, title=or_unset(source.title))))
@@ -483,24 +483,24 @@ def grounding_of(
     )
 
 
-# --- the vendor's tools ---------------------------------------------------------------------------------------------
+# --- hosted tools ---------------------------------------------------------------------------------------------------
 
 VisibleItem = ours.WebSearchCall | ours.FileSearchCall | ours.CodeInterpreterCall
-"""The items that show what a run did."""
+"""The visible items of a run."""
 
 PREFIX: dict[type[VisibleItem], str] = {
     ours.WebSearchCall: "ws",
     ours.FileSearchCall: "fs",
     ours.CodeInterpreterCall: "ci",
 }
-"""How ids of items begin, as Responses hosts expect it."""
+"""Prefixes of item ids, as Responses hosts expect them."""
 
 OUTCOMES = {"OUTCOME_OK": "completed", "OUTCOME_FAILED": "completed", "OUTCOME_DEADLINE_EXCEEDED": "incomplete"}
-"""How a run of code ended, theirs on the left; code that failed ran to its end."""
+"""Outcomes of code execution, those of Gemini on the left; code that failed has completed."""
 
 
 def fingerprint(items: Sequence[ours.AnyItem]) -> str:
-    """A digest of what items show of a run; ids and statuses do not count, since clients rewrite them."""
+    """A digest of the visible items of a run, without ids and statuses, since clients rewrite them."""
     return digest("\n".join(f"{type(item).__name__} {_visible_text(item)}" for item in items))
 
 
@@ -521,7 +521,7 @@ def _visible_text(item: ours.AnyItem) -> str:
 
 
 def visible_items(parts: list[types.Part]) -> list[VisibleItem]:
-    """The items that show a run, one for each use of a tool."""
+    """The visible items of a run, one for each use of a tool."""
     items: list[VisibleItem] = []
     code: ours.CodeInterpreterCall | None = None
     answered = {part.tool_response.id for part in parts if given(part.tool_response)}

@@ -1,11 +1,11 @@
-"""The contents of a conversation, both ways: who spoke when, what belongs into one content, and outputs of functions.
+"""Conversion of a conversation's contents, both ways: roles, grouping into contents, and outputs of functions.
 
-Outputs of functions are together in the user content right after the calls they answer, in the order of the calls; what the
-model says in one go is one content, and every message of a user is one. Outputs are objects: a text goes out as
-`{"output": text}`, a failure as `{"error": text}`, and any other object comes back as its JSON text. Before changing this file,
-know that an output finds its call by id, else by name, else by order, and that the vendor caches by prefix: appending items may
-touch no content but a model's that is still open. Follows Google's guide to function calling and the reference of
-`FunctionResponse` (read 2026-11-20).
+Outputs of functions are together in the user content right after their calls, in the order of the calls; consecutive
+model output is one content, and every message of a user is one. Outputs are objects: a text is encoded as `{"output":
+text}`, a failure as `{"error": text}`, and any other object is decoded as its JSON text. Before changing this file,
+know that an output finds its call by id, else by name, else by order, and that the vendor caches by prefix: appending
+items may change no content but a model's that is still open. Follows Google's guide to function calling and the
+reference of `FunctionResponse` (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 RULES = Rules(apart=frozenset({"parts"}), words=frozenset({"role"}))
 
 SAME_CONTENT = "joined"
-"""The note on a message that is in the content before it, behind the outputs there."""
+"""Key of the note on a message that is in the content before it, behind the outputs there."""
 
 
 # --- Responses -> Gemini --------------------------------------------------------------------------------------------
@@ -59,8 +59,8 @@ class MessageWriter(AssistantMessage):
         self.messages: list[types.Content] = []
         self.state, self.changing = state, None
         self._items = items
-        self._at = 0  # the item that is written
-        self._left: Json | None = None  # what the content that is open, or begins next, says around its parts
+        self._at = 0  # the item that is being written
+        self._left: Json | None = None  # leftovers of the content that is open, or begins next
         self._outputs = PlacedOutputs(items)
 
     def write(self, start: int, end: int) -> None:
@@ -78,7 +78,7 @@ class MessageWriter(AssistantMessage):
             handlers.get(item.type, other)(self, item, f"input[{i}]")
 
     def settled(self, end: int) -> bool:
-        """End the turn before the item at `end`; whether nothing that follows can change it."""
+        """End the turn before the item at `end`; returns whether later items can no longer change it."""
         self._close_turn(end)
         if max(self._outputs.places, default=0) >= end or self._left is not None:
             return False
@@ -108,7 +108,7 @@ class MessageWriter(AssistantMessage):
             self.messages.append(content)
 
     def _close_turn(self, i: int) -> None:
-        """What follows at `i` is not the model's: its content is complete, and its calls need their outputs now."""
+        """End the model content before the item at `i`: it is complete, and its calls need their outputs now."""
         if self.parts or self.waits:
             self._add_content("model", self.close())
         if not self.calls:
@@ -116,7 +116,7 @@ class MessageWriter(AssistantMessage):
         items: Any = self._items
         outputs: list[types.Part] = []
         beside: list[types.Part] = []
-        near = behind = i  # the first output that may be next, and the first item that is no output
+        near = behind = i  # the first output that may be next, and the first item that is not an output
         for call, part, path in self.calls:
             n = self._outputs.take(call.call_id, i, near)
             if n is None:
@@ -185,7 +185,7 @@ class MessageWriter(AssistantMessage):
 # --- outputs --------------------------------------------------------------------------------------------------------
 
 FORM = "response"
-"""The note on an object of an output that is more than its text: the `whole` of it is the text, or the `value` of its one key."""
+"""Key of the note on an output object that is more than its text: the `whole` is the text, or the `value` of its only key."""
 
 
 new_response = copies(types.FunctionResponse())
@@ -194,7 +194,7 @@ new_response = copies(types.FunctionResponse())
 def encode_output(
     item: Output, call: types.FunctionCall | None, path: str, context: Context, beside: list[types.Part]
 ) -> types.Part:
-    """The part with the output of `call`; media that cannot be in it are added to those `beside`."""
+    """The part with the output of `call`; media that it cannot hold are added to `beside`."""
     lost = context.lost
     left = own_leftovers(item, WIRE, path, lost)
     inside: list[types.Part] = []
@@ -230,7 +230,7 @@ def _encode_output(
     inside: list[types.Part],
     beside: list[types.Part],
 ) -> str | None:
-    """The text of an output in parts, `None` where it has none; its media are added to those `inside` and `beside`."""
+    """The text of an output, `None` where it has none; its media are added to `inside` and `beside`."""
     lost = context.lost
     texts: list[str] = []
     begun = len(beside)
@@ -240,7 +240,7 @@ def _encode_output(
             if given(part.text):
                 texts.append(part.text)
             elif isinstance(our, ours.InputText):
-                inside.append(part)  # which came as a part of an output, and says nothing we know
+                inside.append(part)  # which came as a part of an output, and has no known field
             elif media and media.mime_type in context.model.media_in_outputs:
                 if given(part.media_resolution):
                     lost.dropped(f"{path}.output", "how closely a function's image is looked at")
@@ -256,7 +256,7 @@ def _encode_output(
 
 
 def _object_of(text: str, form: Any, failed: Any) -> Raw:
-    """`response`: in the form it had, where the text still fits it, else the text under its usual key."""
+    """`response`: in its original form, where the text still fits it, else the text under its usual key."""
     key = "error" if failed else "output"
     if form not in ("whole", "value"):
         return Raw(encode({key: text}))
@@ -270,7 +270,7 @@ def _object_of(text: str, form: Any, failed: Any) -> Raw:
 
 
 def decode_messages(contents: Sequence[types.Content], issuer: str, lost: Losses) -> list[ours.AnyItem]:
-    """The items that `contents` are in Responses."""
+    """The items for `contents`."""
     items: list[ours.AnyItem] = []
     calls = UnansweredCalls()
     before = ""
@@ -281,7 +281,7 @@ def decode_messages(contents: Sequence[types.Content], issuer: str, lost: Losses
             for part in content.parts or ():
                 reader.add(part)
             found = reader.close()
-            # Parallel calls may be in contents of their own; anything else the model says ends their turn.
+            # Parallel calls may be in contents of their own; any other model output ends their turn.
             for item in found:
                 if isinstance(item, ours.FunctionCall):
                     calls.add(item, item.call_id)
@@ -323,7 +323,7 @@ def _decode_user(parts: Sequence[types.Part], calls: UnansweredCalls, origin: st
 def decode_output(
     part: types.Part, response: types.FunctionResponse, calls: UnansweredCalls, fallback: str
 ) -> ours.FunctionCallOutput:
-    """The output in a part, for the call among `calls` that it answers."""
+    """The output in a part, for its call among `calls`."""
     found = calls.take(response.id, response.name, exact=True)
     item = ours.FunctionCallOutput(call_id=found.call_id if found else response.id or fallback, output="")
     if response.name and response.name != (found.name if found else item.call_id):
@@ -338,7 +338,7 @@ def decode_output(
     call = encode_call(found, "", Losses()).function_call if found else None
     made = encode_output(item, call or None, "", comparing(), [])
     if made.function_response and given(response.response):
-        made.function_response.response = response.response  # which the text and its form say
+        made.function_response.response = response.response  # which the text and its form have
     if made.function_response and response.parts:
         made.function_response.parts = response.parts
     left = diff(part, made)
@@ -348,7 +348,7 @@ def decode_output(
 
 
 def _decode_output(item: ours.FunctionCallOutput, response: types.FunctionResponse) -> tuple[str | None, str]:
-    """The text in `response`, `None` where it is empty, and how it is there."""
+    """The text in `response`, `None` if it is empty, and its form."""
     if response.response is UNSET:
         return None, ""
     try:

@@ -1,12 +1,12 @@
-"""Output of the model in one content, both ways: texts, thoughts, images, calls, and the signatures on them.
+"""Conversion of model output in one content, both ways: texts, thoughts, images, calls, and their thought signatures.
 
-A thought signature belongs to one part and must come back on that very part. An envelope in a reasoning item says which: a call
-by its id, a text or an image by a digest of what is seen of it, so that an edit is noticed. Before changing this file, know that
-envelopes may be forged: their payloads are the tagged structs below, and whole parts come out only where they say nothing a
-client could have written; that parts with and without a signature are never joined; that an envelope waits for the item it
-is before, and one that a stream sent behind its text reaches back to it; and that consecutive parts of the vendor's own tools
-are a *run*: one visible item per use and one envelope with the whole parts behind them, since signatures and results in it cannot
-be rebuilt. Follows Google's guides to thinking, thought signatures and tool combination (read 2026-11-20).
+A thought signature belongs to one part and must be returned on that part. An envelope in a reasoning item identifies it: a
+call by its id, a text or an image by a digest of its visible content, so that an edit is noticed. Before changing this file,
+know that envelopes may be forged: their payloads are the tagged structs below, and whole parts are restored only if a client
+could not have written their content; that parts with and without a signature are never joined; that an envelope waits for the
+item that follows it, and one that a stream sent after its text refers back to it; and that consecutive parts of hosted tools
+are a *run*: one visible item per use and one envelope with the whole parts after them, since signatures and results in it
+cannot be rebuilt. Follows Google's guides to thinking, thought signatures and tool combination (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
     from .content import Context
 
 DUMMY = "skip_thought_signature_validator"
-"""Represents the signature of a call that this vendor's models did not make; the vendor takes it for any."""
+"""Placeholder for the signature of a call that this vendor's models did not make; the vendor accepts it for any."""
 
 
 # --- payloads -------------------------------------------------------------------------------------------------------
 
 
 class Payload(Struct, tag_field="kind", omit_defaults=True, kw_only=True):
-    """What an envelope of this wire may hold."""
+    """The payload of an envelope of this wire."""
 
 
 class Mark(Struct, array_like=True):
@@ -73,11 +73,11 @@ class Thought(Payload, tag="thought"):
     call: str = ""
     signature: str = ""
     tool: str = ""
-    """The name in a call without an id, which stays when the arguments are put right."""
+    """The key of a call without an id, which stays the same when the arguments are repaired."""
 
 
 class VisibleSignatures(Payload, tag="shown"):
-    """Signatures on a message or an image: the one that follows the envelope where `before`, else the one it follows."""
+    """Signatures on a message or an image: the one that follows the envelope where `before`, else the one before it."""
 
     digest: str
     marks: list[Mark]
@@ -85,7 +85,7 @@ class VisibleSignatures(Payload, tag="shown"):
 
 
 class Whole(Payload, tag="parts"):
-    """Parts that Responses cannot show, or not all of; `digest` names the items before the envelope that show some."""
+    """Parts that Responses lacks, wholly or partly; `digest` names the items before the envelope that show some."""
 
     digest: str
     parts: Raw
@@ -102,16 +102,16 @@ _sorted = msgspec.json.Encoder(order="sorted")
 
 
 def call_ref(call_id: str | None, name: str, arguments: str) -> str:
-    """How an envelope names a call: by its id on the wire, else by what it asks for, however its JSON is formatted."""
+    """The reference of an envelope to a call: its id on the wire, else a digest of the call without its JSON formatting."""
     if call_id is not None:
         return call_id
-    with suppress(msgspec.MsgspecError):  # what is no JSON counts as it is
+    with suppress(msgspec.MsgspecError):  # invalid JSON counts as it is
         arguments = _sorted.encode(_plain.decode(arguments)).decode()
     return f"#{digest(f'{name} {arguments}')}"
 
 
 def returning_parts(raw: Raw) -> list[types.Part] | None:
-    """The parts in an envelope, or `None` where something else was put there."""
+    """The parts in an envelope, or `None` if it has another or a forged payload."""
     try:
         parts = _parts.decode(bytes(raw))
     except DecodeError:
@@ -127,11 +127,11 @@ def returning_parts(raw: Raw) -> list[types.Part] | None:
 KEEP_PENDING = frozenset({ours.Reasoning.type, *(kind.type for kind in PREFIX)})
 """Items that do not end a run of the vendor's tools."""
 KEEP_AWAITING = frozenset({ours.Reasoning.type, ours.Message.type, ours.ImageGenerationCall.type})
-"""Items that a waiting signature may be for, and reasoning, which looks after that itself."""
+"""Items that a waiting signature may be for, and reasoning, which handles that itself."""
 
 
 class Shown(NamedTuple):
-    """The text or image that was shown last, of which there is none behind a thought or call, and its parts."""
+    """The latest text or image, and its parts; none after a thought or call."""
 
     item: ours.Message | ours.ImageGenerationCall | None
     parts: list[types.Part]
@@ -156,7 +156,7 @@ class AssistantMessage:
     """Turns items of the model into parts: `add` each item, then `close`, which gives the parts of the content.
 
     `outputs` holds the texts with their parts, for the sources of an answer, and `calls` the calls with theirs. With `blocked`,
-    refusals are kept in `refusals`, since an answer that was held back says why beside its parts; elsewhere they are plain text.
+    refusals are collected in `refusals`, since a blocked answer has its reason beside its parts; elsewhere they are plain text.
     """
 
     def __init__(self, context: Context, *, blocked: bool = False) -> None:
@@ -171,14 +171,14 @@ class AssistantMessage:
         self._stands_in = context.replay and context.model.signs_calls
         self._called = False
         self._shown = NOTHING
-        self.waits = False  # whether anything is in the fields below
+        self.waits = False  # whether the fields below have any value
         self._signatures: dict[str, tuple[str, str]] = {}  # of calls that follow, each with its path
-        self._next = ("", "")  # how an envelope names the call right behind it, and the tool it calls
+        self._next = ("", "")  # the reference to the call right after it, and its tool
         self._pending: list[tuple[str, ours.AnyItem]] = []
         self._awaiting: tuple[VisibleSignatures, str] | None = None  # signatures of the next item, and their path
 
     def close(self) -> list[types.Part]:
-        """The content ends here; report what was still waiting for its carrier, or its call."""
+        """End the content; report signatures and thoughts that still wait for their carrier, or their call."""
         if self.waits:
             self._drop_pending()
             self._drop_awaiting()
@@ -196,7 +196,7 @@ class AssistantMessage:
         self.HANDLERS.get(item.type, AssistantMessage.add_other)(self, item, path)
 
     def drop_waiting(self, item: ours.AnyItem) -> None:
-        """Report what waited for another item than the one that comes now."""
+        """Report signatures that waited for another item than the next one."""
         if item.type not in KEEP_PENDING:
             self._drop_pending()
         if item.type not in KEEP_AWAITING:
@@ -211,7 +211,7 @@ class AssistantMessage:
             self.queries += item.action.queries or ()
 
     def add_other(self, item: ours.AnyItem, path: str) -> None:
-        """Report an item that this wire has nothing for."""
+        """Report an item that this wire has no equivalent for."""
         if isinstance(item, Unknown):
             self.lost.dropped(path, not_in(f"an item of type {item.kind!r}", "Gemini"))
             return
@@ -265,7 +265,7 @@ class AssistantMessage:
         self.parts += parts
         if self._awaiting is not None:
             waiting, self._awaiting = self._awaiting, None
-            # Streams show some texts first and their signatures then.
+            # Streams send some texts before their signatures.
             self._mark(self._shown if self._shown.has(waiting[0]) else before, *waiting)
 
     def _image(self, item: ours.ImageGenerationCall, path: str) -> None:
@@ -313,7 +313,7 @@ class AssistantMessage:
         self.mark(payload.marks, parts, thought=True)
 
     def _encode_foreign_thinking(self, item: ours.Reasoning, path: str) -> None:
-        """Show a client what another vendor's model thought."""
+        """Encode thinking of another vendor's model for a client."""
         if item.content or (self.parts and self.parts[-1].thought):
             self.lost.changed(path, "reasoning, sent as one summary")
         for part in (*(item.summary or ()), *(item.content or ())):
@@ -330,7 +330,7 @@ class AssistantMessage:
         self._mark(self._shown, payload, path)
 
     def _drop_awaiting(self) -> None:
-        """What waited for the next item does not wait for longer."""
+        """Drop what waited for the next item only."""
         if self._awaiting is not None:
             waiting, self._awaiting = self._awaiting, None
             self._mark(self._shown, *waiting)
@@ -381,7 +381,7 @@ class AssistantMessage:
         self.calls.append((item, part, path))
 
     def _signature(self, item: Call, call: types.FunctionCall) -> str:
-        """The signature that was carried to a call."""
+        """The signature in the carrier of a call."""
         found = self._signatures.pop(item.call_id, None)
         if found is None:
             arguments = text_of(call.args) if call.args is not UNSET else "{}"
@@ -399,7 +399,7 @@ class AssistantMessage:
         "image_generation_call": _image,
         **dict.fromkeys((kind.type for kind in PREFIX), _run_item),
     }
-    """What writes an item, by its type."""
+    """The writer of each item, by type."""
 
 
 # --- Gemini -> Responses --------------------------------------------------------------------------------------------
@@ -410,14 +410,14 @@ IMAGES_BACK = {theirs: our for our, theirs in IMAGES.items()}
 
 
 def has_other_fields(part: types.Part) -> bool:
-    """Whether a part with a text says anything beside it."""
+    """Whether a part with text has another field."""
     plain = new_part()
     plain.text, plain.thought, plain.thought_signature = part.text, part.thought, part.thought_signature
     return type(part) is not types.Part or part != plain
 
 
 def encode_image(item: ours.ImageGenerationCall, data: str) -> types.Part:
-    """The part of an image that the model made."""
+    """The part of an image that the model generated."""
     kind = IMAGES.get(item.output_format or "png", f"image/{item.output_format}")
     return types.Part(inline_data=types.Blob(mime_type=kind, data=data))
 
@@ -425,9 +425,9 @@ def encode_image(item: ours.ImageGenerationCall, data: str) -> types.Part:
 class Reader:
     """Turns the parts of one content into items: `add` each part, then `close`.
 
-    `origin` begins the ids of calls that came without one. With `answer`, the id of an answer, items get ids and statuses.
-    `outputs` holds the texts among the parts, each with the place of its part, for what grounding says about them, and `texts`
-    those of the item that is open.
+    `origin` begins the ids of calls that came without one. With `answer`, the id of an answer, items get ids and
+    statuses. `outputs` holds the texts among the parts, each with the place of its part, for the grounding, and `texts`
+    those of the open item.
     """
 
     def __init__(
@@ -450,12 +450,12 @@ class Reader:
         self._origin = origin
         self._status = None if answer is None else "completed"
         self._calls = 0
-        self._open: bool | None = None  # whether the texts are a thought, where an item is open
+        self._open: bool | None = None  # whether the texts are a thought, if an item is open
         self._marks: list[Mark] = []
         self._run: list[types.Part] = []
 
     def add(self, part: types.Part) -> None:
-        """Take the next part."""
+        """Add the next part."""
         text, blob = part.text, part.inline_data
         if text is not UNSET:
             self._add_text(part, text, thought=bool(part.thought))
@@ -485,13 +485,13 @@ class Reader:
         return self.items
 
     def id(self, prefix: str) -> str | None:
-        """The id of the next item, which has one where it is of an answer."""
+        """The id of the next item; `None` outside of an answer."""
         return None if self.answer is None else f"{prefix}_{self.answer}_{len(self.items)}"
 
     # --- texts and thoughts
 
     def turn(self, *, thought: bool) -> None:
-        """A thought or a text comes next: what is neither it nor its continuation is complete."""
+        """Begin a thought or a text, and end the open item if it is of the other type."""
         if self._open is not None and self._open is not thought:
             self._close_texts()
         if self._run:
@@ -520,7 +520,7 @@ class Reader:
         self.texts.append(outputs)
 
     def _close_texts(self, call: str = "", signature: str = "", tool: str = "") -> None:
-        """End the item that is open. Signatures of texts go before it; a thought carries its own and that of the next call."""
+        """End the open item. Signatures of texts go before it; a thought carries its own and that of the next call."""
         thought, texts, marks = self._open, self.texts, self._marks
         if thought is None and not signature:
             return
@@ -541,7 +541,7 @@ class Reader:
         self.items.append(reasoning)
 
     def _signed(self, item: ours.AnyItem, visible: str, marks: list[Mark]) -> None:
-        """Add an item, and before it its signatures, so that the output is last. It is named before they are known."""
+        """Add an item after its signatures, so that the output is last. Its id is made before they are known."""
         self.items.append(item)
         if marks:
             sealed = VisibleSignatures(digest=digest(visible), marks=marks, before=True)
@@ -567,10 +567,10 @@ class Reader:
             item.leftovers = {WIRE: left}
         self._signed(item, data, [Mark(0, part.thought_signature)] if given(part.thought_signature) else [])
 
-    # --- the vendor's tools
+    # --- hosted tools
 
     def _close_run(self) -> None:
-        """End the run that is open: its visible items, and its carrier."""
+        """End the open run: its visible items, and its carrier."""
         if not self._run:
             return
         run, self._run = self._run, []

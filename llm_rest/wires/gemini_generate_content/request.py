@@ -1,10 +1,10 @@
-"""The request, both ways: options and contents become one body; also token counting and the list of models.
+"""Conversion of the request, both ways: options and contents become one body; also token counting and the list of models.
 
-Before changing this file, know that the model and whether to stream are in the URL, that an option which a model does not take
-fails the whole request, so it stays behind and is reported, and that `extra` is merged in last, objects within objects. Token
-counting has two bodies: the Developer API counts a whole request only where it is inside `generateContentRequest`, and
-Vertex knows no such field. Follows the references of `generateContent`, `GenerationConfig`, `countTokens` and `models.list` of
-both hosts (read 2026-11-20).
+Before changing this file, know that the model and whether to stream are in the URL, that an option which a model does not
+support fails the whole request, so it is left out and reported, and that `extra` is merged in last, objects within objects.
+Token counting has two bodies: the Developer API counts a whole request only inside `generateContentRequest`, and Vertex has
+no such field. Follows the references of `generateContent`, `GenerationConfig`, `countTokens` and `models.list` of both
+hosts (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ DEFAULT = GeminiDialect()
 
 JSON = "application/json"
 TIERS = {"default": "standard", "flex": "flex", "priority": "priority"}
-"""Service tiers, ours on the left; without a word the vendor decides, which is our `auto`."""
+"""Service tiers, ours on the left; without one the vendor decides, which is our `auto`."""
 TIERS_BACK = {theirs: our for our, theirs in TIERS.items()}
 
 REFUSED = ("previous_response_id", "conversation", "prompt", "background", "moderation", "truncation")
@@ -109,9 +109,9 @@ RULES = Rules(
 IMAGE_MODALITIES = ["TEXT", "IMAGE"]
 """The modalities of an answer with images."""
 HOST_OPTIONS = ("metadata", "store", "service_tier")
-"""Options of which a document returns only what its host takes."""
+"""Options of a document that are restored only if its host supports them."""
 OPTIONS_NOTE = "options"
-"""The note on options that are written otherwise than they came and return as they came, so that nothing is lost by that."""
+"""Key of the note on options with another notation, which are restored, so that no loss is reported for them."""
 
 # --- the whole body -------------------------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ OPTIONS_NOTE = "options"
 def encode_request(
     request: ours.Request, *, dialect: GeminiDialect = DEFAULT, prefix: EncodedPrefix | None = None
 ) -> tuple[types.Request, list[Loss]]:
-    """The body of `:generateContent` for a request, and what could not be carried."""
+    """The body of `:generateContent` for a request, and the losses."""
     lost, found = Losses(), Losses()
     context = Context(lost, dialect, gemini_model(request.model or ""), replay=True)
     left = own_leftovers(request, WIRE, "", lost, request)
@@ -162,7 +162,7 @@ _fields = dict(zip(types.Request.__struct_encode_fields__, types.Request.__struc
 def decode_request(
     body: types.Request, *, dialect: GeminiDialect = DEFAULT, model: str | None = None, keep: bool = True
 ) -> tuple[ours.Request, list[Loss]]:
-    """The request that a body is; `model` is the one its URL names, and `keep` leaves what only this wire has."""
+    """The request for a body; `model` is the one in its URL, and `keep` preserves data of this wire alone."""
     lost = Losses()
     named = model if model is not None else body.model
     request = ours.Request(model=named.removeprefix("models/") if given(named) else None, store=or_none(body.store))
@@ -184,14 +184,14 @@ def route(
     stream: bool = False,
     prefix: EncodedPrefix | None = None,
 ) -> Route:
-    """Where the request goes: the model and the method are in the path."""
+    """The route of a request: the model and the method are in the path."""
     if stream:
         return Route(f"{model_path(request.model or '', dialect)}:streamGenerateContent", {"alt": "sse"})
     return Route(f"{model_path(request.model or '', dialect)}:generateContent")
 
 
 def collected(model: str, dialect: GeminiDialect) -> str:
-    """The model with its collection. A name that has one (`tunedModels/...`, `publishers/...`) is taken at its word."""
+    """The model with its collection. A name that has one (`tunedModels/...`, `publishers/...`) is unchanged."""
     name = model.removeprefix(f"{dialect.collection}/").removeprefix("models/").strip("/")
     return name if "/" in name else f"{dialect.collection}/{name}"
 
@@ -207,7 +207,7 @@ def model_path(model: str, dialect: GeminiDialect) -> str:
 
 
 def _encode_options(request: ours.Request, added: Added, left: Json, context: Context) -> types.Request:
-    """The body but for its contents."""
+    """The body without its contents."""
     body, config, lost = types.Request(contents=[]), types.GenerationConfig(), context.lost
     offer = Offer(context)
     for tool, namespace, path in each_tool(offered_tools(request, added, lost), lost):
@@ -248,14 +248,14 @@ def _decode_options(body: types.Request, request: ours.Request, lost: Losses) ->
 
 
 def _keep_options(body: types.Request, request: ours.Request, dialect: GeminiDialect) -> Json:
-    """What a document has beyond its contents that we would not write for the request."""
+    """The fields of a document, except its contents, that our encoding of the request lacks."""
     left: Json = {"tools": unnamed_tools(body.tools or ())}
     found = Losses()
     made = _encode_options(request, [], left, Context(found, dialect, gemini_model(request.model or ""), replay=True))
     mark = digest(encode(made).decode())
     left = keep_tools(body.tools, made.tools or [])
     body = replace(body, contents=[])
-    # What the request says, and its model or its host does not take, must not return.
+    # Options of the request that its model or its host does not support must not be restored.
     made.labels, made.store = body.labels, body.store
     if given(request.service_tier):
         made.service_tier = body.service_tier
@@ -277,7 +277,7 @@ def _keep_options(body: types.Request, request: ours.Request, dialect: GeminiDia
 
 
 def _patch_options(body: types.Request, left: Json) -> types.Request:
-    """The body with what its document had beyond it."""
+    """The body with its document's leftovers restored."""
     body.tools = patch_tools(body.tools, left)
     return patch(body, {name: value for name, value in left.items() if name not in TOOL_FIELDS})
 
@@ -307,11 +307,11 @@ OPTIONS = {
     "max_output_tokens": "",
     "seed": "",
 }
-"""Options with the same name on both sides, and what about a model says whether it takes them."""
+"""Options with the same name on both sides, and the fact of a model that decides whether it supports them."""
 
 
 def encode_numbers(request: ours.Request, config: types.GenerationConfig, context: Context) -> None:
-    """Set the numbers of a request that the model takes."""
+    """Set the numeric options of a request that the model supports."""
     model = context.model
     takes = {
         "sampling": model.sampling,
@@ -331,7 +331,7 @@ def encode_numbers(request: ours.Request, config: types.GenerationConfig, contex
 
 
 def decode_numbers(config: types.GenerationConfig, request: ours.Request) -> None:
-    """Set on a request the numbers that a document gives."""
+    """Set on a request the numeric options of a document."""
     for name in OPTIONS:
         value = getattr(config, name)
         if value is not UNSET:
@@ -340,7 +340,7 @@ def decode_numbers(config: types.GenerationConfig, request: ours.Request) -> Non
 
 
 def encode_logprobs(request: ours.Request, config: types.GenerationConfig, context: Context) -> None:
-    """Ask for probabilities, and report what else should be included."""
+    """Request log probabilities, and report other values of `include`."""
     if asks_for_logprobs(request, context.lost):
         config.response_logprobs = True
         config.logprobs = or_unset(request.top_logprobs)
@@ -350,24 +350,24 @@ def encode_logprobs(request: ours.Request, config: types.GenerationConfig, conte
 
 
 def decode_logprobs(config: types.GenerationConfig, request: ours.Request) -> None:
-    """Set on a request which probabilities a document asks for."""
+    """Set on a request the log probability options of a document."""
     request.top_logprobs = or_none(config.logprobs)
     if config.response_logprobs:
         request.include = [LOGPROBS]
 
 
-# --- how much thinking is asked for ---------------------------------------------------------------------------------
+# --- thinking -------------------------------------------------------------------------------------------------------
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Efforts from little to much."""
 BUDGETS = {"minimal": 512, "low": 1024, "medium": 8192, "high": 24_576, "xhigh": 28_672, "max": 32_768}
-"""Tokens to think with by effort, for models that take a number."""
+"""Thinking budgets in tokens by effort, for models with a budget."""
 DYNAMIC = "medium"
-"""What is said for a model that decides itself how much to think, which is a budget of -1."""
+"""The text for a model that decides its thinking itself, which is a budget of -1."""
 
 
 def encode_effort(wanted: Opt[ours.ReasoningOptions], context: Context) -> types.Maybe[types.ThinkingConfig]:
-    """`thinkingConfig` for what is asked of reasoning."""
+    """`thinkingConfig` for the reasoning options."""
     if not given(wanted):
         return UNSET
     lost, model, config = context.lost, context.model, types.ThinkingConfig()
@@ -392,21 +392,21 @@ def encode_effort(wanted: Opt[ours.ReasoningOptions], context: Context) -> types
 
 
 def budget(effort: str, least: int, most: int, *, always: bool) -> int:
-    """The tokens to think with; a model that `always` thinks has no budget of 0."""
+    """The thinking budget; a model that `always` thinks has no budget of 0."""
     if effort == "none" and not always:
         return 0
     return min(max(BUDGETS.get(effort, 0 if effort == "none" else BUDGETS[DYNAMIC]), least), most)
 
 
 def nearest(effort: str, levels: tuple[str, ...]) -> str:
-    """The level of a model that is next to an effort: itself, else the next one above, else the highest."""
+    """The level of a model for an effort: itself, else the next one above, else the highest."""
     if effort in levels or effort not in EFFORTS:
         return effort
     return next((level for level in levels if EFFORTS.index(level) >= EFFORTS.index(effort)), levels[-1])
 
 
 def decode_effort(config: types.ThinkingConfig, lost: Losses) -> Opt[ours.ReasoningOptions]:
-    """What a thinking configuration asks of reasoning."""
+    """The reasoning options for a thinking configuration."""
     found = ours.ReasoningOptions()
     if given(config.thinking_level):
         found.effort = config.thinking_level.lower()
@@ -427,13 +427,13 @@ def _effort(tokens: int) -> str:
     return next((effort for effort, most in BUDGETS.items() if tokens <= most), "max")
 
 
-# --- the form of the answer -----------------------------------------------------------------------------------------
+# --- output format --------------------------------------------------------------------------------------------------
 
 
 def encode_format(
     text: Opt[ours.TextOptions], config: types.GenerationConfig, context: Context, *, tools: bool
 ) -> None:
-    """Ask for JSON, with a schema where there is one; `tools` says whether there are any beside it."""
+    """Request JSON, with a schema where there is one; `tools` is whether the request has tools."""
     lost = context.lost
     if not given(text):
         return
@@ -456,7 +456,7 @@ def encode_format(
 
 
 def decode_format(config: types.GenerationConfig) -> Opt[ours.TextOptions]:
-    """The form of the answer that a document asks for."""
+    """The output format in a document."""
     schema: Any = config.response_json_schema
     if given(config.response_schema):
         schema = from_openapi(config.response_schema)
@@ -474,7 +474,7 @@ def decode_format(config: types.GenerationConfig) -> Opt[ours.TextOptions]:
 
 
 def encode_rest(request: ours.Request, body: types.Request, context: Context) -> None:
-    """Set labels, storage and the tier, and report what has no counterpart."""
+    """Set labels, storage and the tier, and report options without an equivalent."""
     lost, lacks, tier = context.lost, context.dialect.lacks, request.service_tier
     report_missing(request, WIRE, lost, refused=REFUSED, dropped=DROPPED)
     if given(request.metadata) and "labels" not in lacks:
@@ -498,13 +498,13 @@ def encode_rest(request: ours.Request, body: types.Request, context: Context) ->
         lost.dropped("service_tier", f"this host takes no {tier!r} here")
 
 
-# --- beside answering -----------------------------------------------------------------------------------------------
+# --- token counting -------------------------------------------------------------------------------------------------
 
 _COUNTED = ("contents", "system_instruction", "tools", "generation_config")
 
 
 def encode_count(request: ours.Request, *, dialect: GeminiDialect = DEFAULT) -> tuple[types.CountRequest, list[Loss]]:
-    """The body that asks how many tokens a request has."""
+    """The body of a request to count tokens."""
     body, lost = encode_request(request, dialect=dialect)
     if "generateContentRequest" in dialect.lacks:
         return types.CountRequest(**{name: getattr(body, name) for name in _COUNTED}), lost
@@ -515,7 +515,7 @@ def encode_count(request: ours.Request, *, dialect: GeminiDialect = DEFAULT) -> 
 def decode_count(
     body: types.CountRequest, *, dialect: GeminiDialect = DEFAULT, model: str | None = None
 ) -> tuple[ours.Request, list[Loss]]:
-    """The request whose tokens are to be counted; `model` is the one its URL names."""
+    """The request whose tokens are to be counted; `model` is the one in its URL."""
     whole = body.generate_content_request
     if not given(whole):
         whole = types.Request(
@@ -535,7 +535,7 @@ def decode_count(
 
 
 def count_route(request: ours.Request, *, dialect: GeminiDialect = DEFAULT) -> Route:
-    """Where counting is asked for."""
+    """The route of token counting."""
     return Route(f"{model_path(request.model or '', dialect)}:countTokens")
 
 
@@ -543,5 +543,5 @@ def count_route(request: ours.Request, *, dialect: GeminiDialect = DEFAULT) -> R
 
 
 def models_route(*, dialect: GeminiDialect = DEFAULT) -> Route:
-    """Where the models are listed, as many at once as the host allows."""
+    """The route of the list of models, with the largest page that the host allows."""
     return Route(f"{dialect.root}/{dialect.collection}", {"pageSize": "1000"}, method="GET")

@@ -1,11 +1,11 @@
-"""The answer, both ways: output, finish reason, usage and sources; and errors.
+"""Conversion of the answer, both ways: output, finish reason, token usage and sources; and errors.
 
-Before changing this file, know that a streamed answer must come out the same (`finish_response` serves both), that the HTTP
-status is 200 however an answer ends, that calls end with `STOP` like a text does, that a call the model got wrong never counts
-as completed, that a count of 0 is left out, that thoughts are not among the tokens of the candidates, and that one word of an
-error serves many cases: an invalid key is a bad request whose details say so, and a rate limit is a daily quota where the quota's
-name does. Follows the references of `GenerateContentResponse`, `FinishReason`, `BlockReason`, `UsageMetadata`, `LogprobsResult`
-and `google.rpc`, and Google's page on troubleshooting (read 2026-11-20).
+Before changing this file, know that a streamed answer must give the same result (`finish_response` serves both), that the
+HTTP status is 200 however an answer ends, that calls end with `STOP` like a text does, that a malformed call never counts
+as completed, that a count of 0 is left out, that thoughts are not among the tokens of the candidates, and that one status
+of an error covers many cases: an invalid key is a bad request with the cause in its details, and a rate limit is a daily
+quota if the quota's name has that. Follows the references of `GenerateContentResponse`, `FinishReason`, `BlockReason`,
+`UsageMetadata`, `LogprobsResult` and `google.rpc`, and Google's page on troubleshooting (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 __all__ = ["decode_error", "decode_response", "encode_error", "encode_response"]
 
 CANDIDATE = "candidates[0]"
-"""The leftovers of the candidate, among those of the answer."""
+"""Key of the candidate's leftovers, among those of the answer."""
 
 RULES = Rules(
     apart=frozenset({"candidates", "usageMetadata", "responseId"}), defaults={"candidates": [], "modelVersion": ""}
@@ -78,9 +78,9 @@ def decode_response(
     now: float = 0,
     keep: bool = True,
 ) -> tuple[ours.Response, list[Loss]]:
-    """The Response that an answer is. `request` undoes what sending it renamed, and is echoed; `now` is when it was made.
+    """The response for an answer. `request` reverses renaming and is echoed; `now` is its creation time.
 
-    `keep` leaves with it what describes this document and how it was written; what parts have beyond items always stays.
+    `keep` preserves data that describes this document and its notation; fields of parts beyond items always stay.
     """
     lost = Losses()
     response_id = id_of(body)
@@ -101,7 +101,7 @@ def decode_response(
 def encode_response(
     response: ours.Response, *, request: ours.Request | None = None, dialect: GeminiDialect = DEFAULT
 ) -> tuple[types.Response, list[Loss]]:
-    """The answer of this wire for a Response; a failed one says why under `error`."""
+    """The answer of this wire for a Response; a failed one has its reason in `error`."""
     lost = Losses()
     left = own_leftovers(response, WIRE, "", lost)
     report_answer(response, lost, "service_tier")
@@ -130,7 +130,7 @@ BARE = types.Candidate(content=types.Content(role="model"), index=0)
 
 
 def id_of(body: types.Response) -> str:
-    """The id of an answer, made of it where it has none."""
+    """The id of an answer, derived from its content if it has none."""
     return body.response_id if given(body.response_id) else f"resp_{digest(encode(body).decode())}"
 
 
@@ -141,7 +141,7 @@ def reader_of(response_id: str, request: ours.Request | None, dialect: GeminiDia
 
 
 def begin_response(body: types.Response, response_id: str, request: ours.Request | None, now: float) -> ours.Response:
-    """What is known of a response before any output."""
+    """The response before any output."""
     response = new_response()
     response.id, response.created_at = response_id, or_none(decode_time(body.create_time, now))
     response.model, response.output = body.model_version or "", []
@@ -163,7 +163,7 @@ def finish_response(
     *,
     keep: bool,
 ) -> None:
-    """Complete a response whose parts are all read: its output, how it ended, and what describes only it."""
+    """Complete a response whose parts are all read: its output, finish reason, and data that describes only it."""
     response.output = reader.items if _about(candidate) == _NOTHING else _with_sources(candidate, reader)
     decode_finish_reason(response, body, candidate)
     counted = body.usage_metadata
@@ -173,14 +173,14 @@ def finish_response(
             response.service_tier = TIERS_BACK.get(counted.service_tier, counted.service_tier)
     content = candidate.content
     if content is not UNSET and type(content) is not types.Content and response.output:
-        response.output[0] = copy(response.output[0])  # which a stream has handed over
+        response.output[0] = copy(response.output[0])  # which a stream has already emitted
         keep_message(response.output[0], WIRE, unknown(replace(content, parts=[])))
     if keep and (left := keep_answer(response, body, candidate, dialect)):
         response.leftovers = {WIRE: left}
 
 
 def _with_sources(candidate: types.Candidate, reader: Reader) -> list[ours.AnyItem]:
-    """The output with what the candidate adds: sources, searches, probabilities."""
+    """The output with the data of the candidate: sources, searches, log probabilities."""
     output = annotated(reader.items, reader.outputs, candidate)
     if given(candidate.logprobs_result) and len(reader.outputs) == 1:
         message = next(item for item in output if isinstance(item, ours.Message))
@@ -197,7 +197,7 @@ def _with_sources(candidate: types.Candidate, reader: Reader) -> list[ours.AnyIt
 def keep_answer(
     response: ours.Response, body: types.Response, candidate: types.Candidate, dialect: GeminiDialect
 ) -> Json:
-    """What an answer says that we would not write for the response."""
+    """The fields of an answer that our encoding of the response lacks."""
     made, our, _ = _encode_answer(response, response.model or "", dialect, Losses())
     content = candidate.content
     if given(content):
@@ -226,7 +226,7 @@ def _without_parts(content: types.Maybe[types.Content]) -> types.Maybe[types.Con
 def _encode_answer(
     response: ours.Response, model: str, dialect: GeminiDialect, lost: Losses
 ) -> tuple[types.Response, types.Candidate, Losses]:
-    """The answer in our own writing, its candidate, and what the sources lose in it."""
+    """The answer in our encoding, its candidate, and the losses of its sources."""
     message = AssistantMessage(Context(lost, dialect, gemini_model(model), replay=False), blocked=is_blocked(response))
     for i, item in enumerate(response.output):
         message.add(item, f"output[{i}]")
@@ -262,7 +262,7 @@ def _encode_scores(
     outputs: Sequence[tuple[types.Part, ours.OutputText, str]],
     lost: Losses,
 ) -> None:
-    """Set the probabilities, which belong to an answer of one text."""
+    """Set the log probabilities, which belong to an answer of one text."""
     alone = len(outputs) == 1 == sum(bool(part.text) and not part.thought for part in parts)
     for _, part, path in outputs:
         if part.logprobs and alone:
@@ -275,7 +275,7 @@ def _encode_scores(
             lost.dropped(f"{path}.logprobs", "probabilities belong to an answer of one text at Gemini")
 
 
-# --- why it ended ---------------------------------------------------------------------------------------------------
+# --- finish reason --------------------------------------------------------------------------------------------------
 
 FILTERED = "content_filter"
 SERVER_ERROR = "server_error"
@@ -295,15 +295,15 @@ FINISH_REASONS: dict[str, tuple[ours.ResponseStatus, str | None]] = {
         ("incomplete", FILTERED),
     ),
 }
-"""How an answer ended, theirs on the left: our status, and the reason or the code of the error."""
+"""Finish reasons, those of Gemini on the left: our status, and the incomplete reason or the error code."""
 EMPTY_REASONS = ("OTHER", "IMAGE_OTHER", "NO_IMAGE", "FINISH_REASON_UNSPECIFIED")
-"""Reasons that mean a failure where there is no output; after some output they are an end like any unknown one."""
+"""Reasons that mean a failure without output; after some output they are treated like an unknown reason."""
 FINISH_REASONS_BACK = {"max_output_tokens": "MAX_TOKENS", FILTERED: "SAFETY"}
 """Reasons of an incomplete answer, ours on the left, the likelier of several."""
 
 
 def decode_finish_reason(response: ours.Response, body: types.Response, candidate: types.Candidate) -> None:
-    """Set the status, and why it is not a better one."""
+    """Set the status, and the reason if it is not completed."""
     finish, message, feedback = candidate.finish_reason, candidate.finish_message, body.prompt_feedback
     if given(body.error):
         response.status, response.error = "failed", decode_failure(body.error)
@@ -318,7 +318,7 @@ def decode_finish_reason(response: ours.Response, body: types.Response, candidat
         status, reason, message = "incomplete", FILTERED, feedback.block_reason_message
     elif not body.candidates:
         message = "the vendor gave no answer"
-    elif finish and (response.output or finish not in EMPTY_REASONS):  # an answer that just ends was cut
+    elif finish and (response.output or finish not in EMPTY_REASONS):  # an answer without a finish reason was cut off
         status, reason = FINISH_REASONS.get(finish, ("incomplete", finish))
     set_status(response, status, reason, message or f"the model stopped: {finish or 'without a word'}")
     if status == "incomplete":
@@ -353,7 +353,7 @@ def encode_finish_reason(response: ours.Response, body: types.Response, lost: Lo
 
 
 def _cut(response: ours.Response) -> None:
-    """Mark the message that was cut short, which is the last output; a signature alone may be behind it."""
+    """Mark the message that was cut off, which is the last output; only a signature may follow it."""
     output = response.output
     last = len(output) - 1
     if last > 0 and isinstance(carrier := output[last], ours.Reasoning) and not carrier.summary:
@@ -363,16 +363,16 @@ def _cut(response: ours.Response) -> None:
 
 
 def is_blocked(response: ours.Response) -> bool:
-    """Whether the answer was held back, so that a refusal in it is what the vendor said about that."""
+    """Whether the answer was blocked, so that a refusal in it is the vendor's message about that."""
     details = response.incomplete_details
     return response.status == "incomplete" and given(details) and details.reason == FILTERED
 
 
-# --- when it was made -----------------------------------------------------------------------------------------------
+# --- creation time --------------------------------------------------------------------------------------------------
 
 
 def decode_time(stamp: Opt[str], now: float) -> Opt[int | float]:
-    """When an answer was made, in seconds; `now` where it has none."""
+    """The creation time of an answer, in seconds; `now` where it has none."""
     if not given(stamp):
         return now or UNSET
     try:
@@ -384,7 +384,7 @@ def decode_time(stamp: Opt[str], now: float) -> Opt[int | float]:
 
 
 def encode_time(created: int | float | None) -> str | None:
-    """A time as this wire writes it."""
+    """A time in this wire's format."""
     if not given(created):
         return None
     try:
@@ -395,11 +395,11 @@ def encode_time(created: int | float | None) -> str | None:
     return f"{text}.{found.microsecond:06d}Z" if found.microsecond else f"{text}Z"
 
 
-# --- how probable it was --------------------------------------------------------------------------------------------
+# --- log probabilities ----------------------------------------------------------------------------------------------
 
 
 def decode_logprobs(result: types.LogprobsResult) -> list[ours.Logprob]:
-    """The probabilities of the tokens of a text."""
+    """The log probabilities of the tokens of a text."""
     tops = result.top_candidates or []
     found: list[ours.Logprob] = []
     for i, chosen in enumerate(result.chosen_candidates or ()):
@@ -416,7 +416,7 @@ def _token_of(token: types.ScoredToken) -> tuple[str, float, list[int]]:
 
 
 def encode_logprobs(logprobs: list[ours.Logprob]) -> types.LogprobsResult:
-    """The probabilities as this wire lists them."""
+    """The log probabilities in this wire's format."""
     return types.LogprobsResult(
         chosen_candidates=[_score(one) for one in logprobs],
         top_candidates=[
@@ -429,18 +429,18 @@ def _score(one: ours.Logprob | ours.TopLogprob) -> types.ScoredToken:
     return types.ScoredToken(token=one.token, log_probability=one.logprob)
 
 
-# --- what it took ---------------------------------------------------------------------------------------------------
+# --- token usage ----------------------------------------------------------------------------------------------------
 
 COUNTS = (
     "prompt_token_count cached_content_token_count candidates_token_count thoughts_token_count total_token_count "
     "tool_use_prompt_token_count"
 ).split()
-"""Counts that fields of ours tell; the others are kept."""
+"""Counts that Responses has too; the others are leftovers."""
 _counts, _NO_COUNTS = attrgetter(*COUNTS), (UNSET,) * len(COUNTS)
 
 
 def decode_usage(counted: types.UsageMetadata, *, keep: bool) -> ours.Usage | None:
-    """Token counts as Responses counts them: input with what tools gave, output with thoughts; `None` where none came."""
+    """Token counts of Responses: input with tool results, output with thoughts; `None` where there are none."""
     prompt, cached, visible, thought, total, tools = counts = _counts(counted)
     if counts == _NO_COUNTS:
         return None
@@ -518,11 +518,11 @@ TYPES = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
-"""The word of an error of that status."""
+"""The error status by HTTP status."""
 STATUSES = {word: status for status, word in TYPES.items()} | {"FAILED_PRECONDITION": 400, "OUT_OF_RANGE": 400}
 
 CODES = {"RESOURCE_EXHAUSTED": "rate_limit_exceeded", "INTERNAL": "server_error", "UNAVAILABLE": "server_overloaded"}
-"""Codes of failed responses, theirs on the left; other words stay as they are."""
+"""Codes of failed responses, those of Gemini on the left; other statuses are unchanged."""
 CODES_BACK = {our: theirs for theirs, our in CODES.items()}
 
 RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
@@ -581,7 +581,7 @@ def encode_error(facts: ErrorFacts) -> tuple[int, types.Response]:
 
 
 def decode_failure(error: types.Status) -> ours.ResponseError:
-    """Why a response failed, from an error in the place of an answer."""
+    """The error of a failed response, from an error in place of an answer."""
     word = error.status if given(error.status) else TYPES.get(error.code or 500, "INTERNAL")
     message = error.message if given(error.message) else "the vendor answered with an error"
     return ours.ResponseError(code=CODES.get(word, word.lower()), type=word, message=message)

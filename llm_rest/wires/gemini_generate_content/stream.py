@@ -1,11 +1,11 @@
-"""Streams of this wire: chunks as Responses events, and back.
+"""Streaming on this wire: conversion of chunks to Responses events, and back.
 
-Pieces of a text are joined into the part they are of, and complete parts go to the reader and the writer of whole answers, so
-both give the same items. Before changing this file, know how fields grow: counts are cumulative, so the last ones are right,
-grounding comes late and in pieces, probabilities and citations are of the chunk they came in; that the signature of a thought
-comes with the part behind it, and the end with the end of the body; and that chunks cannot be taken back: a signature that comes
-after its text is on an empty text behind it, as the vendor does it. Follows the reference of `streamGenerateContent` (read
-2026-11-20).
+Pieces of a text are joined into the part they belong to, and complete parts go to the reader and the writer of whole
+answers, so both give the same items. Before changing this file, know how fields grow: counts are cumulative, so the
+last ones are right, grounding comes late and in pieces, log probabilities and citations belong to their chunk; that the
+signature of a thought comes with the next part, and the end with the end of the body; and that sent chunks cannot be
+changed: a signature that comes after its text is on an empty text after it, as the vendor sends it. Follows the
+reference of `streamGenerateContent` (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -57,26 +57,26 @@ CONTINUATION = "CONTINUATION"
 
 
 class Tail:
-    """What came behind the last token of a long answer, which the next hop may send again: `new_parts` leaves that out."""
+    """The parts after the last token of a long answer, which the next hop may repeat: `new_parts` leaves those out."""
 
     def __init__(self) -> None:
-        self.whole = False  # whether something came that cannot be compared
-        self.differs = False  # whether a hop said something else than had come
+        self.whole = False  # whether a part came that cannot be compared
+        self.differs = False  # whether a hop differed from the earlier parts
         self._sent: list[tuple[bool, str]] = []
         self._expected: list[tuple[bool, str]] = []  # the next last
 
     def mark(self) -> None:
-        """A token is here."""
+        """Record a token."""
         self.whole, self._sent = False, []
 
     def replay(self) -> None:
-        """The next hop begins where the token is: what came behind it may come once more."""
+        """Begin the next hop at the token: the parts after it may be repeated."""
         runs = groupby([*self._sent, *reversed(self._expected)], key=itemgetter(0))
         self._expected = [(thought, "".join(text for _, text in run)) for thought, run in runs][::-1]
         self._sent = []
 
     def new_parts(self, parts: Sequence[types.Part]) -> list[types.Part]:
-        """The parts without what came before."""
+        """The parts without repeated ones."""
         return [left for part in parts for left in self._new(part)]
 
     def _new(self, part: types.Part) -> list[types.Part]:
@@ -107,15 +107,15 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         self._whole = WholeAnswer()
         self._reader = Reader("", "", self.losses)
         self._response: ours.Response | None = None
-        self._emitted = 0  # how many of the reader's items are over
+        self._emitted = 0  # the number of the reader's finished items
         self._part = types.Part()  # the open text's part, as it began
-        self._text: list[str] | None = None  # what came of it
+        self._text: list[str] | None = None  # its pieces so far
         self._call: PartialCall | None = None
         self._last: types.Response | None = None  # the last chunk
-        self._from = ""  # the token that this hop was asked for with
-        self._brought = False  # whether this hop brought anything of the answer
-        self._since: Tail | None = None  # what came behind the last token
-        self._ends_often = False  # whether more came behind the end
+        self._from = ""  # the token that this hop was requested with
+        self._brought = False  # whether this hop had any part of the answer
+        self._since: Tail | None = None  # the parts after the last token
+        self._ends_often = False  # whether more data came after the end
 
     def _feed(self, event: types.Response) -> None:
         chunk = event
@@ -131,7 +131,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
                 self._add_candidate(candidate)
                 self._last = chunk if candidate.finish_reason else self._last
         if given(chunk.error) and self._response is not None:
-            self._over = True  # no more events follow, and what was open stays so
+            self._over = True  # no more events follow, and open items stay open
             self._fail(decode_failure(chunk.error), self._whole_response(self._response))
 
     def _add_candidate(self, candidate: types.Candidate) -> None:
@@ -154,7 +154,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
             self._since = since or Tail()
             self._since.mark()
 
-    # -- long answers, which come in hops
+    # -- long answers in several hops
 
     @property
     def finished(self) -> bool:
@@ -162,7 +162,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         return self._over or (self._last is not None and not self._ends_often)
 
     def checkpoint(self) -> str | None:
-        """The token with which the answer goes on if its body ends or breaks off here; `None` where it cannot."""
+        """The token with which to continue if the body ends or breaks off here; `None` where that is impossible."""
         candidate, feedback = self._whole.candidate, self._whole.body.prompt_feedback
         if self._over or (given(feedback) and feedback.block_reason):
             return None
@@ -174,7 +174,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         return self._from if self._from and not self._brought else None
 
     def resume(self) -> None:
-        """Another hop begins where the last token is."""
+        """Begin another hop at the last token."""
         token = self._whole.candidate.continuation_token
         self._from = token if given(token) else self._from
         self._brought, self._last = False, None
@@ -183,7 +183,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         self._whole.resume()
 
     def close(self) -> list[ev.AnyEvent]:
-        """The end, where the model or the vendor gave a reason to stop; nothing where the stream was cut."""
+        """The events at the end, if there was a finish reason; none if the stream was cut off."""
         candidate, feedback = self._whole.candidate, self._whole.body.prompt_feedback
         ended = candidate.finish_reason or (given(feedback) and feedback.block_reason)
         if self._response is not None and not self._over and ended:
@@ -199,7 +199,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         self._to.start(self._response)
 
     def _whole_response(self, begun: ours.Response) -> ours.Response:
-        """The complete response; what is still open ends with what it says, and a call that was cut is incomplete."""
+        """The complete response; open items end with their current content, and a call that was cut off is incomplete."""
         self._end_call(cut=True)
         self._end_text()
         self._reader.close()
@@ -226,7 +226,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
             self._end_text()
             self._add_call(part, part.function_call)
             return
-        self._end_call()  # which nothing but its own pieces may follow
+        self._end_call()  # which only its own pieces may follow
         if text is UNSET:
             self._end_text()
             self._put(part)
@@ -243,11 +243,11 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
             opened.add(text, shown)
 
     def _new_text(self, part: types.Part, text: str, *, alone: bool) -> None:
-        """A part begins; one with a signature or anything else beside its text is `alone`."""
+        """Begin a text part; one with a signature or another field beside its text is `alone`."""
         self._end_text()
         thought = part.thought is True
         if not text:
-            self._put(part)  # a signature on its own shows nothing
+            self._put(part)  # a signature on its own has no visible content
             return
         self._reader.turn(thought=thought)
         self._emit(self._reader.items)
@@ -265,7 +265,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         item.id = self._reader.id("msg" if isinstance(item, ours.Message) else "rs")
 
     def _end_text(self) -> None:
-        """The open part is complete."""
+        """End the open part."""
         if self._text is not None:
             part = self._part
             part = replace(part, text="".join(self._text)) if len(self._text) > 1 else part
@@ -273,12 +273,12 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
             self._reader.add(part)
 
     def _put(self, part: types.Part) -> None:
-        """Take a part that came whole."""
+        """Add a complete part."""
         self._reader.add(part)
         self._emit(self._reader.items)
 
     def _emit(self, items: Sequence[ours.AnyItem]) -> None:
-        """Emit the items that are complete by now, the text that is open before its signature, which came behind it."""
+        """Emit the items that are complete by now, the open text before its signature, which came after it."""
         new = [*items[self._emitted :]]
         if (
             self._open is not None
@@ -330,41 +330,41 @@ _NO_MORE = _more(types.Candidate())
 
 
 class WholeAnswer:
-    """Takes chunks; `body` and `candidate` are what the whole answer says beside its parts."""
+    """Merges chunks; `body` and `candidate` are the fields of the whole answer beside its parts."""
 
     def __init__(self) -> None:
         self.body = types.Response()
         self.candidate = types.Candidate()
         self._cited: set[bytes] = set()
-        self._spent: types.Maybe[types.UsageMetadata] = UNSET  # by the hops before
+        self._spent: types.Maybe[types.UsageMetadata] = UNSET  # by earlier hops
 
     def resume(self) -> None:
-        """Another hop of a long answer begins: its counts are added to those so far, and it says itself how it ends."""
+        """Begin another hop of a long answer: its counts are added to those so far, and it has a finish reason of its own."""
         self.finish()
         self._spent, self.body.usage_metadata = self.body.usage_metadata, UNSET
         whole = self.candidate
         whole.finish_reason = whole.finish_message = whole.continuation_token = UNSET
 
     def finish(self) -> None:
-        """All chunks of a hop are there: the counts are those of all hops so far."""
+        """End a hop: the counts are those of all hops so far."""
         self.body.usage_metadata, self._spent = summed(self._spent, self.body.usage_metadata), UNSET
 
     def add(self, chunk: types.Response) -> None:
-        """Add what a chunk has of the answer."""
+        """Add the fields of a chunk to the answer."""
         body, counted = self.body, chunk.usage_metadata
         _take(body, chunk, LAST)
         for name in FIRST:
             if getattr(body, name) is UNSET:
                 setattr(body, name, getattr(chunk, name))
         if given(counted):
-            # A chunk without any count says something else, such as the kind of traffic.
+            # A chunk without any count has other data, such as the kind of traffic.
             counts = counted.total_token_count is not UNSET or counted.prompt_token_count is not UNSET
             body.usage_metadata = counted if counts else merge(body.usage_metadata, counted)
         if type(chunk) is not types.Response:
             self.body = with_extras(body, {**extras(body), **extras(chunk)})
 
     def add_candidate(self, candidate: types.Candidate) -> None:
-        """Add what a chunk has of the candidate."""
+        """Add the fields of a chunk's candidate."""
         whole = self.candidate
         if candidate.index is not UNSET:
             whole.index = candidate.index
@@ -395,7 +395,7 @@ class WholeAnswer:
         return before
 
     def add_content(self, content: types.Content, *, parts: bool) -> None:
-        """Add what a chunk has of the content around its parts."""
+        """Add the fields of a chunk's content, except its parts."""
         before = self.candidate.content
         whole = merge(before, content) if given(before) and type(before) is not type(content) else before or content
         self.candidate.content = replace(
@@ -411,7 +411,7 @@ def _take(whole: Any, chunk: Any, names: Iterable[str]) -> None:
 
 
 def summed(before: Opt[types.UsageMetadata], after: Opt[types.UsageMetadata]) -> types.Maybe[types.UsageMetadata]:
-    """The counts of two hops of one answer together: each of them is a request that is billed."""
+    """The sum of the counts of two hops of one answer: each of them is a request that is billed."""
     if not (given(before) and given(after)):
         return before or after or UNSET
     whole = merge(before, after)
@@ -436,15 +436,15 @@ def _by_modality(counts: list[types.Json]) -> list[types.Json]:
 
 
 class _LateMessage(AssistantMessage):
-    """Writes items whose texts have left already: `done` gives what has not."""
+    """Writes items whose texts were already sent: `done` gives the rest."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context, blocked=True)
         self.late = False  # whether a signature came too late for its part
-        self.more = False  # whether a part that has left says more than its text
+        self.more = False  # whether a part that was sent has more fields than its text
 
     def done(self, item: ours.AnyItem, streamed: set[int]) -> list[types.Part]:
-        """The parts of a complete item but for its texts at the places `streamed`."""
+        """The parts of a complete item without its texts at the places `streamed`."""
         self.parts = []
         self.outputs = []
         self.add(item, "")
@@ -463,12 +463,12 @@ class _LateMessage(AssistantMessage):
         return [part for part in self.parts if id(part) not in gone]
 
     def _add_signatures(self, payload: VisibleSignatures, path: str) -> None:
-        # A stream of this wire tells a text before its signature.
+        # A stream of this wire sends a text before its signature.
         behind = payload.before and self._shown.has(payload)
         super()._add_signatures(replace(payload, before=False) if behind else payload, path)
 
     def mark(self, marks: list[Mark], shown: list[types.Part], *, thought: bool = False) -> None:
-        """Put signatures behind what they are for."""
+        """Put signatures after their texts."""
         for mark in marks:
             self.late = self.late or not mark.hidden
             flag = True if thought else UNSET
@@ -481,10 +481,10 @@ class StreamEncoder(stream.StreamEncoder[GeminiDialect, types.Response]):
     DIALECT = DEFAULT
 
     def _prepare(self) -> None:
-        self._head = types.Response()  # what every chunk repeats of the answer
+        self._head = types.Response()  # the fields of the answer that every chunk repeats
         self._writer = _LateMessage(Context(Losses(), self._dialect, gemini_model(""), replay=False))
-        self._streamed: dict[int, set[int]] = {}  # the texts of open items that left, by item and place
-        self._joined = False  # whether texts that were apart have left side by side
+        self._streamed: dict[int, set[int]] = {}  # the sent texts of open items, by item and place
+        self._joined = False  # whether separate texts were sent next to each other
         self._answered = False
 
     def _begin(self, response: ours.Response) -> None:
@@ -510,7 +510,7 @@ class StreamEncoder(stream.StreamEncoder[GeminiDialect, types.Response]):
         self._send([part])
 
     def _send(self, parts: list[types.Part]) -> None:
-        """The parts in a chunk; before them refusals that turn out to be texts, since something follows them."""
+        """The parts in a chunk; before them refusals that are sent as texts, since another part follows them."""
         if parts:
             self._answered = True
             parts = [*self._refusals(), *parts]
@@ -522,7 +522,7 @@ class StreamEncoder(stream.StreamEncoder[GeminiDialect, types.Response]):
         return [types.Part(text=text) for text in outputs]
 
     def _end(self, response: ours.Response) -> None:
-        """The last chunk: how the answer ended, what it took, and what else describes it."""
+        """The last chunk: finish reason, token usage, and the other fields of the answer."""
         self._begin(response)
         body, lost = encode_response(response, request=self._request, dialect=self._dialect)
         self.losses[:] = lost

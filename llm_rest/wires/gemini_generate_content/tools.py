@@ -1,12 +1,12 @@
-"""Tools, the choice among them, and calls, both ways: functions in one list, the vendor's tools each under its own key.
+"""Conversion of tools, tool choice and calls, both ways: functions in one list, hosted tools each under its own key.
 
-A tool of the vendor that Responses has no name for can be asked for by a kind that begins with `google:`, such as
-`{"type": "google:url_context"}`, with the fields of this wire; one that a document lists is kept in leftovers. Before changing
-this file, know that the vendor caches tools first, so the same tools must give the same bytes; that names must be the same every
-time, since histories already sent hold them; that the headers of an MCP server are secrets, which are on its tool and nowhere
-else; and that paths into streamed arguments, which only Vertex sends, come from outside. Follows the references of `Tool`,
-`ToolConfig` and `FunctionDeclaration`, of whose two lengths of names the shorter one holds everywhere, and Vertex's guide to
-streaming function call arguments (read 2026-11-20).
+A hosted tool without a name in Responses has a type that begins with `google:`, such as `{"type":
+"google:url_context"}`, with the fields of this wire; one in a document is in its leftovers. Before changing this file,
+know that the vendor caches tools first, so the same tools must give the same bytes; that names must be the same every
+time, since histories already sent hold them; that the headers of an MCP server are secrets, which are on its tool and
+nowhere else; and that paths into streamed arguments, which only Vertex sends, are external input. Follows the
+references of `Tool`, `ToolConfig` and `FunctionDeclaration`, of whose two lengths of names the shorter one is valid
+everywhere, and Vertex's guide to streaming function call arguments (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ DROPPED = ("defer_loading", "allowed_callers", "async_")
 """Options of a function that this wire does not have."""
 
 MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
-"""Words of the tool choice, ours on the left."""
+"""Values of the tool choice, ours on the left."""
 MODES_BACK = {theirs: our for our, theirs in MODES.items()}
 
 _legal = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}").fullmatch
@@ -65,7 +65,7 @@ _illegal = re.compile(r"[^A-Za-z0-9_.:-]")
 
 @lru_cache(maxsize=1024)
 def wire_name(name: str, namespace: str | None = None) -> str:
-    """A tool's name as this wire takes it, never the same for two; tools of a namespace are called `namespace__name`."""
+    """A tool's name on this wire, never the same for two tools; tools of a namespace are named `namespace__name`."""
     return fitted_name(f"{namespace}__{name}" if namespace else name, _legal, _illegal)
 
 
@@ -73,17 +73,17 @@ def wire_name(name: str, namespace: str | None = None) -> str:
 
 
 class Offer:
-    """The tools of a request on their way: functions by their paths, the vendor's own, what they ask of the rest of the body."""
+    """The tools of a request being encoded: functions by their paths, hosted tools, and the body fields they need."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.functions: dict[str, types.FunctionDeclaration] = {}
         self.hosted: list[types.Tool] = []
-        self.held: dict[str, Opt[bool]] = {}  # where each function is, and whether it is held to its schema
+        self.held: dict[str, Opt[bool]] = {}  # the path of each function, and whether its schema is enforced
         self.makes_images = False
 
     def finish(self, left: Json) -> list[types.Tool]:
-        """The tools as the body lists them, with those of its document that have no name in Responses."""
+        """The tools in the body's format, with those of its document that have no name in Responses."""
         lost = self.context.lost
         for tool in as_list(left.get("tools")):
             self.hosted += [found] if (found := restored(types.Tool, tool)) is not None else []
@@ -94,7 +94,7 @@ class Offer:
         return [*functions, *self.hosted]
 
     def add(self, tool: ours.AnyTool, namespace: str | None, path: str) -> None:
-        """Offer one more tool, at `path`."""
+        """Add a tool, at `path`."""
         lost, lacks = self.context.lost, self.context.dialect.lacks
         match tool:
             case ours.FunctionTool() | ours.CustomTool():
@@ -185,7 +185,7 @@ def _search(tool: WebSearch, path: str, context: Context) -> types.GoogleSearch:
 
 
 def encode_choice(choice: Opt[ours.ToolChoice], offer: Offer, context: Context) -> types.Maybe[types.ToolConfig]:
-    """How the model chooses among the tools on offer."""
+    """The tool choice among the tools that were added."""
     lost = context.lost
     if not offer.functions:
         if choice not in (UNSET, None, "auto"):
@@ -228,13 +228,13 @@ def _allowed(choice: ours.ChooseAllowed, lost: Losses) -> types.FunctionCallingC
         lost.changed("tool_choice", "the one allowed function, requested by its name")
     if not names:
         lost.refused("tool_choice.tools", "none of the allowed tools can be named at Gemini")
-    # Without enforced schemas the model cannot be kept to some functions: only VALIDATED and ANY take names.
+    # Without enforced schemas the model cannot be restricted to some functions: only VALIDATED and ANY have names.
     mode = "ANY" if choice.mode == "required" else "VALIDATED"
     return types.FunctionCallingConfig(mode=mode, allowed_function_names=names)
 
 
 def decode_choice(config: types.FunctionCallingConfig) -> ours.ToolChoice | None:
-    """The choice in Responses."""
+    """The tool choice in Responses."""
     mode = config.mode.upper() if given(config.mode) else "AUTO"
     names = config.allowed_function_names
     if mode in ("ANY", "VALIDATED") and names:
@@ -279,7 +279,7 @@ def _decode_function(function: types.FunctionDeclaration, strict: bool) -> ours.
 
 
 def _decode_hosted(key: str, value: Any) -> Sequence[ours.AnyTool] | None:
-    """The tools of the vendor under one key, where Responses can say all of them."""
+    """The hosted tools under one key, if Responses has all of their fields."""
     match value:
         case types.GoogleSearch(exclude_domains=sites) if value == types.GoogleSearch(exclude_domains=sites):
             return [ours.WebSearchTool(filters=ours.SearchFilters(blocked_domains=sites) if given(sites) else None)]
@@ -305,11 +305,11 @@ def _decode_server(server: types.McpServer) -> ours.McpTool:
     )
 
 
-# --- what documents say of tools beyond Responses -------------------------------------------------------------------
+# --- leftovers of tools ---------------------------------------------------------------------------------------------
 
 
 class Declared(types.Document):
-    """What tools declare by name, one by one."""
+    """The declarations of tools by name, one by one."""
 
     function_declarations: list[types.FunctionDeclaration] = msgspec.field(
         default_factory=list[types.FunctionDeclaration]
@@ -322,7 +322,7 @@ RULES = Rules(together=(("parameters", "parametersJsonSchema"), ("response", "re
 TOOL_FIELDS = ("tools", "functionDeclarations", "mcpServers")
 """Leftovers of a request that are about tools."""
 ARRANGED = "arranged"
-"""The note on how a document groups its tools: for each group the keys, and how many there are of each."""
+"""Key of the note on the groups of tools in a document: for each group the keys, and how many there are of each."""
 
 
 def _fields(tool: types.Tool) -> Iterator[tuple[str, Any]]:
@@ -360,7 +360,7 @@ def unnamed_tools(tools: Sequence[types.Tool]) -> list[Json]:
 
 
 def keep_tools(came: types.Maybe[list[types.Tool]], made: Sequence[types.Tool]) -> Json:
-    """What the tools of a document have beyond those we write."""
+    """The fields of a document's tools that our encoding lacks."""
     theirs, our = _declared(came or ()), _declared(made)
     if len(theirs.mcp_servers) != len(our.mcp_servers):
         theirs.mcp_servers = our.mcp_servers  # which hold secrets
@@ -373,7 +373,7 @@ def keep_tools(came: types.Maybe[list[types.Tool]], made: Sequence[types.Tool]) 
 
 
 def patch_tools(tools: types.Maybe[list[types.Tool]], left: Json) -> types.Maybe[list[types.Tool]]:
-    """The tools with what their document had beyond them, grouped as there where they are the same."""
+    """The tools with their document's leftovers restored, in the same groups if they are the same tools."""
     found, notes = list(tools or ()), as_object(left.get(SPELLING))
     if "functionDeclarations" in left or "mcpServers" in left:
         names = (*LISTS, SPELLING)
@@ -388,7 +388,7 @@ def patch_tools(tools: types.Maybe[list[types.Tool]], left: Json) -> types.Maybe
 
 
 def _arrange(tools: list[types.Tool], groups: Any) -> list[types.Tool]:
-    """The tools in these groups; as they are where these are not the same tools."""
+    """The tools in these groups; unchanged if these are not the same tools."""
     pools: dict[str, deque[Any]] = {}
     for tool in tools:
         for key, value in _fields(tool):
@@ -432,7 +432,7 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
         return part
     if left := own_leftovers(item, WIRE, path, lost):
         part = patch(part, {name: value for name, value in left.items() if name != BEGINS})
-    if found and found is not lost:  # which is no loss where the document said the same
+    if found and found is not lost:  # which is no loss if the document had the same
         written = part.function_call or types.FunctionCall()
         our = {f"{path}.name": written.name == call.name, f"{path}.arguments": written.args == call.args}
         lost += [loss for loss in found if our[loss.path]]
@@ -440,14 +440,14 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
 
 
 def decode_call(part: types.Part, call: types.FunctionCall, origin: str) -> ours.FunctionCall:
-    """The call in a part; `origin` is its id where it came without one."""
+    """The call in a part; `origin` is its id if it has none."""
     item = new_call()
     item.call_id, item.name = call.id or origin, call.name or ""
     item.arguments = "{}" if call.args is UNSET else text_of(call.args)
     plain, same = new_part(), new_function_call()
     same.id, same.name, same.args = call.id, call.name, call.args
     plain.function_call, plain.thought_signature = same, part.thought_signature
-    # What `diff` finds nothing in, as in nearly every answer.
+    # Where `diff` finds nothing, as in nearly every answer.
     if not (call.id and call.name and call.args) or part.thought_signature == "" or part != plain:
         made = encode_call(item, "", Losses())
         if left := diff(part, made, SIGNED if part.thought_signature else MEDIA):
@@ -455,14 +455,14 @@ def decode_call(part: types.Part, call: types.FunctionCall, origin: str) -> ours
     return item
 
 
-# --- calls in pieces ------------------------------------------------------------------------------------------------
+# --- streamed calls -------------------------------------------------------------------------------------------------
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[['\"]([^'\"]*)['\"]\]")
 _DEEPEST = 100
 
 
 class PartialCall:
-    """A call whose arguments are still coming: `feed` it, then read `part`.
+    """A call with streamed arguments: `feed` it, then read `part`.
 
     The first chunk names the function, the next ones give values, those of texts in fragments, and an empty call ends it.
     """
@@ -474,7 +474,7 @@ class PartialCall:
         self._texts: dict[str, list[str]] = {}
 
     def feed(self, part: types.Part, call: types.FunctionCall) -> bool:
-        """Take the next piece, the call in a part; true where it was the last."""
+        """Add the next piece, the call in a part; true if it was the last."""
         self._call = merge(self._call, call)
         if part != types.Part(function_call=call):
             self._part = merge(self._part, part)
@@ -489,7 +489,7 @@ class PartialCall:
         return not call.will_continue
 
     def part(self) -> types.Part:
-        """The part of the whole call, as it would have come in one piece."""
+        """The part of the whole call, as if it were not streamed."""
         for path, pieces in self._texts.items():
             self._set(path, "".join(pieces))
         args_sent = self._call.args
@@ -504,7 +504,7 @@ class PartialCall:
 
 
 def _put(place: Any, steps: list[str | int], value: Any) -> None:
-    """Put a value where the steps lead, making objects and lists on the way."""
+    """Set a value at the path of `steps`, making objects and lists on the way."""
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         new: Any = value if following is None else [] if isinstance(following, int) else {}
         kind = list if isinstance(step, int) else dict

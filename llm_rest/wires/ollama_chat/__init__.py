@@ -1,6 +1,6 @@
-"""The wire of Ollama's own `POST /api/chat`, as servers at home and Ollama's cloud serve it.
+"""The wire of Ollama's own `POST /api/chat`, on local servers and in Ollama's cloud.
 
-Follows Ollama's API reference (read 2026-11-20). How a host departs from it is an `OllamaDialect`.
+Follows Ollama's API reference (read 2026-11-20). The differences of a host are an `OllamaDialect`.
 """
 
 from __future__ import annotations

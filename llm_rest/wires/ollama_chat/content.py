@@ -1,9 +1,9 @@
-"""What a message holds: one text and any number of images, where Responses has parts in an order.
+"""Conversion of message content: one text and any number of images, where Responses has an ordered list of parts.
 
-Images are bare base64: what kind each is, the server sees in its bytes, and so do we on the way back. It fetches nothing, so an
-image by URL is refused. Sound travels among the images. Before changing this file, know that a text is one string here:
-parts are joined by line breaks, and their borders and places are reported. Follows Ollama's API reference and its page on
-vision (read 2026-11-20).
+Images are bare base64: their media type is detected from their bytes, by the server and on decoding. The server fetches
+nothing, so an image by URL is rejected. Audio is sent among the images. Before changing this file, know that a text is
+one string here: parts are joined by line breaks, and their boundaries and positions are reported as losses. Follows
+Ollama's API reference and its page on vision (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ HEADS = (
     (0, b"ID3", "mp3"),
     (0, b"\xff\xfb", "mp3"),
 )
-"""What the bytes of a medium have at which place; a kind without a slash is sound."""
+"""The bytes of a media type and their offset; a type without a slash is audio."""
 
 ANY_KIND = "application/octet-stream"
 READABLE = ("text/", "application/json")
-"""Kinds of files whose text can be in the message."""
+"""Types of files whose text can be in the message."""
 
 INLINE = "which this server does not fetch; inline it, for example with fetch_image(url)"
 
 
 def kind_of(data: str) -> str:
-    """The media type of base64 data by its first bytes, or the format where it is sound."""
+    """The media type of base64 data by its first bytes, or the format if it is audio."""
     try:
         head = binascii.a2b_base64(data[:16])
     except (binascii.Error, ValueError):
@@ -75,7 +75,7 @@ def encode_content(
 
 
 def _encode_part(part: Any, path: str, lost: Losses) -> tuple[str | None, str | None]:
-    """The part as text or as an image; neither where it stays behind."""
+    """The part as text or as an image; neither if it is not supported."""
     if isinstance(part, Unknown):
         lost.dropped(path, f"a part of type {part.kind!r}")
         return None, None
@@ -116,7 +116,7 @@ def _encode_image(part: ours.InputImage, path: str, lost: Losses) -> str | None:
 
 
 def _encode_file(part: ours.InputFile, path: str, lost: Losses) -> str | None:
-    """The text of a file that is text, under its name; any other is refused."""
+    """The text of a file that is text, under its name; any other is rejected."""
     media = parse_data_url(part.file_data) if given(part.file_data) else None
     if media is not None and media.type.startswith(READABLE):
         try:

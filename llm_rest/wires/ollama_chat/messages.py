@@ -1,10 +1,10 @@
-"""The messages of a request and of an answer, both ways: items in the order of a conversation, messages as templates want them.
+"""Conversion of messages, both ways: items in the order of a conversation, messages in the order that prompt templates need.
 
-A message of the assistant holds thoughts, one text and calls in this order. The server checks no order, but templates pair
-outputs with calls by their place and know one system message: so outputs are right behind the message with their calls and
-in the order of the calls, and what is said to the model before the conversation is one message. Before changing this file, know
-that appending items must not change the messages made of earlier ones: the server reuses what it computed for the same
-beginning. Follows Ollama's API reference (read 2026-11-20).
+An assistant message holds thoughts, one text and calls in this order. The server checks no order, but templates pair outputs
+with calls by position and support one system message: so outputs are right after the message with their calls and in the order
+of the calls, and the instructions before the conversation are one message. Before changing this file, know that appending
+items must not change the messages made of earlier ones: the server reuses its cache for the same prefix. Follows Ollama's API
+reference (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ HOSTED = (
     | ours.ToolSearchCall
     | ours.ToolSearchOutput
 )
-"""Records of what a vendor did on its own; their effect is in the text that follows."""
+"""Records of hosted tools; their effect is in the text that follows."""
 
 SYSTEM = ("system", "developer")
 
 TEXT_FIELDS = ("annotations", "logprobs")
-"""What hangs on a text."""
+"""The additional fields of a text part."""
 
 
-# --- one message of the assistant -----------------------------------------------------------------------------------
+# --- one assistant message ------------------------------------------------------------------------------------------
 
 
 new_message_of_assistant = copies(types.Message(role="assistant", content=""))
@@ -62,7 +62,7 @@ Texts = list[tuple[str, str]]
 
 
 class AssistantMessage:
-    """One message of the assistant, put together from items; `finish` gives it."""
+    """One assistant message, built from items; `finish` returns it."""
 
     __slots__ = ("_lost", "begins", "calls", "left", "msg", "texts", "thoughts")
 
@@ -82,7 +82,7 @@ class AssistantMessage:
         self.thoughts.append((text, path))
 
     def add_text(self, item: ours.Message, path: str, text_fields: Sequence[str] = TEXT_FIELDS) -> None:
-        """Add the text of a message; one that is empty adds nothing. The `text_fields` of its parts are lost."""
+        """Add the text of a message; an empty one adds nothing. The `text_fields` of its parts are lost."""
         text, lost = item.content, self._lost
         if not isinstance(text, str):
             for j, part in enumerate(text):
@@ -126,14 +126,14 @@ class AssistantMessage:
 
 
 def is_blank(text: str, calls: object) -> bool:
-    """Whether a text is nothing but the space that some models put before their calls."""
+    """Whether a text is only the white space that some models write before their calls."""
     return bool(calls) and text.isspace()
 
 
 def decode_message(
     msg: types.Message, issuer: str, origin: str, taken: set[str], path: str, lost: Losses, *, keep: bool
 ) -> list[ours.AnyItem]:
-    """The items of a message of the assistant. `origin` names it and `taken` are the ids of calls there were before it."""
+    """The items of an assistant message. `origin` names it and `taken` are the ids of earlier calls."""
     items: list[ours.AnyItem] = []
     if msg.thinking:
         items.append(decode_thinking(msg.thinking, issuer))
@@ -158,9 +158,9 @@ new_output = copies(types.Message(role="tool", content=""))
 
 
 class MessageWriter:
-    """Writes the items as messages; the instructions, what system messages say first, and `note` are one message."""
+    """Writes the items as messages; the instructions, the first system messages, and `note` are one message."""
 
-    state = changing = None  # a turn needs to know nothing of those before it
+    state = changing = None  # a turn needs no state of those before it
     __slots__ = tuple("begins messages _begun _dialect _items _lost _open _outputs _preamble".split())
 
     def __init__(
@@ -169,7 +169,7 @@ class MessageWriter:
         self.messages: list[types.Message] = []
         self.begins: dict[int, types.Message] = {}
         """The messages by the positions of the items that they begin with."""
-        self._begun = False  # whether there are messages, which may have been written for an earlier request
+        self._begun = False  # whether there are messages, perhaps from an earlier request
         self._items = items
         self._dialect = dialect
         self._lost = lost
@@ -186,7 +186,7 @@ class MessageWriter:
             handlers.get(item.type, other)(self, i, item, f"input[{i}]")
 
     def settled(self, end: int) -> bool:
-        """End the turn before the item at `end`; whether nothing that follows can change it."""
+        """End the turn before the item at `end`; returns whether later items can no longer change it."""
         self._close(end)
         return max(self._outputs.places, default=0) < end
 
@@ -194,14 +194,14 @@ class MessageWriter:
         """End the conversation."""
         last = self._open
         if last is not None and not last.texts and not last.calls and last.left is None:
-            # A message that ends the conversation is taken for the beginning of the answer.
+            # The server treats a message that ends the conversation as the beginning of the answer.
             for _, path in last.thoughts:
                 self._lost.dropped(path, "a thought that nothing follows")
             self._open = None
         self._close(len(self._items))
 
     def _begin(self, end: int) -> int:
-        """Write what is said to the model before the conversation; how many items that took."""
+        """Write the system message before the conversation; returns the number of items used."""
         instructions, note = self._preamble
         msg = {"instructions": instructions} if instructions else {}
         i = 0
@@ -262,7 +262,7 @@ class MessageWriter:
                     self._lost.refused(path, what)
 
     def _assistant(self, i: int, item: ours.AnyItem, path: str) -> AssistantMessage:
-        """The message that an item of the assistant belongs to; a text or thought after a text begins another."""
+        """The message for an item of the assistant; a text or thought after a text begins another."""
         own_leftovers(item, WIRE, path, self._lost)
         left, msg = kept_message(item, WIRE) if item.leftovers is not None else None, self._open
         if msg is not None and (left is not None or (msg.texts and not msg.calls and item.type not in CALLS)):
@@ -273,7 +273,7 @@ class MessageWriter:
         return msg
 
     def _close(self, i: int) -> None:
-        """Write the open message, and the outputs of its calls behind it, before the item at `i`."""
+        """Write the open message, and the outputs of its calls after it, before the item at `i`."""
         msg, self._open = self._open, None
         if msg is None:
             return
@@ -294,7 +294,7 @@ class MessageWriter:
             self._put(types.Message(role="user", content="", images=after))
 
     def _output(self, i: int, item: Any, name: Any) -> list[str]:
-        """Write an output, and give the images that have no place in it."""
+        """Write an output, and return the images that it cannot hold."""
         path, lost = f"input[{i}]", self._lost
         own_leftovers(item, WIRE, path, lost)
         text, images = item.output, list[str]()
@@ -335,7 +335,7 @@ class MessageWriter:
         **dict.fromkeys(CALLS, lambda writer, i, item, path: writer._assistant(i, item, path).add_call(item, path)),
         **dict.fromkeys(TOOL_OUTPUTS, _add_output),
     }
-    """What writes an item, by its type."""
+    """The writer of each item, by type."""
 
 
 # --- Ollama -> Responses --------------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ class MessageWriter:
 def decode_messages(
     messages: Sequence[types.Message], dialect: OllamaDialect, lost: Losses, *, keep: bool
 ) -> tuple[str | None, list[ours.AnyItem]]:
-    """What a system message says before the conversation, and the other messages as items."""
+    """The system prompt before the conversation, and the other messages as items."""
     first = messages[0] if messages else None
     msg = first.content if first is not None and first == types.Message(role="system", content=first.content) else None
     reader = _Reader(dialect, lost, keep)
@@ -369,7 +369,7 @@ class _Reader:
         self._dialect = dialect
         self._lost = lost
         self._keep = keep
-        self._leading = True  # no message came yet
+        self._leading = True  # no message yet
         self._after_assistant = False  # the message before was the assistant's
         self._taken: set[str] = set()
         self._calls = UnansweredCalls()

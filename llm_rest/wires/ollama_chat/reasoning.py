@@ -1,7 +1,7 @@
-"""Thinking, both ways: what was thought, whose it is, and how much thinking is asked for.
+"""Conversion of thinking, both ways: its text, its issuer, and the reasoning effort.
 
-Thoughts are plain text, which nothing signs: an envelope in `encrypted_content` names their issuer, so that no model is given
-another's as its own. Follows Ollama's page on thinking (read 2026-11-20).
+Thoughts are plain text without a signature: an envelope in `encrypted_content` names their issuer, so that no model
+gets another's as its own. Follows Ollama's page on thinking (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -25,39 +25,39 @@ EFFORTS = {"none": False, "low": "low", "medium": "medium", "high": "high", "max
 EFFORTS_BACK = {theirs: our for our, theirs in EFFORTS.items()}
 
 
-# --- what was thought -----------------------------------------------------------------------------------------------
+# --- the text of thinking -------------------------------------------------------------------------------------------
 
 
 class Thought(Struct, tag="thought"):
-    """Says nothing but whose thought it is: the issuer's that sealed it."""
+    """A payload without data: only the issuer that sealed it counts."""
 
 
 @lru_cache(maxsize=64)
 def issuer_seal(issuer: str) -> str:
-    """What `encrypted_content` holds of the thoughts of `issuer`."""
+    """The `encrypted_content` for thoughts of `issuer`."""
     return seal(WIRE, issuer, Thought())
 
 
 def decode_thinking(text: str, issuer: str) -> ours.Reasoning:
-    """A reasoning item with the words of a model of `issuer`."""
+    """A reasoning item with the text of a model of `issuer`."""
     return ours.Reasoning(summary=[], content=[ours.ReasoningText(text=text)], encrypted_content=issuer_seal(issuer))
 
 
 def encode_thinking(item: ours.Reasoning) -> str:
-    """What can be read in a reasoning item: the words themselves, else their summary."""
+    """The readable text of a reasoning item: the raw text, else its summary."""
     return "\n\n".join(part.text for part in item.content or item.summary or ())
 
 
-# --- how much thinking is asked for ---------------------------------------------------------------------------------
+# --- reasoning effort -----------------------------------------------------------------------------------------------
 
 
 def encode_effort(options: ours.ReasoningOptions, dialect: OllamaDialect, lost: Losses) -> Any:
-    """The value of `think` for options of reasoning."""
+    """The value of `think` for reasoning options."""
     effort = options.effort
     if given(options.summary) and (given(effort) or options.summary != "auto"):
         lost.changed("reasoning.summary", "a summary; the full reasoning is sent")
     if not given(effort):
-        # To be shown what the model thinks is what `think: true` asks for.
+        # `think: true` also means that the thinking is returned.
         return True if given(options.summary) else UNSET
     if effort in dialect.efforts:
         lost.changed("reasoning.effort", f"{effort!r}, sent as {dialect.efforts[effort]!r}")
@@ -68,7 +68,7 @@ def encode_effort(options: ours.ReasoningOptions, dialect: OllamaDialect, lost: 
 
 
 def decode_effort(think: Any) -> ours.ReasoningOptions | None:
-    """The options of reasoning for a value of `think`; none for an unknown word."""
+    """The reasoning options for a value of `think`; `None` for an unknown one."""
     if think is True:
         return ours.ReasoningOptions(summary="auto")
     return ours.ReasoningOptions(effort=EFFORTS_BACK[think]) if think in EFFORTS_BACK else None

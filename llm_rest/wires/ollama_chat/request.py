@@ -1,9 +1,9 @@
-"""The request, both ways.
+"""Conversion of the request, both ways.
 
-Options of the same meaning are one table; what needs a decision has a function with its counterpart below it. Before changing
-this file, know that the server streams, and truncates a conversation that is too long without an error, unless the request
-switches that off: so `stream` and `truncate` are always sent. `extra` is merged last. Follows Ollama's API reference
-(read 2026-11-20).
+Options of the same meaning are one table; any other has a function with its counterpart below it. Before changing this
+file, know that the server streams, and truncates a conversation that is too long without an error, unless the request
+disables that: so `stream` and `truncate` are always sent. `extra` is merged last. Follows Ollama's API reference (read
+2026-11-20).
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ OPTIONS = {
     "presence_penalty": "presence_penalty",
     "frequency_penalty": "frequency_penalty",
 }
-"""Options that Responses has too, theirs on the left."""
+"""Options that Responses has too, those of Ollama on the left."""
 
 TRUNCATE = {"auto": True, "disabled": False}
-"""Whether a conversation that is too long is cut, ours on the left."""
+"""Whether a conversation that is too long is truncated, ours on the left."""
 TRUNCATE_BACK = {theirs: our for our, theirs in TRUNCATE.items()}
 
 REFUSED = ("previous_response_id", "conversation", "prompt", "background", "context_management")
@@ -83,7 +83,7 @@ RULES = Rules(groups=frozenset({"options"}), defaults={"logprobs": False, "num_p
 def encode_request(
     request: ours.Request, *, dialect: OllamaDialect = OLLAMA, prefix: EncodedPrefix | None = None
 ) -> tuple[types.Request, list[Loss]]:
-    """The body to send for a request."""
+    """The body for a request."""
     lost, rewritings = Losses(), Rewritings()
     left = own_leftovers(request, WIRE, "", lost, request)
     turns = encoded_turns(prefix, request, dialect, WIRE)
@@ -92,7 +92,7 @@ def encode_request(
     writer = MessageWriter(request.instructions or "", items, note, dialect, lost)
     body.messages = turns.encode(items, writer, lost)
     body = patch(body, left)
-    if request.truncation in TRUNCATE:  # which is said, whatever the document left unsaid
+    if request.truncation in TRUNCATE:  # which is always sent, also where the document had none
         body.truncate = TRUNCATE[request.truncation]
     sent = [id(tool.function.parameters) for tool in body.tools or ()]
     lost += [loss for schema, found in rewritings if id(schema) in sent for loss in found]
@@ -105,7 +105,7 @@ def encode_request(
 def decode_request(
     body: types.Request, *, dialect: OllamaDialect = OLLAMA, model: str | None = None, keep: bool = True
 ) -> tuple[ours.Request, list[Loss]]:
-    """The request that a body asks for; `model` is used where it names none, and `keep` leaves what only this wire has."""
+    """The request for a body; `model` is used if the body has none, and `keep` preserves data of this wire alone."""
     lost = Losses()
     request = ours.Request(model=model if body.model is UNSET else or_none(body.model))
     request.instructions, request.input = decode_messages(body.messages or (), dialect, lost, keep=keep)
@@ -132,7 +132,7 @@ def decode_request(
 def route(
     request: ours.Request, *, dialect: OllamaDialect = OLLAMA, stream: bool = False, prefix: EncodedPrefix | None = None
 ) -> Route:
-    """Where the request goes. Streaming is asked for in the body, not in the URL."""
+    """The route of a request. Streaming is an option of the body, not of the URL."""
     return Route(dialect.path)
 
 
@@ -142,7 +142,7 @@ def route(
 def _encode_options(
     request: ours.Request, added: Added, dialect: OllamaDialect, rewritings: Rewritings, lost: Losses
 ) -> tuple[types.Request, str]:
-    """The body but for its messages, and a word to the model."""
+    """The body without its messages, and an instruction to the model."""
     body = types.Request(
         model=or_unset(request.model),
         stream=bool(request.stream),
@@ -167,7 +167,7 @@ def _encode_options(
 def _encode_tools(
     request: ours.Request, added: Added, body: types.Request, rewritings: Rewritings, lost: Losses
 ) -> str:
-    """Set the tools; what comes back is a word to the model about them."""
+    """Set the tools; returns an instruction to the model about them."""
     if request.parallel_tool_calls is False:
         lost.dropped("parallel_tool_calls", no_such("option", "Ollama"))
     offered = offered_tools(request, added, lost)
@@ -189,7 +189,7 @@ def _decode_sampling(options: types.Options, request: ours.Request) -> None:
     decode_same(options, OPTIONS, request)
     limit = options.num_predict
     if given(limit) and (limit <= 0 or isinstance(limit, float)):
-        # No limit, or something no Responses host would take.
+        # No limit, or a value that no Responses host supports.
         request.max_output_tokens = None
 
 
@@ -239,18 +239,18 @@ def _drop_loading(options: types.Options, left: Json, lost: Losses) -> None:
 
 
 def _with_extra(body: types.Request, extra: Json | None, lost: Losses) -> types.Request:
-    """The body with the caller's own additions; those below `options` are beside the others there."""
+    """The body with the caller's additions; those below `options` are merged with the others there."""
     if extra and isinstance(extra.get("options"), dict):
         options = with_extra(or_none(body.options) or types.Options(), extra["options"], WIRE, lost)
         extra = {**extra, "options": options}
     return with_extra(body, extra, WIRE, lost)
 
 
-# --- beside answering -----------------------------------------------------------------------------------------------
+# --- other endpoints ------------------------------------------------------------------------------------------------
 
 
 def chat_request(asked: types.Generate) -> types.Request:
-    """The request of `/api/chat` that asks the same. It has no place for `suffix`, `template` and `context`."""
+    """The equivalent request of `/api/chat`, which has no `suffix`, `template` and `context`."""
     request = types.Request(**{name: getattr(asked, name) for name in types.Request.__struct_fields__})
     request.messages = []
     if asked.prompt or asked.images:
@@ -261,12 +261,12 @@ def chat_request(asked: types.Generate) -> types.Request:
 
 
 def models_route(*, dialect: OllamaDialect = OLLAMA) -> Route:
-    """Where the models are listed."""
+    """The route of the list of models."""
     return Route(_beside(dialect, "tags"), method="GET")
 
 
 def show_route(*, dialect: OllamaDialect = OLLAMA) -> Route:
-    """Where a model is described; the body is a `ShowRequest`."""
+    """The route of a model's description; the body is a `ShowRequest`."""
     return Route(_beside(dialect, "show"))
 
 

@@ -1,10 +1,10 @@
-"""The answer, both ways, and errors: one message here, items in order in Responses.
+"""Conversion of the answer, both ways, and errors: one message here, items in order in Responses.
 
-The wire has no id for an answer, so its model and the time it began, which servers tell to the nanosecond, make one. Before
-changing this file, know that a streamed answer has to come out the same (`finish_response` and `keep_answer` serve both), that
-a count the server left out is not taken for zero silently, that the server does not report when it cut the conversation to its
-window, and that some errors come with the wrong status, so that their text is looked at first. Follows Ollama's API reference
-and the server's error texts (read 2026-11-20).
+The wire has no id for an answer, so it is made of the model and the creation time, which has nanoseconds. Before
+changing this file, know that a streamed answer must give the same result (`finish_response` and `keep_answer` serve
+both), that an absent count is not silently 0, that the server does not report when it truncated the conversation to its
+window, and that some errors come with the wrong status, so that their text is examined first. Follows Ollama's API
+reference and the server's error texts (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def decode_response(
     now: float = 0,
     keep: bool = True,
 ) -> tuple[ours.Response, list[Loss]]:
-    """The response for an answer; `request` undoes what encoding it emulated, `now` dates an answer without a date.
+    """The response for an answer; `request` reverses emulations, `now` dates an answer without a date.
 
-    `keep` leaves with it what describes this document and how it was written; unknown fields of what was said always stay.
+    `keep` preserves data that describes this document and its notation; unknown fields of its message always stay.
     """
     lost = Losses()
     origin = origin_of(body)
@@ -95,7 +95,7 @@ def decode_response(
 def encode_response(
     response: ours.Response, *, request: ours.Request | None = None, dialect: OllamaDialect = OLLAMA
 ) -> tuple[types.Answer, list[Loss]]:
-    """The answer as the server gives it."""
+    """The answer in the server's format."""
     lost = Losses()
     left, status = own_leftovers(response, WIRE, "", lost), response.status
     made = _encode_answer(response, as_object(left.get("message")), dialect, lost)
@@ -112,7 +112,7 @@ def encode_response(
 
 
 def _encode_answer(response: ours.Response, left: Json, dialect: OllamaDialect, lost: Losses) -> types.Answer:
-    """The answer in our own writing; `left` is what its document said of a message without items."""
+    """The answer in our encoding; `left` are the leftovers of a message without items."""
     message = AssistantMessage(lost, left)
     for i, item in enumerate(response.output):
         _encode_item(item, message, f"output[{i}]", dialect, lost)
@@ -132,7 +132,7 @@ def _encode_answer(response: ours.Response, left: Json, dialect: OllamaDialect, 
 def begin_response(
     line: types.Line, origin: str, request: ours.Request | None, now: float, *, keep: bool
 ) -> ours.Response:
-    """The response as its first line begins it."""
+    """The response at the first line."""
     seconds = seconds_of(line.created_at)
     created = int(now) if seconds is None else seconds
     response = new_response()
@@ -150,7 +150,7 @@ def finish_response(response: ours.Response, line: types.Line, request: ours.Req
     output = response.output
     status, reason = decode_finish_reason(line, bool(output), lost)
     set_status(response, status, reason, "the server stopped without an end of the answer")
-    # Calls come whole, so that only what is said or thought can have been cut.
+    # Calls are sent whole, so only text or thinking can have been cut off.
     last = output[-1] if output else None
     if response.status != "completed" and isinstance(last, ours.Message | ours.Reasoning):
         last.status = "incomplete"
@@ -160,14 +160,14 @@ def finish_response(response: ours.Response, line: types.Line, request: ours.Req
 
 
 def keep_answer(response: ours.Response, body: types.Answer, dialect: OllamaDialect) -> None:
-    """Leave with the response, and with the first item of its message, what we would not write of the answer."""
+    """Store the fields of the answer that our encoding lacks on the response and on the first item of its message."""
     notes = own(response.leftovers, WIRE)[SPELLING]
     made = _encode_answer(response, {}, dialect, Losses())
     came, our = body.logprobs or [], cast("list[Any]", made.logprobs or [])
-    our += [None] * (len(came) - len(our)) if our else []  # log probabilities of what is no text
+    our += [None] * (len(came) - len(our)) if our else []  # log probabilities without text
     left, msg = diff(body, made, RULES), diff(body.message, made.message, MESSAGE_RULES)
     if msg and response.output:
-        response.output[0] = copy(response.output[0])  # which a stream has handed over
+        response.output[0] = copy(response.output[0])  # which a stream has already emitted
         keep_message(response.output[0], WIRE, msg)
     elif msg:
         left["message"], notes["message"] = msg, WITHIN
@@ -175,7 +175,7 @@ def keep_answer(response: ours.Response, body: types.Answer, dialect: OllamaDial
 
 
 def placed_item(item: ours.AnyItem, origin: str, position: int, names: dict[str, Sent], lost: Losses) -> ours.AnyItem:
-    """The item as the one at this position of the answer, under the name that the request knows."""
+    """The item for this position of the answer, with the tool name of the request."""
     if names and isinstance(item, ours.FunctionCall):
         item = undo(item, names, f"output[{position}]", lost)
     if isinstance(item, ours.ItemBase):
@@ -216,7 +216,7 @@ def _encode_item(
 
 
 def text_part(text: str, logprobs: list[ours.Logprob]) -> ours.OutputText:
-    """A text with those of the first tokens that make it up."""
+    """A text part with the log probabilities of its tokens, from the first ones."""
     part = new_text()
     part.text, part.annotations, joined = text, [], ""
     for count, entry in enumerate(logprobs, 1):
@@ -228,7 +228,7 @@ def text_part(text: str, logprobs: list[ours.Logprob]) -> ours.OutputText:
 
 
 def _encode_logprobs(output: list[ours.AnyItem], body: types.Answer, lost: Losses) -> None:
-    """Tell the log probabilities of the text, where they are those of all that was said."""
+    """Set the log probabilities, if they cover the whole text of the message."""
     for i, item in enumerate(output):
         parts = item.content if isinstance(item, ours.Message) and isinstance(item.content, list) else ()
         for j, part in enumerate(parts):
@@ -241,18 +241,18 @@ def _encode_logprobs(output: list[ours.AnyItem], body: types.Answer, lost: Losse
                 lost.dropped(f"output[{i}].content[{j}].logprobs", "log probabilities of a part of the text")
 
 
-# --- why it ended ---------------------------------------------------------------------------------------------------
+# --- finish reason --------------------------------------------------------------------------------------------------
 
 FINISH_REASONS = {"stop": "completed", "length": "incomplete", "load": "completed", "unload": "completed"}
-"""Why an answer ended, and its status in Responses; the way back takes `stop` or `length`."""
+"""Finish reasons and their status in Responses; encoding uses `stop` or `length`."""
 FINISH_REASONS_BACK = {"completed": "stop", "incomplete": "length"}
 
 
 def decode_finish_reason(line: types.Line, has_output: bool, lost: Losses) -> tuple[str, str | None]:
-    """The status of an answer with this last line, and why it is incomplete or what failed."""
+    """The status of an answer with this last line, and its incomplete reason or error."""
     reason = line.done_reason
     if not line.done:
-        # The server stops like this when a model repeats itself.
+        # The server stops with this reason when a model repeats itself.
         lost.changed("done", "an answer without an end, treated as failed")
         return "failed", "server_error"
     if not reason:
@@ -264,13 +264,13 @@ def decode_finish_reason(line: types.Line, has_output: bool, lost: Losses) -> tu
     return FINISH_REASONS[reason], "max_output_tokens" if reason == "length" else None
 
 
-# --- when it was made -----------------------------------------------------------------------------------------------
+# --- creation time --------------------------------------------------------------------------------------------------
 
 _LATEST = 253_402_300_800
 
 
 def seconds_of(stamp: Opt[str]) -> int | None:
-    """The moment that a stamp tells; `None` where it tells none."""
+    """The time of a timestamp in seconds; `None` if it is invalid."""
     if not stamp:
         return None
     try:
@@ -282,7 +282,7 @@ def seconds_of(stamp: Opt[str]) -> int | None:
 
 
 def stamp_of(seconds: int | float | None, origin: str) -> str:
-    """A moment as the server writes it. The nanoseconds are made of the id, which the wire has no field for."""
+    """A time as the server writes it. Its nanoseconds encode the id, which the wire has no field for."""
     whole = int(seconds) if given(seconds) and 0 <= seconds < _LATEST else 0
     return f"{datetime.fromtimestamp(whole, UTC).isoformat()[:19]}.{int(digest(origin), 16) % 10**9:09}Z"
 
@@ -291,22 +291,22 @@ _STAMP: Decoder[Any] = Decoder(str | None)
 
 
 def created_at(response: ours.Response) -> Opt[str]:
-    """When a response was made, as its document had it, or as the server would write it."""
+    """The creation time of a response, as in its document, or as the server would write it."""
     kept = as_object(own(response.leftovers, WIRE).get(SPELLING)).get("created_at")
     came = recall(kept, response.created_at, _STAMP)
     return stamp_of(response.created_at, response.id) if came is response.created_at else came
 
 
 def origin_of(line: types.Line) -> str:
-    """What the ids of an answer are made of, from its first line."""
+    """The source of the ids of an answer, from its first line."""
     return digest(f"{line.model or ''}/{line.created_at}" if line.created_at else msgspec.json.encode(line).decode())
 
 
-# --- what it cost ---------------------------------------------------------------------------------------------------
+# --- token usage ----------------------------------------------------------------------------------------------------
 
 
 def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> ours.Usage | None:
-    """The counts of the last line; nothing where it has none."""
+    """The token counts of the last line; `None` where it has none."""
     read, made = line.prompt_eval_count, line.eval_count
     if not given(read) and not given(made):
         return None
@@ -326,20 +326,20 @@ def encode_usage(usage: ours.Usage, body: types.Line, lost: Losses) -> None:
     own_leftovers(usage, WIRE, "usage", lost)
 
 
-# --- what was read --------------------------------------------------------------------------------------------------
+# --- the context window ---------------------------------------------------------------------------------------------
 
 LEAST = 8000
 """A shorter conversation, in characters, fits every window."""
 CHARACTERS = 8
-"""More characters than make a token in any language: what counts fewer tokens than that has not been read whole."""
+"""More characters than one token has in any language: a lower token count means that the input was truncated."""
 
 
 def check_window(request: ours.Request, usage: ours.Usage, lost: Losses) -> None:
-    """Report where the server seems to have cut the conversation, which it does without a word."""
+    """Report if the server seems to have truncated the conversation, which it does silently."""
     read, window = usage.input_tokens, _window(request)
     said, full = request.input or "", window is not None and read >= window - 1
     if not full and read * CHARACTERS >= len(msgspec.json.encode([said, request.instructions])):
-        return  # without a look at each item
+        return  # without examining each item
     size = len(request.instructions or "") + (len(said) if isinstance(said, str) else sum(map(_size, said)))
     if read and (full or (size > LEAST and read * CHARACTERS < size)):
         cut = f"about {size // 4} tokens, of which the server read {int(read)}: it cuts what does not fit its window"
@@ -347,7 +347,7 @@ def check_window(request: ours.Request, usage: ours.Usage, lost: Losses) -> None
 
 
 def _window(request: ours.Request) -> int | None:
-    """The size of the window, where the request sets it."""
+    """The size of the context window, if the request sets it."""
     extra = as_object(request.extra.get(WIRE)) if request.extra else {}
     left = as_object(own(request.leftovers, WIRE).get("options"))
     size = as_object(extra.get("options")).get("num_ctx", left.get("num_ctx"))
@@ -355,7 +355,7 @@ def _window(request: ours.Request) -> int | None:
 
 
 def _size(item: ours.AnyItem) -> int:
-    """How many characters an item tells."""
+    """The number of characters in an item."""
     match item:
         case (
             ours.Message(content=content)
@@ -378,7 +378,7 @@ CODES = (
     (r"unauthorized|not signed in", "unauthenticated"),
     (r"does not support|invalid think value|top_logprobs must|invalid format|model is required", "invalid_argument"),
 )
-"""What a text says, in the words that other wires have for it."""
+"""The error code of other wires for a text."""
 
 STATUSES = {
     "model_not_found": 404,
@@ -387,16 +387,16 @@ STATUSES = {
     "unauthenticated": 401,
     "invalid_argument": 400,
 }
-"""The status that belongs to a code, where there is none but that of a stream that began well."""
+"""The status for a code, if there is only that of a stream that began with 200."""
 
 
 def code_of(text: str) -> str | None:
-    """What an error's text says, as a word."""
+    """The error code for an error's text."""
     return next((code for pattern, code in CODES if re.search(pattern, text, re.IGNORECASE)), None)
 
 
 def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
-    """The facts of an error answer. A status that the cloud put into the body wins over an HTTP 200."""
+    """The facts of an error answer. A status in the cloud's body takes precedence over an HTTP 200."""
     facts = error_facts(WIRE, status, headers, body)
     code = facts.leftovers.get(WIRE, {}).get("StatusCode")
     if status < 400 and type(code) is int and 400 <= code <= 599:
@@ -421,11 +421,11 @@ def line_error(error: Any) -> ErrorFacts:
     return facts
 
 
-# --- beside answering ------------------------------------------------------------
+# --- other endpoints -------------------------------------------------------------
 
 
 def generated(answer: Json) -> Json:
-    """The answer of `/api/generate`, or a line of its stream, for one of `/api/chat`."""
+    """The answer, or a stream line, of `/api/generate` for one of `/api/chat`."""
     msg = as_object(answer.get("message"))
     if not msg:
         return answer

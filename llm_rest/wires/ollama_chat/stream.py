@@ -1,9 +1,9 @@
-"""Streams of this wire: lines of the server as Responses events, and back.
+"""Streaming on this wire: conversion of the server's lines to Responses events, and back.
 
-A line holds a piece of thought, a piece of text, whole calls, or several of these; the last one says why it ended and may hold
-calls too. The lines are put together to the whole answer, whose end `response.py` reads and writes. Before changing this file,
-know that a space before a call is no message, so that space waits for what follows. Follows Ollama's page on streaming (read
-2026-11-20).
+A line holds a piece of thinking, a piece of text, whole calls, or several of these; the last one has the finish reason
+and may hold calls too. The lines are merged to the whole answer, whose end `response.py` decodes and encodes. Before
+changing this file, know that white space before a call is no message, so it is held back until something follows.
+Follows Ollama's page on streaming (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
         self._first: types.Chunk | None = None
         self._origin = ""
         self._response = ours.Response(id="", status="in_progress", output=[])
-        self._space: list[str] = []  # that has not been followed by a text
+        self._space: list[str] = []  # which no text has followed yet
         self._taken: set[str] = set()  # ids of calls
         # The whole answer.
         self._content: list[str] = []
@@ -105,7 +105,7 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
         self._response = begin_response(line, self._origin, self._request, self._now, keep=self._keep)
 
     def _add_unknown(self, line: types.Chunk) -> None:
-        """A line with fields we do not know: of the answer, or of something else."""
+        """Add a line with undeclared fields: of the answer, or of another document."""
         if given(line.message) or line.done:
             self._unknown |= extras(line)
         else:
@@ -129,7 +129,7 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
         self._finish(response)
 
     def _answer(self, line: types.Chunk) -> types.Answer:
-        """The whole answer that the lines make up."""
+        """The whole answer of the lines so far."""
         fields = {name: getattr(line, name) for name in types.Line.__struct_fields__}
         fields["created_at"] = self._first.created_at if self._first is not None else UNSET
         fields["logprobs"] = self._logprobs or UNSET
@@ -218,7 +218,7 @@ class StreamEncoder(stream.StreamEncoder[OllamaDialect, types.Chunk]):
         answer, lost = encode_response(response, dialect=self._dialect)
         self.losses += lost
         msg = answer.message
-        # Whatever the events did not tell, the whole answer does.
+        # The whole answer has any data that the events lack.
         msg.content = unsent(msg.content or "", self._text)
         msg.thinking = unsent(msg.thinking or "", self._thought) or UNSET
         msg.tool_calls = (msg.tool_calls or [])[self._calls :] or UNSET
@@ -257,7 +257,7 @@ class StreamEncoder(stream.StreamEncoder[OllamaDialect, types.Chunk]):
     def _add_thinking(self, delta: str, index: int, kind: int, part: int) -> None:
         place = (index, kind, part)
         if self._place[:1] == (index,) and self._place[1] != kind:
-            return  # a summary beside the words, or the other way round: one of them is enough
+            return  # a summary beside the raw text, or the other way round: one of them is enough
         gap = "\n\n" if self._thought and self._place != place else ""
         self._place = place
         self._thought.append(gap + delta)

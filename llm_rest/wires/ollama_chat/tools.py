@@ -1,9 +1,9 @@
-"""Tools, the choice among them and calls, both ways: nested here, flat in Responses.
+"""Conversion of tools, tool choice and calls, both ways: nested here, flat in Responses.
 
-The wire has functions and no choice (`wires/tools.py`). Before changing this file, know that arguments are checked and never
-taken apart, so that the order of keys and the spelling of numbers survive, and that ids of calls are random on newer servers and
-missing on older ones. Follows Ollama's page on tool
-calling and the server's own types (read 2026-11-20).
+The wire has functions and no tool choice (`wires/tools.py`). Before changing this file, know that arguments are
+validated and never re-encoded, so that the order of keys and the notation of numbers are preserved, and that ids of
+calls are random on newer servers and absent on older ones. Follows Ollama's page on tool calling and the server's own
+types (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ RULES = Rules(defaults={"type": "function"})
 
 
 Rewritings = list[tuple[Json, Losses]]
-"""Schemas as they were rewritten, each with what it lost by that: nothing, where the schema that came is sent in the end."""
+"""Rewritten schemas, each with its losses: none, if the original schema is sent in the end."""
 
 
 def encode_tools(tools: Mapping[str, ours.AnyTool], rewritings: Rewritings, lost: Losses) -> list[types.Tool]:
-    """The tools that this wire can offer."""
+    """The tools that this wire supports."""
     made: dict[str, types.Tool] = {}
     for tool, namespace, path in each_tool(tools, lost):
         if isinstance(tool, ours.FunctionTool | ours.CustomTool):
@@ -83,7 +83,7 @@ def _encode_tool(
 
 
 def decode_tools(tools: Sequence[types.Tool]) -> list[ours.AnyTool]:
-    """The tools as Responses spells them."""
+    """The tools in the Responses format."""
     return [
         ours.FunctionTool(
             name=function.name,
@@ -105,7 +105,7 @@ new_tool_call = copies(types.ToolCall(function=types.CallFunction(name="")))
 
 
 def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
-    """The call as this wire spells it."""
+    """The call in this wire's format."""
     found = Losses() if item.leftovers else lost
     arguments = object_arguments(call_arguments(item, path, found), path, found)
     name = qualified(item.name, item.namespace)

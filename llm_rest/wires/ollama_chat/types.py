@@ -1,9 +1,9 @@
 """The documents of `POST /api/chat`, in the order of Ollama's reference.
 
-Servers are installed by their users and often old, and leave out what is zero: so hardly anything is required. Before changing
-this file, know that arguments of calls stay `Raw` (an object, in the spelling of the model), that every option of sampling
-is below `options` and an unknown one is ignored by the server without a word, and that a line of a stream is an answer
-of which anything may be missing. Follows Ollama's API reference and the types of its Python client 0.6.3 (read 2026-11-20).
+Servers are installed by their users and often old, and leave out zeros: so hardly anything is required. Before changing
+this file, know that arguments of calls stay `Raw` (an object, as the model wrote it), that every sampling option is
+below `options` and the server silently ignores an unknown one, and that a line of a stream is an answer with any of its
+fields absent. Follows Ollama's API reference and the types of its Python client 0.6.3 (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Number = int | float
 
 
 class CallFunction(Model):
-    """Which function, and with what. `arguments` is an object; text and null are read as well."""
+    """The function of a call: name and arguments. `arguments` is an object; text and null are accepted as well."""
 
     name: str
     arguments: Raw | UnsetType = UNSET
@@ -35,7 +35,7 @@ class CallFunction(Model):
 
 
 class ToolCall(Model):
-    """A call. Older servers give no `id`; `type` is taken and never given."""
+    """A tool call. Older servers send no `id`; `type` is accepted and never sent."""
 
     id: Opt[str] = UNSET
     type: Opt[str] = UNSET
@@ -43,7 +43,7 @@ class ToolCall(Model):
 
 
 class Message(Model):
-    """What somebody said. `content` is always text; `images` are base64 without a prefix, sound among them."""
+    """A message. `content` is always text; `images` are base64 without a prefix, audio among them."""
 
     role: Literal["system", "user", "assistant", "tool"] | str
     content: Opt[str] = UNSET
@@ -91,7 +91,7 @@ class Options(Model):
     num_thread: Opt[Number] = UNSET
     use_mmap: Opt[bool] = UNSET
     draft_num_predict: Opt[Number] = UNSET
-    # Older servers know these; newer ones write a line into their log.
+    # Older servers support these; newer ones write a line into their log.
     mirostat: Opt[Number] = UNSET
     mirostat_tau: Opt[Number] = UNSET
     mirostat_eta: Opt[Number] = UNSET
@@ -168,7 +168,7 @@ RESPONSE: Decoder[Answer] = Decoder(Answer, most_unknown=MOST_IN_ANSWER)
 EVENT: Decoder[Chunk] = Decoder(Chunk, most_unknown=MOST_IN_ANSWER)
 
 
-# --- beside answering ------------------------------------------------------------
+# --- other endpoints -------------------------------------------------------------
 
 Capability = Literal["completion", "tools", "insert", "vision", "audio", "embedding", "thinking", "image"] | str
 

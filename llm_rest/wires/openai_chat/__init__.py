@@ -1,7 +1,7 @@
 """The wire of Chat Completions, as OpenAI and some forty hosts serve it.
 
-Follows `POST /v1/chat/completions` of the OpenAI reference and the references of the hosts (read 2026-11-20). How a host
-departs from it is a `ChatDialect`; `CHAT_HOSTS` in `vendors/dialects.py` has those we know.
+Follows `POST /v1/chat/completions` of the OpenAI reference and the references of the hosts (read 2026-11-20). The
+differences of a host are a `ChatDialect`; `CHAT_HOSTS` in `vendors/dialects.py` has the known hosts.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a message holds, both ways: text, images, files, sound and refusals, the sources and log probabilities of a text; and the
-messages that hold nothing else, of the system, the user and tools.
+"""Conversion of content (text, media, refusals, sources, log probabilities) and of system, user and tool messages.
 
-What a host does not take is a fact of its dialect (`parts`, `details`, `cache_mark`); a medium that cannot be sent is refused
-rather than left out, because an answer about an image that was not sent is worthless. Before changing this file, know that a
-string stays a string and a list a list, that a tool message holds text only and has no word for failure, and that indices of
-sources count characters in the text of one part and move when texts are joined. Follows the content parts of the Chat
-Completions reference, Mistral's own, and the sources of Perplexity and OpenRouter (read 2026-11-20).
+The parts that a host supports are facts of its dialect (`parts`, `details`, `cache_mark`); unsupported media are
+rejected rather than left out, because an answer about an image that was not sent is worthless. Before changing this
+file, know that a string stays a string and a list a list, that a tool message holds text only and has no field for
+failure, and that indices of sources count characters in the text of one part and move when texts are joined. Follows
+the content parts of the Chat Completions reference, Mistral's own, and the sources of Perplexity and OpenRouter (read
+2026-11-20).
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _KNOWN = frozenset(
     }
 )
 DETAILS = ("auto", "low", "high", "original")
-"""The details that hosts are known to take, or not to take; of any other word it is left to them."""
+"""The values of `detail` that hosts are known to support, or not to support; any other is sent."""
 
 FOREIGN = f"{WIRE}:"
-"""Stands before the kind of a part that only this wire knows, so that it is not taken for one of Responses."""
+"""Prefix of the type of a part that only this wire has, so that it differs from those of Responses."""
 
 _EVERYTHING: Json = {
     "lacks": (),
@@ -65,12 +65,12 @@ _EVERYTHING: Json = {
 
 
 def unlimited(dialect: ChatDialect) -> ChatDialect:
-    """The dialect of a host that takes everything: what a host cannot take is not how a document was written."""
+    """The dialect of a host that supports everything, for re-encoding: a document's notation does not depend on the host."""
     return replace(dialect, **_EVERYTHING)
 
 
 def foreign(value: Any) -> Unknown:
-    """A value of a kind that only this wire knows, or of no kind at all, marked as such."""
+    """A value with a type that only this wire has, or without a type, marked as such."""
     kind = value.get("type") if is_object(value) else None
     return Unknown(
         {**value, "type": FOREIGN + kind} if kind and isinstance(kind, str) else {"type": FOREIGN, "value": value}
@@ -78,7 +78,7 @@ def foreign(value: Any) -> Unknown:
 
 
 def native(kept: Unknown) -> Any:
-    """The value that `foreign` marked; `UNSET` for anything else."""
+    """The value marked by `foreign`; `UNSET` for anything else."""
     if not kept.kind.startswith(FOREIGN):
         return UNSET
     kind = kept.kind.removeprefix(FOREIGN)
@@ -89,13 +89,13 @@ def native(kept: Unknown) -> Any:
 
 
 def encode_content(parts: Sequence[ours.ContentPart], dialect: ChatDialect, path: str, lost: Losses) -> list[AnyPart]:
-    """The parts as this wire spells them, without those the host cannot take."""
+    """The parts in this wire's format, without those that the host does not support."""
     made = [encode_part(part, dialect, f"{path}[{j}]", lost) for j, part in enumerate(parts)]
     return [part for part in made if part is not None]
 
 
 def encode_part(part: ours.ContentPart, dialect: ChatDialect, path: str, lost: Losses) -> AnyPart | None:
-    """The part as this wire spells it; `None` where the host cannot take it."""
+    """The part in this wire's format; `None` if the host does not support it."""
     if isinstance(part, Unknown):
         if is_object(came := native(part)):
             return Unknown(came)
@@ -181,7 +181,7 @@ def _encode_file(
 
 
 def fit_lifetime(ttl: Opt[str], dialect: ChatDialect, path: str, lost: Losses) -> Opt[str]:
-    """The lifetime of what is cached as the host knows it."""
+    """The cache lifetime that the host supports."""
     nearest = dialect.cache_ttls.get(ttl) if given(ttl) else None
     if nearest is None:
         return ttl
@@ -190,7 +190,7 @@ def fit_lifetime(ttl: Opt[str], dialect: ChatDialect, path: str, lost: Losses) -
 
 
 def _encode_mark(mark: ours.CacheBreakpoint, dialect: ChatDialect) -> Json:
-    """A cache mark as the host spells it."""
+    """A cache breakpoint in the host's format."""
     if dialect.cache_mark == "cache_control":
         return {"type": "ephemeral", **({"ttl": mark.ttl} if given(mark.ttl) else {})}
     spelled: Json = msgspec.to_builtins(mark)
@@ -203,7 +203,7 @@ def _encode_mark(mark: ours.CacheBreakpoint, dialect: ChatDialect) -> Json:
 def decode_content(
     parts: Sequence[AnyPart], dialect: ChatDialect, *, from_assistant: bool = False
 ) -> list[ours.ContentPart]:
-    """The parts as Responses spells them; `from_assistant` tells whether the assistant said them."""
+    """The parts in the Responses format; `from_assistant`: they are from an assistant message."""
     return [_decode_part(part, dialect, from_assistant) for part in parts]
 
 
@@ -265,7 +265,7 @@ KINDS: dict[str, PlainMessage] = {
     "developer": types.DeveloperMessage(),
     "user": types.UserMessage(),
 }
-"""An empty message of each role; a copy of it with a content costs a third of what making a struct costs."""
+"""An empty message of each role; a copy of it with a content costs a third of making a new struct."""
 _OUTPUT, _MESSAGE, _TOOL = (
     ours.FunctionCallOutput(call_id="", output=""),
     ours.Message(role="", content=""),
@@ -274,7 +274,7 @@ _OUTPUT, _MESSAGE, _TOOL = (
 
 
 def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost: Losses) -> AnyMessage:
-    """The message for the item at place `i`, which is neither the assistant's nor a tool's."""
+    """The message for the item at index `i`, which is neither the assistant's nor a tool's."""
     role = item.role
     if role == "developer" and dialect.system_role == "system":
         lost.changed(f"input[{i}].role", "the role developer, sent as system")
@@ -302,7 +302,7 @@ def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost:
 def encode_output(
     item: Output, call_id: str, after: list[AnyPart], dialect: ChatDialect, i: int, lost: Losses
 ) -> types.ToolMessage:
-    """The message for the output at place `i`. What it cannot hold goes to `after`, for a user message that follows."""
+    """The message for the output at index `i`. Parts that it cannot hold go to `after`, for a user message that follows."""
     content = item.output if isinstance(item.output, str) else _output_parts(item, after, dialect, i, lost)
     message = replace(_TOOL, content=content, tool_call_id=call_id)
     if isinstance(item, ours.FunctionCallOutput):
@@ -328,7 +328,7 @@ def _output_parts(item: Output, after: list[AnyPart], dialect: ChatDialect, i: i
 
 
 def _joined(parts: Sequence[AnyPart], path: str, lost: Losses) -> str:
-    """The texts of the parts, for hosts that take nothing but a string."""
+    """The joined texts of the parts, for hosts that support only a string."""
     texts = [part.text for part in parts if isinstance(part, types.Text)]
     if len(texts) < len(parts):
         lost.dropped(path, "all but the text; this host supports only text here")
@@ -338,7 +338,7 @@ def _joined(parts: Sequence[AnyPart], path: str, lost: Losses) -> str:
 
 
 def alternating(messages: list[AnyMessage], dialect: ChatDialect, lost: Losses) -> list[AnyMessage]:
-    """The messages with neighbours of one role joined, for hosts that require roles to take turns; no two turns are joined."""
+    """The messages with neighbours of one role joined, for hosts that require alternating roles; no two turns are joined."""
     if not dialect.alternates:
         return messages
     kept: list[AnyMessage] = []
@@ -356,7 +356,7 @@ def alternating(messages: list[AnyMessage], dialect: ChatDialect, lost: Losses) 
 
 
 def _is_only_text(message: AnyMessage | None) -> TypeGuard[types.AssistantMessage]:
-    """Whether what an assistant said is a text and nothing else, such as calls or thoughts."""
+    """Whether an assistant message has text and nothing else, such as calls or thoughts."""
     return isinstance(message, types.AssistantMessage) and message == types.AssistantMessage(content=message.content)
 
 
@@ -382,7 +382,7 @@ def decode_plain_message(message: PlainMessage, dialect: ChatDialect) -> ours.Me
 def decode_output(
     message: types.ToolMessage | types.FunctionMessage, call_id: str, custom: bool, dialect: ChatDialect
 ) -> Output:
-    """The output that a message holds, for the call `call_id`, which may be a custom tool's."""
+    """The output in a message, for the call `call_id`, which may be a custom tool's."""
     content = message.content or _empty(message.content)
     output = _decode_either(content, dialect)
     made = types.ToolMessage(content=content, tool_call_id=call_id)
@@ -407,11 +407,11 @@ def _decode_either(content: types.Content, dialect: ChatDialect) -> str | list[o
 
 _FIELDS = ("url", "title", "start_index", "end_index")
 CITED: Json = {SPELLING: {"cited": True}}
-"""Left with a source that was in a bare list, which the document has beside the message."""
+"""Key in the leftovers of a source that was in a bare list, beside the message."""
 
 
 def decode_annotations(annotations: Iterable[Any]) -> list[ours.AnyAnnotation]:
-    """The annotations, no longer nested; kinds that only this wire knows are marked as such."""
+    """The annotations, no longer nested; types that only this wire has are marked as such."""
     return [_citation(annotation) or foreign(annotation) for annotation in annotations]
 
 
@@ -429,17 +429,17 @@ def _citation(annotation: Any) -> ours.UrlCitation | None:
 
 
 def decode_citations(citations: Any, search_results: Any) -> list[ours.AnyAnnotation]:
-    """Annotations without a place in the text for a bare list of sources, as Perplexity and xAI send it."""
+    """Annotations without a position in the text for a bare list of sources, as Perplexity and xAI send it."""
     found = [result for result in as_list(search_results) if is_object(result)]
     titles = {str(result.get("url")): result["title"] for result in found if isinstance(result.get("title"), str)}
-    # Responses requires a place: the beginning is where a source of the whole text is.
+    # Responses requires a position: a source of the whole text is at its beginning.
     about: Json = {"start_index": 0, "end_index": 0, "leftovers": {WIRE: CITED}}
     urls = [url for url in as_list(citations) if isinstance(url, str)]
     return [ours.UrlCitation(url=url, title=titles.get(url, ""), **about) for url in urls]
 
 
 def encode_annotations(part: ours.OutputText, offset: int, path: str, lost: Losses) -> list[Json]:
-    """The annotations as this wire nests them, moved by `offset`; those of a bare list of sources are left out."""
+    """The annotations, nested as in this wire, moved by `offset`; those of a bare list of sources are left out."""
     encoded: list[Json] = []
     for j, annotation in enumerate(part.annotations or ()):
         place = f"{path}.annotations[{j}]"
@@ -475,7 +475,7 @@ def texts(output: list[ours.AnyItem]) -> list[ours.OutputText]:
 
 
 def decode_logprobs(logprobs: Json) -> list[ours.Logprob] | None:
-    """The log probabilities of the text, where they have the form that OpenAI gives them."""
+    """The log probabilities of the text, if they have OpenAI's form."""
     try:
         entries = [convert(entry, ours.Logprob) for entry in as_list(logprobs.get("content"))]
     except msgspec.ValidationError:
@@ -487,6 +487,6 @@ def decode_logprobs(logprobs: Json) -> list[ours.Logprob] | None:
 
 
 def encode_logprobs(parts: list[ours.OutputText]) -> Json | None:
-    """The log probabilities of all texts as the choice tells them."""
+    """The log probabilities of all texts in the form of a choice."""
     entries = [entry for part in parts for entry in part.logprobs or ()]
     return {"content": msgspec.to_builtins(entries), "refusal": None} if entries else None

@@ -1,12 +1,12 @@
-"""The messages of a request and of an answer, both ways: items in the order of a conversation, messages in this wire's.
+"""Conversion of the messages of a request and of an answer, both ways: items in the order of a conversation, messages in
+this wire's.
 
-An assistant message with calls is followed at once by one tool message per call, and by nothing else before that. So calls
-are gathered into the message they belong to, outputs that come too late are moved up, and images in outputs wait until the
-last output of the turn is placed. A message of the assistant holds its thoughts, one text and its calls in this order: items
-in another order are joined, and the lost order is reported. A tool message holds text only and has no word for failure.
-Before changing this file, know that appending items must not change the messages made of earlier ones, since vendors' prompt
-caches depend on it, and that the same message is in a request (as history) and in an answer. Follows the Chat Completions
-reference (read 2026-11-20).
+An assistant message with calls is followed directly by one tool message per call. So calls are collected in their message,
+outputs that come too late are moved up, and images in outputs are deferred until the last output of the turn is placed. An
+assistant message holds its thoughts, one text and its calls in this order: items in another order are joined, and the lost
+order is reported. A tool message holds text only and has no field for failure. Before changing this file, know that
+appending items must not change the messages made of earlier ones, since vendors' prompt caches depend on it, and that the
+same message is in a request (as history) and in an answer. Follows the Chat Completions reference (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=AssistantFields)
 
 MESSAGE = f"{FOREIGN}message"
-"""The type of an item that is a message only this wire knows."""
+"""The type of an item for a message that only this wire has."""
 
 HOSTED = frozenset(
     "web_search_call file_search_call code_interpreter_call image_generation_call mcp_list_tools mcp_call "
     "tool_search_call tool_search_output".split()
 )
-"""Records of what a vendor did on its own; their effect is in the text that follows."""
+"""Records of hosted tools; their effect is in the text that follows."""
 
 CONTINUES, APART = "continues", "apart"
-"""In the spelling of an item: it belongs to the message of the item before, or begins another one than that."""
+"""Key in the `spelling` of an item: whether it belongs to the message of the item before, or begins a new one."""
 
 RULES = Rules(words=frozenset({"role", "type"}))
 REPEATED = (("reasoning_details", "reasoning_content", "reasoning"),)
@@ -79,21 +79,21 @@ _NO_STATE = (UNSET,) * 5
 
 
 def _notes(item: Any) -> Json:
-    """How the document was written that an item is from."""
+    """The notes on an item about its document's notation."""
     return as_object(own(item.leftovers, WIRE).get(SPELLING)) if item.leftovers else _NO_NOTES
 
 
 def _note(item: ours.AnyItem, **notes: Any) -> None:
-    """Note with an item how its document was written."""
+    """Add a note on an item about its document's notation."""
     if not isinstance(item, Unknown):
         item.leftovers = {WIRE: {**own(item.leftovers, WIRE), SPELLING: {**_notes(item), **notes}}}
 
 
 def keep_message(items: list[ours.AnyItem], left: Json) -> None:
-    """Leave with the items of a message what its document said of it: with the text or the first call, if there is either."""
+    """Store the leftovers of a message on its items: on the text or the first call, if there is either."""
     if not left:
         return
-    # Thoughts may stay behind.
+    # Thoughts may be left out of a later request.
     texts: list[ours.AnyItem] = [item for item in items if isinstance(item, ours.Message)]
     others = [item for item in items if not isinstance(item, ours.Reasoning)]
     msg = next(iter((*texts, *others, *items[-1:])), None)
@@ -114,13 +114,13 @@ def message_text(message: ours.Message) -> str:
     return "".join(part.text for part in message.content if isinstance(part, ours.OutputText | ours.PlainText))
 
 
-# --- one message of the assistant: Chat -> Responses ----------------------------------------------------------------
+# --- one assistant message: Chat -> Responses -----------------------------------------------------------------------
 
 
 def decode_message(
     msg: AssistantFields, dialect: ChatDialect, origin: str, path: str, lost: Losses, *, answer: bool = False
 ) -> list[ours.AnyItem]:
-    """The items of a message of the assistant. In an `answer` text becomes a part; in a request a string stays a string."""
+    """The items of an assistant message. In an `answer` text becomes a part; in a request a string stays a string."""
     items: list[ours.AnyItem] = []
     has_state = _state_of_message(msg) != _NO_STATE
     if has_state:
@@ -153,7 +153,7 @@ def decode_message(
 
 
 def call_state(call: types.ToolCall, call_id: str, dialect: ChatDialect) -> list[ours.AnyItem]:
-    """A carrier of what the host attached to a call, before the call itself."""
+    """A carrier of the host's state of a call, before the call itself."""
     if not call.extra_content or call.extra_content == dialect.missing_call_state:
         return []
     return [carrier(CallState(call_id=call_id, extra_content=call.extra_content), WIRE, dialect.issuer)]
@@ -162,7 +162,7 @@ def call_state(call: types.ToolCall, call_id: str, dialect: ChatDialect) -> list
 def _decode_text(items: list[ours.AnyItem], msg: AssistantFields, dialect: ChatDialect, answer: bool) -> None:
     content, refusal = msg.content, msg.refusal
     if isinstance(content, list):
-        # Thinking parts become items; what is between two of them becomes a message.
+        # Thinking parts become items; the parts between two of them become a message.
         kept: list[AnyPart] = []
         for part in [*content, None]:
             if part is not None and not isinstance(part, Thinking):
@@ -188,18 +188,18 @@ def _decode_text(items: list[ours.AnyItem], msg: AssistantFields, dialect: ChatD
 
 
 def used_forms(msg: AssistantFields) -> str:
-    """Which of several forms for one thing a message of the assistant has, where it is not the usual one."""
+    """The forms that an assistant message has, where several have one meaning and it is not the usual one."""
     parts = "parts refusal" if msg.refusal else "parts"
     return parts if isinstance(msg.content, list) else ""
 
 
 def is_legacy(msg: AssistantFields) -> bool:
-    """Whether a message has a call in the legacy form, which returns as a tool call."""
+    """Whether a message has a call in the legacy form, which is re-encoded as a tool call."""
     return bool(msg.function_call and msg.function_call.name)
 
 
 def message_rules(msg: AssistantFields) -> Rules:
-    """How a message of the assistant is compared: what a field only repeats, or a call has beside its id, is one thing."""
+    """The rules to compare an assistant message: repeated fields, and fields of a call beside its id, are one unit."""
     texts = {text for text in (msg.reasoning_content, msg.reasoning) if text}
     if shown := reasoning.readable_text(msg.reasoning_details or ()):
         texts = {*(text.replace("\n", "") for text in texts), shown}
@@ -208,22 +208,22 @@ def message_rules(msg: AssistantFields) -> Rules:
     return RULES._replace(together=together) if together else RULES
 
 
-# --- one message of the assistant: Responses -> Chat ----------------------------------------------------------------
+# --- one assistant message: Responses -> Chat -----------------------------------------------------------------------
 
 
 class AssistantMessage(Generic[S]):
-    """One message of the assistant, put together from items, each with its path; `finish` gives it."""
+    """One assistant message, built from items, each with its path; `finish` returns it."""
 
-    # What most messages never change is no attribute of its own: there are as many of these as messages.
+    # Rarely changed state is in class attributes: there are as many of these objects as messages.
     has_text = False
     left: Json = _NO_NOTES
     used = ""
     _late: list[tuple[ours.Reasoning, Thought | None, str, str]] | None = None
     _more: list[str] | None = None  # texts that follow the one in the message
     _length = 0  # of those texts
-    _text = ""  # what was said last
-    _at = ""  # and where
-    _thought = ""  # where the reasoning is that shares a field with what follows
+    _text = ""  # the last text
+    _at = ""  # and its path
+    _thought = ""  # the position of reasoning that shares a field with later text
 
     def __init__(
         self, msg: S, dialect: ChatDialect, lost: Losses, *, answer: bool = False, raw_names: bool = False
@@ -236,7 +236,7 @@ class AssistantMessage(Generic[S]):
         self._naming = qualified if raw_names else sent_name
 
     def keep(self, left: Json) -> None:
-        """Take what a document said of the whole message."""
+        """Add the leftovers of the whole message."""
         self.left = {**self.left, **left}
         self.used = f"{self.used} {as_object(left.get(SPELLING)).get(USED, '')}"
 
@@ -273,7 +273,7 @@ class AssistantMessage(Generic[S]):
         self._lost.changed(path, f"joined with the {what} before it")
 
     def _add_parts(self, parts: list[ours.ContentPart], path: str) -> str:
-        """The texts of the parts; refusals, sources and what only this wire knows go into their own places."""
+        """Add the texts of the parts; refusals, sources and parts of this wire alone go to their own fields."""
         texts: list[str] = []
         listed = "parts" in self.used
         for j, part in enumerate(parts):
@@ -320,7 +320,7 @@ class AssistantMessage(Generic[S]):
             self.msg.annotations = [*(self.msg.annotations or ()), *made]
 
     def add_call(self, item: Call, attached: dict[str, Json], path: str) -> None:
-        """Add a call with what its host `attached` to it."""
+        """Add a call with the state that its host `attached` to it."""
         dialect, msg = self._dialect, self.msg
         made = encode_call(item, dialect, path, self._lost, answer=self._answer, naming=self._naming)
         self.calls.append(made.id or "")
@@ -334,7 +334,7 @@ class AssistantMessage(Generic[S]):
             msg.tool_calls = [made]
 
     def add_thinking(self, item: ours.Reasoning, state: Thought | None, place: str, path: str) -> None:
-        """Add a thought where `state` says, or its bare text to the field `place`."""
+        """Add a thought at the place in `state`, or its bare text to the field `place`."""
         if place or (state is not None and state.place != "thinking"):
             if self._thought:
                 self._joined("reasoning", self._thought, path)
@@ -346,7 +346,7 @@ class AssistantMessage(Generic[S]):
             self._put(item, state, place, path)
 
     def _join(self) -> None:
-        """Put the texts that follow into the message: all at once, since there may be many."""
+        """Append the later texts to the message: all at once, since there may be many."""
         if self._more:
             self.msg.content = "".join([str(self.msg.content or ""), *self._more])
             self._more, self._length = None, 0
@@ -360,7 +360,7 @@ class AssistantMessage(Generic[S]):
             reasoning.put_text(self.msg, place, text_of(item))
 
     def attach(self, state: MessageState, path: str) -> None:
-        """Add what the host attached to the message."""
+        """Add the host's state of the message."""
         if state.shown and digest(self._text) != state.shown:
             self._lost.dropped(f"{path}.encrypted_content", "a signature on a text that was edited")
             return
@@ -397,7 +397,7 @@ class AssistantMessage(Generic[S]):
 class MessageWriter:
     """Writes the items of a request as messages in an order that this wire accepts."""
 
-    state = changing = None  # a turn needs to know nothing of those before it
+    state = changing = None  # a turn needs no state of those before it
     __slots__ = tuple(
         "messages _after _attached _dialect _items _lost _moved _open _outputs _thoughts _waiting".split()
     )
@@ -408,11 +408,11 @@ class MessageWriter:
         self._dialect = dialect
         self._lost = lost
         self._open: AssistantMessage[types.AssistantMessage] | None = None
-        self._thoughts: list[tuple[ours.Reasoning, Thought, int]] = []  # for the message to come
-        self._attached: dict[str, Json] = {}  # what calls carry, by call id
-        self._waiting: dict[str, deque[int]] = {}  # where calls without an output yet are; some hosts use an id twice
+        self._thoughts: list[tuple[ours.Reasoning, Thought, int]] = []  # for the next message
+        self._attached: dict[str, Json] = {}  # the state of calls, by call id
+        self._waiting: dict[str, deque[int]] = {}  # positions of open calls; some hosts use an id twice
         self._moved: set[int] = set()  # outputs that were placed before their turn
-        self._outputs: dict[str, deque[int]] | None = None  # where outputs are that may yet be moved, by call id
+        self._outputs: dict[str, deque[int]] | None = None  # positions of outputs that may still be moved, by call id
         self._after: list[AnyPart] = []  # images of outputs, for a message after the last of them
 
     def write(self, start: int, end: int) -> None:
@@ -424,7 +424,7 @@ class MessageWriter:
             self.HANDLERS.get(type(item), MessageWriter._add_other)(self, i, item)
 
     def settled(self, end: int) -> bool:
-        """End the turn before the item at `end`; whether nothing that follows can change it."""
+        """End the turn before the item at `end`; returns whether later items can no longer change it."""
         if self._waiting or self._thoughts or self._attached or max(self._moved, default=0) >= end:
             return False
         self._close(end)
@@ -441,7 +441,7 @@ class MessageWriter:
     # --- the assistant's message ---
 
     def _begin(self, i: int) -> AssistantMessage[types.AssistantMessage]:
-        """The message that the item at `i` belongs to."""
+        """The message for the item at `i`."""
         message = self._open
         if message is None:
             if self._waiting or self._after:
@@ -455,7 +455,7 @@ class MessageWriter:
         return message
 
     def _keep(self, message: AssistantMessage[Any], item: ours.Message | Call | ours.Reasoning, i: int) -> None:
-        """Take what the document said about the whole message."""
+        """Add the document's leftovers of the whole message."""
         if item.leftovers:
             report_foreign(item.leftovers, WIRE, f"input[{i}]", self._lost)
             left = own(item.leftovers, WIRE)
@@ -509,14 +509,14 @@ class MessageWriter:
         message, self._open = self._open, None
         if message is not None:
             msg = message.finish()
-            # Where its thoughts stay behind, a message may say nothing, which is refused.
+            # Without its thoughts a message may be empty, which is rejected.
             if message.has_text or message.calls or msg != _NOTHING:
                 self.messages.append(msg)
 
-    # --- what is between the assistant's messages ---
+    # --- between the assistant's messages ---
 
     def _close(self, i: int) -> None:
-        """Close the open message before the item at `i`, so that what is not the assistant's may follow."""
+        """Close the open message before the item at `i`, so that other roles may follow."""
         if self._thoughts:
             self._begin(i)
         self._finish_message()
@@ -524,7 +524,7 @@ class MessageWriter:
             self._place_outputs(i)
 
     def _place_outputs(self, i: int) -> None:
-        """Place the outputs of all calls made so far, wherever they are."""
+        """Place the outputs of all calls so far, wherever they are."""
         if self._waiting:
             for k in self._late_outputs(i):
                 self._lost.emulated(f"input[{k}]", "an output, moved up to its call")
@@ -538,7 +538,7 @@ class MessageWriter:
             self._after = []
 
     def _late_outputs(self, i: int) -> list[int]:
-        """Where from `i` on outputs stand for the calls that wait."""
+        """The positions from `i` on of outputs for the calls that wait."""
         if self._outputs is None:
             self._outputs = {}
             for k, item in enumerate(self._items):
@@ -615,7 +615,7 @@ class _Reader:
         self._unlimited = unlimited(dialect)
         self._lost = lost
         self._keep = keep
-        self._before: list[ours.AnyItem] = []  # the items of the message before, where it was the assistant's
+        self._before: list[ours.AnyItem] = []  # the items of the message before, if it was the assistant's
         # Open calls by the id in the document, the earliest first: their own id, and whether they are custom.
         self._asked: dict[str, deque[tuple[str, bool]]] = {}
 

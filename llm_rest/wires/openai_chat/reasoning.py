@@ -1,10 +1,10 @@
-"""What the assistant thought: text that anybody may read, and state that only its issuer can use.
+"""Conversion of reasoning: readable text, and opaque state that only its issuer can use.
 
-Hosts put the text into `reasoning_content`, `reasoning`, `reasoning_details`, a `thinking` part or `<think>` tags, and
-Gemini hangs signatures on calls and messages. The visible text becomes a `reasoning` item; what has to go back and cannot
-be seen rides in its envelope. Before changing this file, know that text goes back only to the host that issued it, and that
-signed state goes back only with the text it was made for. Follows the references of DeepSeek, OpenRouter, Mistral and
-Google's compatible endpoint (read 2026-11-20).
+Hosts send the text in `reasoning_content`, `reasoning`, `reasoning_details`, a `thinking` part or `<think>` tags, and
+Gemini adds signatures to calls and messages. The visible text becomes a `reasoning` item; invisible state that must be
+returned is in its envelope. Before changing this file, know that text is returned only to the host that issued it, and
+that signed state is returned only with the text it was made for. Follows the references of DeepSeek, OpenRouter,
+Mistral and Google's compatible endpoint (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ TEXT_PLACES: tuple[Place, Place] = ("reasoning_content", "reasoning")
 """The fields of a message that hold reasoning as a bare text."""
 
 OURS = "llm_rest"
-"""The format of the `reasoning_details` in which we show state of other issuers to clients, who hand it back."""
+"""The format of `reasoning_details` with state of other issuers, which clients send back."""
 
 _SHOWN = {"reasoning.text": "text", "reasoning.summary": "summary"}
-"""The kinds of `reasoning_details` that can be read, and the field that holds their text."""
+"""The readable types of `reasoning_details`, and the field with their text."""
 
 GAP = "\n\n"
-"""Stands between two texts of reasoning that share a field."""
+"""Separator of two reasoning texts that share a field."""
 
 _TAGS = re.compile(r"<think>(.*?)</think>(\s*)(.*)", re.DOTALL)
 
 
-# --- the contents of our envelopes ----------------------------------------------------------------------------------
+# --- payloads of envelopes ------------------------------------------------------------------------------------------
 
 
 class Thought(Struct, tag="thought", omit_defaults=True):
-    """Where a host put the text of a reasoning item, and what it attached to it.
+    """The place of a reasoning item's text in the host's message, and the host's state of it.
 
-    `shown` is the digest of the text. In `details` a text that is shown is as `true`; a `thinking` part has them where
-    its pieces are more than texts. `rest` are the other fields of that part, which is `bare` where it held a string; `gap`
+    `shown` is the digest of the text. In `details` a visible text is replaced by `true`; a `thinking` part has them if
+    its pieces are more than texts. `rest` are the other fields of that part, which is `bare` if it held a string; `gap`
     was between `</think>` and the text.
     """
 
@@ -65,14 +65,14 @@ class Thought(Struct, tag="thought", omit_defaults=True):
 
 
 class CallState(Struct, tag="call"):
-    """What a host attached to a call."""
+    """The host's state of a call."""
 
     call_id: str
     extra_content: Json
 
 
 class MessageState(Struct, tag="message", omit_defaults=True):
-    """What a host attached to a message; `shown` is the digest of its text, empty where it had none."""
+    """The host's state of a message; `shown` is the digest of its text, empty if it had none."""
 
     shown: str = ""
     extra_content: Json | None = None
@@ -83,7 +83,7 @@ State = Thought | CallState | MessageState
 
 
 def state_of(item: ours.Reasoning, dialect: ChatDialect) -> State | None:
-    """What the host behind `dialect` attached; `None` where it did not issue the item."""
+    """The state from the host of `dialect`; `None` if that host did not issue the item."""
     if given(item.encrypted_content):
         return unseal(item.encrypted_content, WIRE, dialect.issuer, State)
     noted = as_object(own(item.leftovers, WIRE).get(SPELLING)) if item.leftovers else {}
@@ -94,18 +94,18 @@ def state_of(item: ours.Reasoning, dialect: ChatDialect) -> State | None:
 
 
 def is_foreign(item: ours.Reasoning, dialect: ChatDialect) -> bool:
-    """Whether the item holds state that another host issued."""
+    """Whether the item holds state of another issuer."""
     return bool(item.encrypted_content) and state_of(item, dialect) is None
 
 
 def streamed_field(dialect: ChatDialect) -> str:
-    """The field in which a stream of this host shows reasoning text as it comes; empty where it comes whole."""
+    """The field in which this host streams reasoning text; empty if the text is sent whole."""
     field = dialect.reasoning_field or TEXT_PLACES[0]
     return field if field in TEXT_PLACES and not dialect.think_tags else ""
 
 
 def texts(item: ours.Reasoning) -> list[str]:
-    """Everything in the item that can be read."""
+    """All readable texts of the item."""
     return [*_texts(item.summary), *_texts(item.content)]
 
 
@@ -114,7 +114,7 @@ def _texts(parts: list[ours.SummaryText] | list[ours.ReasoningText] | None) -> I
 
 
 def text_of(item: ours.Reasoning) -> str:
-    """What can be read in the item, as one text."""
+    """The readable texts of the item, as one text."""
     return GAP.join(texts(item))
 
 
@@ -122,7 +122,7 @@ def text_of(item: ours.Reasoning) -> str:
 
 
 def decode_thinking(msg: AssistantFields, dialect: ChatDialect, *, answer: bool) -> list[ours.Reasoning]:
-    """The reasoning that is in the fields of a message. A text that a field only repeats is none of its own."""
+    """The reasoning in the fields of a message. A text that repeats another field is left out."""
     items: list[ours.Reasoning] = []
     if msg.reasoning_details:
         items += _from_details(msg.reasoning_details, msg.reasoning_content or msg.reasoning or "", dialect)
@@ -134,7 +134,7 @@ def decode_thinking(msg: AssistantFields, dialect: ChatDialect, *, answer: bool)
 
 
 def readable_text(details: Sequence[Json]) -> str:
-    """What can be read in `reasoning_details`, without line breaks, by which it is the same in another field."""
+    """The readable text of `reasoning_details` without line breaks, to compare it with another field."""
     texts = (detail.get(_SHOWN.get(str(detail.get("type")), "")) for detail in details)
     return "".join(text for text in texts if isinstance(text, str)).replace("\n", "")
 
@@ -142,7 +142,7 @@ def readable_text(details: Sequence[Json]) -> str:
 def thought(text: str, place: Place, dialect: ChatDialect, gap: str = "", *, answer: bool = True) -> ours.Reasoning:
     """A reasoning item for a bare text.
 
-    It is marked as the host's own where the host requires it back; elsewhere a request notes which field it was in.
+    It is marked as the host's own if the host requires it back; elsewhere a request notes which field it was in.
     """
     item = ours.Reasoning(summary=[], content=[ours.ReasoningText(text=text)])
     if dialect.replay_reasoning != "never":
@@ -169,7 +169,7 @@ def decode_thinking_part(part: Thinking, dialect: ChatDialect) -> ours.Reasoning
 
 _OTHER_FIELDS = tuple(name for name in Thinking.__struct_fields__ if name != "thinking")
 _PIECE: Json = {"type": "text", "text": True}
-"""A piece of a thought that says no more than its text, which is shown."""
+"""A piece of a thought with only its text, which is visible."""
 
 
 def is_text(piece: Json) -> bool:
@@ -178,7 +178,7 @@ def is_text(piece: Json) -> bool:
 
 
 def pieces_of(thinking: str | list[Json]) -> list[Json]:
-    """The pieces of a thought, as a list of their own."""
+    """The pieces of a thought, as a new list."""
     return [{"type": "text", "text": thinking}] if isinstance(thinking, str) else list(thinking)
 
 
@@ -189,14 +189,14 @@ def split_think(text: str) -> tuple[str, str, str] | None:
 
 
 def is_ours(detail: Json) -> bool:
-    """Whether a detail is one in which we show the state of another issuer."""
+    """Whether a detail holds state of another issuer, as encoded here."""
     return detail.get("format") == OURS
 
 
 def _from_details(details: list[Json], bare: str, dialect: ChatDialect) -> list[ours.Reasoning]:
-    """One item for what the host itself issued, and one for each item of ours that a client hands back.
+    """One item for the host's own details, and one for each foreign item that a client sends back.
 
-    Details that came in a stream say which stretch of the `bare` text is theirs; what no detail claims is a thought of its own.
+    Streamed details have the range of their part of the `bare` text; a range without a detail is a thought of its own.
     """
     items: dict[str, ours.Reasoning] = {}
     hidden: list[Json] = []
@@ -231,7 +231,7 @@ def _from_details(details: list[Json], bare: str, dialect: ChatDialect) -> list[
 
 
 class _Claimed(NamedTuple):
-    """The item whose texts are between these places of a bare text."""
+    """The item with the texts in this range of a bare text."""
 
     item: ours.Reasoning
     start: int
@@ -239,7 +239,7 @@ class _Claimed(NamedTuple):
 
 
 def _claimed(detail: Json, bare: str, read: int) -> _Claimed | None:
-    """What a detail claims of the bare text behind the place that was `read`; `None` where it claims nothing that is there."""
+    """The range of the bare text, after position `read`, for a detail; `None` if its range is not in the text."""
     start, lengths = detail.get("start"), as_object(detail.get("lengths"))
     kinds = [(kind, as_list(lengths.get(name))) for kind, name in _SHOWN.items()]
     counts: list[Any] = [start, *(length for _, each in kinds for length in each)]
@@ -269,13 +269,13 @@ def _show(item: ours.Reasoning, kind: Any, text: str) -> None:
         item.content.append(ours.ReasoningText(text=text))
 
 
-# --- thoughts in a stream --------------------------------------------------------------------------------------------
+# --- streamed reasoning ---------------------------------------------------------------------------------------------
 
 OPENING, CLOSING = "<think>", "</think>"
 
 
 class ThinkTags:
-    """`feed` takes pieces of text and gives pairs: whether it is thought, and the text."""
+    """Splits streamed text at `<think>` tags: `feed` returns pairs of whether it is thought, and the text."""
 
     __slots__ = ("_held", "_state")
 
@@ -284,7 +284,7 @@ class ThinkTags:
         self._held: str = ""
 
     def feed(self, text: str) -> list[tuple[bool, str]]:
-        """What is certain by now."""
+        """The pairs that are certain so far."""
         found: list[tuple[bool, str]] = []
         text, self._held = self._held + text, ""
         if self._state == "before":
@@ -306,33 +306,33 @@ class ThinkTags:
                 return found
             self._state, text = "gap", rest
         if self._state == "gap":
-            # The white space behind the closing tag belongs to neither.
+            # White space after the closing tag belongs to neither.
             text = text.lstrip()
             self._state = "after" if text else "gap"
         return [*found, (False, text)] if text else found
 
     def close(self) -> list[tuple[bool, str]]:
-        """What was held back."""
+        """The text that was held back."""
         held, self._held = self._held, ""
         return [(self._state == "inside", held)] if held else []
 
 
 class Repeated:
-    """Recognises a text that was sent in one field and is repeated in another. Line breaks do not count."""
+    """Detects a text that was sent in one field and is repeated in another. Line breaks are ignored."""
 
     __slots__ = ("_at", "_pieces", "_text")
 
     def __init__(self) -> None:
         self._text = ""
-        self._at = 0  # how much of it was repeated
+        self._at = 0  # the length of the repeated part
         self._pieces: list[str] = []
 
     def add(self, text: str) -> None:
-        """Note a piece that was sent."""
+        """Record a piece that was sent."""
         self._pieces.append(text.replace("\n", ""))
 
     def repeats(self, text: str) -> bool:
-        """Whether this piece repeats the next text noted. A piece that does not ends the repetition."""
+        """Whether this piece repeats the next recorded text. One that does not ends the repetition."""
         if self._pieces:
             self._text, self._at = self._text[self._at :] + "".join(self._pieces), 0
             self._pieces = []
@@ -348,7 +348,7 @@ class Repeated:
 
 
 def put_thought(msg: AssistantFields, item: ours.Reasoning, state: Thought, path: str, lost: Losses) -> None:
-    """Put what the host itself thought back where it was in its message."""
+    """Restore the host's own thought at its place in its message."""
     text = text_of(item)
     if digest(text) != state.shown:
         if not text:
@@ -382,7 +382,7 @@ def put_text(msg: AssistantFields, place: str, text: str) -> None:
 
 
 def put_tags(msg: AssistantFields, text: str, gap: str) -> None:
-    """Put a thought in front of the text, between tags."""
+    """Put a thought before the text, between tags."""
     tagged = f"<think>{text}</think>{gap}"
     if isinstance(msg.content, list):
         msg.content.insert(0, Text(text=tagged))
@@ -399,7 +399,7 @@ def add_part(msg: AssistantFields, part: AnyPart) -> None:
 
 
 def _with_text(detail: Json, shown: dict[str, Iterator[str]]) -> Json:
-    """A detail as it came, with its text."""
+    """A detail with its text restored."""
     for name, following in shown.items():
         if detail.get(name) is True:
             return {**detail, name: next(following, "")}
@@ -407,7 +407,7 @@ def _with_text(detail: Json, shown: dict[str, Iterator[str]]) -> Json:
 
 
 def plain_details(item: ours.Reasoning) -> list[Json]:
-    """What can be read in an item, as `reasoning_details`."""
+    """The readable texts of an item, as `reasoning_details`."""
     return [
         *({"type": "reasoning.summary", "summary": text} for text in _texts(item.summary)),
         *({"type": "reasoning.text", "text": text} for text in _texts(item.content)),
@@ -415,12 +415,12 @@ def plain_details(item: ours.Reasoning) -> list[Json]:
 
 
 def encode_foreign_thinking(msg: AssistantFields, item: ours.Reasoning) -> None:
-    """Show a client reasoning with the state of another issuer, in a form that comes back with the message."""
+    """Encode reasoning with the state of another issuer for a client, in a form that is sent back with the message."""
     before = msg.reasoning_details or []
     details = plain_details(item)
     if given(item.encrypted_content):
         details.append({"type": "reasoning.encrypted", "data": item.encrypted_content})
-    # Clients put the details of a stream together by `index`, so each has its own; `id` says which belong to one item.
+    # Clients merge streamed details by `index`, so each has its own; `id` is the same for those of one item.
     about = {"format": OURS, "id": str(len(before))}
     numbered = [{**detail, **about, "index": i} for i, detail in enumerate(details, len(before))]
     before += numbered
@@ -428,7 +428,7 @@ def encode_foreign_thinking(msg: AssistantFields, item: ours.Reasoning) -> None:
 
 
 def trailing_state(item: ours.Reasoning, number: int, start: int) -> Json:
-    """The state of another issuer, behind a text that a stream showed from this place of its field on."""
+    """The state of another issuer, after a text that was streamed from position `start` of its field on."""
     detail: Json = {"type": "reasoning.encrypted", "data": item.encrypted_content}
     lengths = {
         "summary": [*map(len, _texts(item.summary))],
@@ -445,13 +445,13 @@ def _thinking(item: ours.Reasoning, state: Thought) -> Thinking:
     return patch(Thinking(thinking=text_of(item) if state.bare else pieces), state.rest)
 
 
-# --- how hard to think ----------------------------------------------------------------------------------------------
+# --- reasoning effort -----------------------------------------------------------------------------------------------
 
 
 def encode_effort(
     options: ours.ReasoningOptions, body: types.Request, used: Sequence[str], dialect: ChatDialect, lost: Losses
 ) -> None:
-    """Set how hard to think, in the field that the host reads."""
+    """Set the reasoning effort, in the field that the host reads."""
     effort = options.effort
     off = dialect.effort_none if effort == "none" else {}
     for name, value in off.items():
@@ -471,7 +471,7 @@ def encode_effort(
 
 
 def decode_effort(body: types.Request, dialect: ChatDialect) -> tuple[ours.ReasoningOptions | None, str]:
-    """How hard to think, from any of the fields that say it, and the field that did."""
+    """The reasoning effort, from any of its fields, and the name of that field."""
     asked = body.reasoning if given(body.reasoning) else types.Reasoning()
     effort, field = (
         (asked.effort, "reasoning") if body.reasoning_effort is UNSET else (body.reasoning_effort, "reasoning_effort")

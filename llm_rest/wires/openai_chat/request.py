@@ -1,10 +1,10 @@
-"""The request, both ways.
+"""Conversion of the request, both ways.
 
-Options of the same meaning are one table; what needs a decision has a function with its counterpart near it. Hosts write one
-meaning in several fields: what a document said is read into one, and the field it was in is noted (`USED`). Where a host lacks
-an output format, the nearest one is requested and the rest is added to the instructions. Before changing this file, know that
-what the host does not take (`dialect.lacks`) stays behind wherever it came from, and that `extra` is merged last. Follows the
-request parameters of the Chat Completions reference and of the hosts (read 2026-11-20).
+Options of the same meaning are one table; any other has a function with its counterpart near it. Hosts have several
+fields of one meaning: all are decoded to one, and the field of the document is noted (`USED`). If a host lacks an
+output format, the nearest one is requested and the rest is added to the instructions. Before changing this file, know
+that options which the host does not support (`dialect.lacks`) are left out, whatever their origin, and that `extra` is
+merged last. Follows the request parameters of the Chat Completions reference and of the hosts (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ OPTIONS = (
     "model temperature top_p frequency_penalty presence_penalty stop stream service_tier prompt_cache_key "
     "prompt_cache_retention safety_identifier user moderation top_k"
 ).split()
-"""Options that both formats spell alike."""
+"""Options with the same name and values in both formats."""
 
 LIMITS = (
     ("max_output_tokens", "max_tokens_field", ("max_completion_tokens", "max_tokens")),
     ("seed", "seed_field", ("seed", "random_seed")),
 )
-"""Numbers of Responses, the fact that names the host's field for each, and the fields that hosts have."""
+"""Numbers of Responses, the fact with the host's field for each, and the fields that hosts have."""
 
 TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
-"""The service tiers that Responses knows; hosts have others of their own."""
+"""The service tiers of Responses; hosts have others of their own."""
 
 REFUSED = ("previous_response_id", "conversation", "prompt", "background", "context_management", "truncation")
 """Options without which the answer would be about something else."""
@@ -85,7 +85,7 @@ NAMED = {
     "random_seed": "seed",
     "web_search_options": "tools",
 }
-"""How the caller calls a field of the body, where that is another name."""
+"""The caller's name for a field of the body, if it is another."""
 
 RULES = Rules(defaults={"tools": [], "strict": False, "n": 1}, words=frozenset({"type"}))
 
@@ -93,7 +93,7 @@ _same = attrgetter(*OPTIONS)
 
 
 def used_fields(request: ours.Request | None) -> list[str]:
-    """Which of several fields for one thing the document of a request used, where it is not the host's usual one."""
+    """The field that a request document used, where several have one meaning and it is not the host's usual one."""
     notes = own(request.leftovers, WIRE).get(SPELLING) if request is not None and request.leftovers else None
     return str(as_object(notes).get(USED, "")).split()
 
@@ -104,7 +104,7 @@ def used_fields(request: ours.Request | None) -> list[str]:
 def encode_request(
     request: ours.Request, *, dialect: ChatDialect = OPENAI, prefix: EncodedPrefix | None = None
 ) -> tuple[types.Request, list[Loss]]:
-    """The body to send for a request."""
+    """The body for a request."""
     lost = Losses()
     left, used = own_leftovers(request, WIRE, "", lost, request), used_fields(request)
     turns = encoded_turns(prefix, request, dialect, WIRE)
@@ -131,9 +131,9 @@ def encode_request(
 def decode_request(
     body: types.Request, *, dialect: ChatDialect = OPENAI, model: str | None = None, keep: bool = True
 ) -> tuple[ours.Request, list[Loss]]:
-    """The request that a body asks for; `model` is used where it names none, and `keep` leaves what only this wire has."""
+    """The request for a body; `model` is used if the body has none, and `keep` preserves data of this wire alone."""
     lost = Losses()
-    # Here nothing is kept unless somebody asks for it; a Responses host keeps everything.
+    # The default of `store` is false here, and true at a Responses host.
     request = ours.Request(store=False, **{name: or_none(getattr(body, name)) for name in OPTIONS})
     if given(request.service_tier) and request.service_tier not in TIERS:
         request.service_tier = None
@@ -155,7 +155,7 @@ def decode_request(
     if keep:
         made, _ = _encode_options(request, [], used, unlimited(dialect), Losses(), qualified)
         made.messages = body.messages
-        if body.functions:  # which return as tools
+        if body.functions:  # which are re-encoded as tools
             body = replace(body, functions=UNSET, function_call=UNSET, tools=made.tools, tool_choice=made.tool_choice)
         made.model = body.model if body.model is UNSET else made.model
         for i in refused:
@@ -172,7 +172,7 @@ def decode_request(
 def route(
     request: ours.Request, *, dialect: ChatDialect = OPENAI, stream: bool = False, prefix: EncodedPrefix | None = None
 ) -> Route:
-    """Where the request goes. Streaming is asked for in the body, not in the URL."""
+    """The route of a request. Streaming is an option of the body, not of the URL."""
     return Route(dialect.path.replace("{model}", quote(request.model or "", safe="")))
 
 
@@ -199,7 +199,7 @@ def _encode_options(
     lost: Losses,
     naming: Naming = sent_name,
 ) -> tuple[types.Request, str]:
-    """The body but for its messages, and a word to the model."""
+    """The body without its messages, and an instruction to the model."""
     values: tuple[Any, ...] = _same(request)
     body = types.Request(
         **{name: value for name, value in zip(OPTIONS, values, strict=True) if value is not None}, messages=[]
@@ -225,7 +225,7 @@ def _encode_options(
 
 
 def _decode_limits(body: types.Request, request: ours.Request, dialect: ChatDialect) -> list[str]:
-    """Read the numbers, from the host's own field first; the fields they was in, where it is another."""
+    """Decode the numbers, from the host's own field first; returns their fields, if not the usual ones."""
     used: list[str] = []
     for our, fact, fields in LIMITS:
         usual = getattr(dialect, fact)
@@ -276,7 +276,7 @@ def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tu
 
 
 def _decode_text(body: types.Request) -> ours.TextOptions | None:
-    """The format and the verbosity."""
+    """Decode the output format and the verbosity."""
     asked = body.response_format
     form: Format | None = None
     if given(asked):
@@ -303,7 +303,7 @@ def _encode_logprobs(request: ours.Request, body: types.Request, dialect: ChatDi
         body.logprobs = (count or 1) if dialect.counts_logprobs else True
     if not dialect.counts_logprobs:
         body.top_logprobs = or_unset(count)
-    # Opaque reasoning comes in envelopes here, asked for or not.
+    # Opaque reasoning is always in envelopes here.
     report_include(request, (LOGPROBS, ENCRYPTED), WIRE, lost)
 
 
@@ -316,7 +316,7 @@ def _decode_logprobs(body: types.Request, request: ours.Request, dialect: ChatDi
 
 
 def _encode_stream_options(request: ours.Request, dialect: ChatDialect, lost: Losses) -> Opt[types.StreamOptions]:
-    """Counts, which a Responses host always sends, and padding where that is asked for."""
+    """Set `stream_options`: token usage, which a Responses host always sends, and padding if it is requested."""
     options: Opt[types.StreamOptions] = UNSET
     if request.stream and "stream_options" not in dialect.lacks:
         options = types.StreamOptions(include_usage=True)
@@ -330,9 +330,9 @@ def _encode_stream_options(request: ours.Request, dialect: ChatDialect, lost: Lo
 
 
 def wants_usage(request: ours.Request | None) -> bool:
-    """Whether the client of a request asked for counts, which this wire sends to those alone."""
+    """Whether the client requested streamed token usage, which this wire sends only then."""
     left = own(request.leftovers, WIRE) if request is not None else {}
-    if request is None or not request.stream or not left:  # of which no document said that they are not required
+    if request is None or not request.stream or not left:  # no document that excludes them
         return True
     made = types.Request(stream_options=_encode_stream_options(request, unlimited(OPENAI), Losses()), messages=[])
     notes = {"stream_options": as_object(left.get(SPELLING)).get("stream_options")}

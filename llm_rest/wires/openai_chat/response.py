@@ -1,9 +1,9 @@
-"""The answer, both ways, and errors: one choice with one message here, items in order in Responses.
+"""Conversion of the answer, both ways, and errors: one choice with one message here, items in order in Responses.
 
-Before changing this file, know that a streamed answer has to come out the same (the chunks are merged to a whole answer, which
-`decode_response` reads), that an unknown finish reason is never taken for success, that this wire tells probabilities beside
-the message and Responses inside the text, that hosts disagree about what `completion_tokens` includes (a fact of the dialect)
-and a count that is missing stays unset, and that `decode_error` also gets answers of status 200 which are no completions.
+Before changing this file, know that a streamed answer must give the same result (the chunks are merged to a whole answer,
+which `decode_response` reads), that an unknown finish reason never means success, that log probabilities are beside the
+message here and inside the text in Responses, that hosts disagree about what `completion_tokens` includes (a fact of the
+dialect) and an absent count stays unset, and that `decode_error` also gets answers of status 200 which are no completions.
 Follows the chat completion object and the errors of the OpenAI reference, and those of the hosts (read 2026-11-20).
 """
 
@@ -77,7 +77,7 @@ _NO_CHOICE, _NO_ANSWER = types.Choice(), types.Answer()
 
 
 def item_id(item: ours.AnyItem, origin: str, position: int) -> str:
-    """The id of an item that the answer `origin` has at `position`, the same every time."""
+    """The id of the item at `position` of the answer `origin`, the same every time."""
     return f"{PREFIXES.get(type(item), 'item_')}{origin}_{position}"
 
 
@@ -92,9 +92,9 @@ def decode_response(
     now: float = 0,
     keep: bool = True,
 ) -> tuple[ours.Response, list[Loss]]:
-    """The response for an answer; `request` undoes what encoding it emulated, `now` dates an answer without a date.
+    """The response for an answer; `request` reverses emulations, `now` dates an answer without a date.
 
-    `keep` leaves with it what describes this document and how it was written; unknown fields of what was said always stay.
+    `keep` preserves data that describes this document and its notation; unknown fields of its message always stay.
     """
     lost = Losses()
     choice = body.choices[0] if body.choices else _NO_CHOICE
@@ -133,7 +133,7 @@ def decode_response(
 def _decode_about_text(
     output: list[ours.AnyItem], msg: types.Answer, body: types.Completion, choice: types.Choice
 ) -> None:
-    """Hang the sources and the log probabilities on the last text, which everything beside it is about."""
+    """Add the sources and the log probabilities to the last text, which they are about."""
     part = next(reversed(texts(output)), None)
     if part is None:
         return
@@ -145,7 +145,7 @@ def _decode_about_text(
 
 
 def keep_answer(response: ours.Response, body: types.Completion, dialect: ChatDialect) -> None:
-    """Leave with the response what we would not write of the answer."""
+    """Store the fields of the answer that our encoding lacks on the response."""
     choice = body.choices[0] if body.choices else _NO_CHOICE
     used = used_forms(choice.message) if choice.message else ""
     made = _encode_answer(response, used, unlimited(dialect), Losses())
@@ -172,7 +172,7 @@ def keep_answer(response: ours.Response, body: types.Completion, dialect: ChatDi
 def encode_response(
     response: ours.Response, *, request: ours.Request | None = None, dialect: ChatDialect = OPENAI
 ) -> tuple[types.Completion, list[Loss]]:
-    """The answer as a host of this wire gives it; `request` tells which form its client expects."""
+    """The answer in this wire's format; `request` has the form that its client expects."""
     lost = Losses()
     report_answer(response, lost, "moderation", "service_tier")
     report_foreign(response.leftovers, WIRE, "", lost)
@@ -195,7 +195,7 @@ def encode_response(
 
 
 def _encode_answer(response: ours.Response, used: str, dialect: ChatDialect, lost: Losses) -> types.Completion:
-    """The answer in our own writing, with the nulls that OpenAI writes; `used` are the forms its document used."""
+    """The answer in our encoding, with the nulls that OpenAI sends; `used` are the forms its document used."""
     message = AssistantMessage(replace(_NO_ANSWER, role="assistant", content=None), dialect, lost, answer=True)
     message.used = used
     _encode_output(response.output, message, dialect, lost)
@@ -259,12 +259,12 @@ def _encode_thinking(
     dialect: ChatDialect,
     lost: Losses,
 ) -> None:
-    """Show what the model thought, where the host's answers show it, or where most hosts' do."""
+    """Add the reasoning, in the host's field, or in that of most hosts."""
     text, place = reasoning.text_of(item), ""
     if (message.has_text or message.calls) and text and "parts" not in message.used:
         lost.changed(path, "reasoning between texts or calls, shown before them")
     if state is None and opaque:
-        # Some of it is opaque: all of it is shown in the form that comes back whole.
+        # Some of it is opaque: all of it is sent in the form that clients send back whole.
         reasoning.encode_foreign_thinking(message.msg, item)
         place = reasoning.TEXT_PLACES[0] if reasoning.streamed_field(dialect) else ""
     elif state is None and dialect.reasoning_field in ("reasoning_details", "thinking"):
@@ -277,17 +277,17 @@ def _encode_thinking(
         message.add_thinking(item, state, place, path)
 
 
-# --- the whole answer of a stream, of its chunks ---------------------------------------------------------------------
+# --- merging of streamed chunks ---------------------------------------------------------------------------------------
 
 GROWING = ("content", "refusal", "reasoning_content", "reasoning")
-"""The fields of a message that come in pieces."""
+"""The fields of a message that are streamed in pieces."""
 
 _USAGE: Decoder[types.Usage] = Decoder(types.Usage)
 _JOINED = ("text", "summary", "data")
 
 
 class MergedAnswer:
-    """The answer that the chunks make. `calls` are in the order in which they began."""
+    """The merged answer of the chunks. `calls` are in the order in which they began."""
 
     def __init__(self) -> None:
         self.document: Json = {}
@@ -300,10 +300,10 @@ class MergedAnswer:
         self._by_index: dict[int, MergedCall] = {}
         self.replaced: dict[str, None] = {}  # the paths of fields that came with several values
 
-    # -- taking
+    # -- adding
 
     def _take(self, into: Json, name: str, value: Any, path: str) -> None:
-        """Take a field that does not come in pieces: the last value that says something."""
+        """Set a field that is not streamed in pieces: the last value with content is used."""
         before = into.get(name)
         if value is not None or before is None:
             into[name] = value
@@ -311,18 +311,18 @@ class MergedAnswer:
                 self.replaced[f"{path}.{name}" if path else name] = None
 
     def add_document(self, chunk: types.Chunk) -> None:
-        """Take what the chunk says about the answer as a whole."""
+        """Add the fields of a chunk about the answer as a whole."""
         for name, value in present(chunk, "choices", "error", "object", "obfuscation", "status_code").items():
             if name not in types.Chunk.__struct_fields__:
                 self._take(self.document, name, value, "")
             elif given(value) and value != "":
                 self.document[name] = value
         if "usage" not in self.document and is_object(chunk.x_groq) and "usage" in chunk.x_groq:
-            with suppress(DecodeError):  # what is no count stays where it came
+            with suppress(DecodeError):  # a value that is no count stays in its own place
                 self.document["usage"] = _USAGE.decode(msgspec.json.encode(chunk.x_groq["usage"]))
 
     def add_choice(self, choice: types.ChunkChoice) -> None:
-        """Take what a chunk says about its choice beside the message."""
+        """Add the fields of a chunk's choice beside the message."""
         for name, value in present(choice, "index", "delta").items():
             before = self.choice.get(name)
             if name == "usage":
@@ -338,14 +338,14 @@ class MergedAnswer:
                 self._take(self.choice, name, value, CHOICE)
 
     def add_text(self, field: str, piece: str) -> None:
-        """Take a piece of a text."""
+        """Add a piece of a text."""
         if field == "content" and self._parts:
             self.add_parts([types.Text(text=piece)])
         else:
             self._texts.setdefault(field, []).append(piece)
 
     def add_parts(self, parts: list[Any]) -> None:
-        """Take pieces of a content that is a list; neighbours of one kind are one part."""
+        """Add pieces of a content list; neighbours of one type are one part."""
         for part in parts:
             last = self._parts[-1] if self._parts else None
             if isinstance(part, types.Text) and isinstance(last, types.Text):
@@ -356,7 +356,7 @@ class MergedAnswer:
                 self._parts.append(part)
 
     def add_fields(self, delta: types.Delta) -> None:
-        """Take what a delta says beside texts and calls."""
+        """Add the fields of a delta beside texts and calls."""
         for name, value in present(delta, "tool_calls", "function_call", "role", "token_id").items():
             before = self._said.get(name)
             if name in GROWING:
@@ -370,7 +370,7 @@ class MergedAnswer:
                 self._take(self._said, name, value, f"{CHOICE}.delta")
 
     def add_call(self, piece: types.ToolCall) -> tuple[MergedCall, str]:
-        """Take a piece of a call: the call it belongs to, and the text it adds."""
+        """Add a piece of a call; returns the call it belongs to, and the text it adds."""
         index = int(piece.index) if given(piece.index) else None
         found = self._by_index.get(index) if index is not None else self.calls[-1] if self.calls else None
         new_id = piece.id if piece.id not in ("", "null") else None
@@ -384,7 +384,7 @@ class MergedAnswer:
         return found, found.add(piece)
 
     def add_details(self, details: Iterable[Json]) -> None:
-        """Take pieces of structured reasoning, which belong together by index and type."""
+        """Add pieces of structured reasoning, which belong together by index and type."""
         for i, detail in enumerate(details):
             key = str(detail.get("index", len(self._details))), str(detail.get("type"))
             known, texts = self._details.setdefault(key, ({}, {}))
@@ -395,10 +395,10 @@ class MergedAnswer:
                 else:
                     self._take(known, name, value, f"{CHOICE}.delta.reasoning_details[{i}]")
 
-    # -- giving
+    # -- results
 
     def msg(self) -> types.Answer:
-        """The message as far as it has come."""
+        """The message so far."""
         msg = {"role": "assistant", **self._said, **{field: "".join(each) for field, each in self._texts.items()}}
         if self._parts:
             msg["content"] = self._parts
@@ -414,7 +414,7 @@ class MergedAnswer:
         return built(types.Answer, msg)
 
     def whole(self) -> types.Completion:
-        """The answer as far as it has come, as one document."""
+        """The answer so far, as one document."""
         choice = built(types.Choice, {"index": 0, **self.choice, "message": self.msg()})
         return built(types.Completion, {"object": "chat.completion", **self.document, "choices": [choice]})
 
@@ -432,12 +432,12 @@ def _joined(one: str | list[Json], other: str | list[Json]) -> str | list[Json]:
 
 
 def _followed(last: Any, part: Any, **grown: Any) -> Any:
-    """The part with the next piece of it, and what that says beside its text."""
+    """The part with its next piece, and the piece's fields beside the text."""
     msg = {name: value for name, value in present(part).items() if value is not None}
     return built(types.Text if isinstance(last, types.Text) else types.Thinking, {**present(last), **msg, **grown})
 
 
-# --- why it ended ---------------------------------------------------------------------------------------------------
+# --- finish reason --------------------------------------------------------------------------------------------------
 
 FINISH_REASONS: dict[str, tuple[str, str | None]] = {
     **dict.fromkeys(("stop", "tool_calls", "function_call", "eos"), ("completed", None)),
@@ -445,7 +445,7 @@ FINISH_REASONS: dict[str, tuple[str, str | None]] = {
     **dict.fromkeys(("content_filter", "sensitive"), ("incomplete", "content_filter")),
     **dict.fromkeys(("error", "insufficient_system_resource", "network_error"), ("failed", "server_error")),
 }
-"""What the finish reasons mean: the status, and why it is incomplete or what failed."""
+"""Finish reasons: the status, and the incomplete reason or the error code."""
 FINISH_REASONS_BACK = {"completed": "stop", "incomplete": "length", "failed": "error"}
 REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
@@ -453,7 +453,7 @@ _whole = msgspec.json.Decoder(Raw).decode
 
 
 def decode_finish_reason(finish_reason: Opt[str], output: list[ours.AnyItem], lost: Losses) -> tuple[str, str | None]:
-    """The status of an answer with this finish reason, and why it is incomplete or what failed."""
+    """The status of an answer with this finish reason, and the incomplete reason or the error."""
     if found := FINISH_REASONS.get(finish_reason or ""):
         return found
     place = f"{CHOICE}.finish_reason"
@@ -470,7 +470,7 @@ def decode_finish_reason(finish_reason: Opt[str], output: list[ours.AnyItem], lo
 
 
 def _is_open(item: ours.AnyItem) -> bool:
-    """Whether the item is a call whose arguments did not come to their end."""
+    """Whether the item is a call whose arguments were cut off."""
     if not isinstance(item, ours.FunctionCall):
         return False
     try:
@@ -481,7 +481,7 @@ def _is_open(item: ours.AnyItem) -> bool:
 
 
 def encode_finish_reason(response: ours.Response, has_calls: bool) -> str:
-    """The finish reason that OpenAI would give."""
+    """The finish reason as OpenAI sends it."""
     if response.status == "incomplete" and given(details := response.incomplete_details):
         return REASONS.get(details.reason or "", "length")
     if response.status == "completed" and has_calls:
@@ -492,15 +492,15 @@ def encode_finish_reason(response: ours.Response, has_calls: bool) -> str:
 # --- token counts ---------------------------------------------------------------------------------------------------
 
 COUNTS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
-"""The counts there are, theirs on the left."""
+"""The token counts, those of Chat on the left."""
 
 CACHED = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
-"""Where hosts count cached tokens beside the details."""
+"""Fields in which hosts count cached tokens beside the details."""
 _cached, _NOT_CACHED = attrgetter(*CACHED), (UNSET,) * len(CACHED)
 
 
 def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = True) -> ours.Usage:
-    """The counts as Responses means them."""
+    """Token counts of Responses."""
     prompt, completion, total = counted.prompt_tokens or 0, counted.completion_tokens or 0, counted.total_tokens
     usage = new_usage()
     usage.input_tokens, usage.output_tokens = prompt, completion
@@ -520,10 +520,10 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = Tru
         usage.output_tokens_details = _with_media(tokens, made, keep=keep)
     if dialect.output_tokens == "completion_and_reasoning":
         usage.output_tokens += _reasoning_tokens(usage)
-    elif dialect.output_tokens == "total_minus_prompt":  # without a total nothing is taken
+    elif dialect.output_tokens == "total_minus_prompt":  # without a total nothing is subtracted
         usage.output_tokens = max(completion, (total or 0) - prompt)
     usage.total_tokens = total if given(total) else usage.input_tokens + usage.output_tokens
-    usage.cost = None if keep else reported_cost(counted.cost, counted.cost_in_usd_ticks)  # what is kept has it already
+    usage.cost = None if keep else reported_cost(counted.cost, counted.cost_in_usd_ticks)  # already in the leftovers
     if keep and (left := diff(counted, encode_usage(usage, dialect, Losses()))):
         if "completion_tokens" in (notes := as_object(left.get(SPELLING))):  # those of the visible text alone
             notes[NEAR] = {"completion_tokens": None}
@@ -543,7 +543,7 @@ def _reasoning_tokens(usage: ours.Usage) -> int:
 
 
 def encode_usage(usage: ours.Usage, dialect: ChatDialect, lost: Losses) -> types.Usage:
-    """The counts as the host behind `dialect` would give them."""
+    """Token counts as the host of `dialect` sends them."""
     details, made = usage.input_tokens_details, usage.output_tokens_details
     report_usage(usage, WIRE, lost, "total_tokens", *DETAILS)
     counted = types.Usage(**{theirs: getattr(usage, our) for theirs, our in COUNTS.items()})
@@ -564,7 +564,7 @@ def encode_usage(usage: ours.Usage, dialect: ChatDialect, lost: Losses) -> types
 
 
 def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
-    """The facts of an error answer. A status of its own inside the body wins over an HTTP 200."""
+    """The facts of an error answer. A status inside the body takes precedence over an HTTP 200."""
     facts = error_facts(WIRE, status, headers, body)
     left = facts.leftovers.get(WIRE, {})
     if (result := as_object(left.get("base_resp"))) and not facts.message:
@@ -583,7 +583,7 @@ def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorF
 
 
 def encode_error(facts: ErrorFacts) -> tuple[int, Json]:
-    """The status and the body that tell an error to a client of this wire."""
+    """The status and the body of an error for a client of this wire."""
     status = status_of(facts, 502)
     error: Json = {"message": facts.message, "type": type_of(facts, status), "param": facts.param, "code": facts.code}
     left = dict(facts.leftovers.get(WIRE, {}))

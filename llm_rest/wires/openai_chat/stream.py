@@ -1,12 +1,12 @@
-"""Streamed answers, both ways: chunks to events, and events to chunks.
+"""Streaming, both ways: chunks to events, and events to chunks.
 
-The chunks are merged to the whole answer as they come, and the terminal event carries what `decode_response` makes of it, so
-that a stream and an answer say the same. On the way back, what comes in pieces leaves in pieces; what only the whole answer has
-(sources, signed reasoning, counts) leaves with the end, as the difference between what `encode_response` makes and what was
-sent. Before changing this file, know that reasoning and text end as soon as something else begins, while calls stay open to
-the end, because their pieces may come in any order, and how hosts differ ("Rules for a robust reader"): an index may be
-missing, a float, always 0 or start at 1; an id may be empty or repeated in every piece; only a value that says something
-overwrites. Follows "Streaming" of the Chat Completions reference and the hosts' own (read 2026-11-20).
+The chunks are merged to the whole answer as they arrive, and the terminal event carries the result of `decode_response`, so
+that a streamed and a whole answer are the same. In encoding, incremental data is sent in pieces; data that only the whole
+answer has (sources, signed reasoning, token usage) is sent at the end, as the difference between the result of
+`encode_response` and the sent chunks. Before changing this file, know that reasoning and text end as soon as another item
+begins, while calls stay open to the end, because their pieces may come in any order, and how hosts differ ("Rules for a robust
+reader"): an index may be missing, a float, always 0 or start at 1; an id may be empty or repeated in every piece; only a value
+with content overwrites. Follows "Streaming" of the Chat Completions reference and the hosts' own (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Call(NamedTuple):
 
 
 class StreamDecoder(stream.StreamDecoder[ChatDialect]):
-    """Converts chunks to Responses events; `end` ends the answer, `close` one that said that it was complete."""
+    """Converts chunks to Responses events; `end` ends the answer, `close` ends it if it was marked as complete."""
 
     DIALECT = OPENAI
 
@@ -71,14 +71,14 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         self._tags = reasoning.ThinkTags() if dialect.think_tags else None
         self._names = names_sent(self._request, custom_tools=dialect.custom_tools, naming=sent_name)
         self._origin = ""
-        self._ids: list[str] = []  # of the items that began, which tell their kinds and places
-        self._final: list[ours.AnyItem] = []  # the output of the whole answer, once it is there
+        self._ids: list[str] = []  # of the items that began, with their types and positions
+        self._final: list[ours.AnyItem] = []  # the output of the whole answer, once it is complete
         self._thought = MergedAnswer()  # the reasoning of the open item alone
         self._shown: dict[str, reasoning.Repeated] = {}  # the text of each field with reasoning
-        self._begun = self._reached = 0  # where the bare text of the open item begins, and how far such text has come
+        self._begun = self._reached = 0  # where the bare text of the open item begins, and its length so far
         self._calls: dict[int, _Call] = {}
         self._others: set[int] = set()  # further choices that came
-        self._counted = False  # the last thing that came were counts without text or calls, which hosts send at the end
+        self._counted = False  # the last chunk had token usage without text or calls, as hosts send it at the end
 
     def feed(self, event: types.Chunk) -> list[ev.AnyEvent]:
         """The events of one chunk."""
@@ -114,13 +114,13 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         return self._to.take()
 
     def close(self) -> list[ev.AnyEvent]:
-        """The end, where a finish reason or the final counts came; nothing where the stream was cut."""
+        """The events at the end, after a finish reason or the final usage; none if the stream was cut off."""
         if self._counted or self._merged.choice.get("finish_reason"):
             return self.end()
         return self._to.take()
 
     def end(self) -> list[ev.AnyEvent]:
-        """The end, which the host marked as such. Some hosts give no reason for it."""
+        """The events at the end that the host marked as such. Some hosts send no finish reason."""
         if self._origin and not self._over:
             self._end()
         return self._to.take()
@@ -134,7 +134,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         self._to.start(ours.Response(id=self._origin, created_at=created, **about))
 
     def _whole(self) -> ours.Response:
-        self._merged.document["id"] = self._origin  # by which it was announced, whatever later chunks say
+        self._merged.document["id"] = self._origin  # by which it was announced, whatever later chunks have
         body, dialect = self._merged.whole(), self._dialect
         response, lost = decode_response(body, request=self._request, dialect=dialect, now=self._now, keep=self._keep)
         self.losses[:] = lost
@@ -151,14 +151,14 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             self._end_open()
         response = self._whole()
         if not self._merged.choice.get("finish_reason") and not all(call.has_arguments for call in self._merged.calls):
-            # Without a reason to end, a call that was announced and has no arguments yet is not one without arguments.
+            # Without a finish reason, a call that was announced and has no arguments yet is not one without arguments.
             response = replace(response, status="incomplete", incomplete_details=ours.IncompleteDetails(reason=None))
             if not isinstance(last := response.output[-1], Unknown):
                 last.status = "incomplete"
         final, late = (
             response.output,
             list[ours.Reasoning](),
-        )  # `late`: state of calls, which some hosts send behind them
+        )  # `late`: state of calls, which some hosts send after them
         if self._ids != [getattr(item, "id", None) for item in final[: len(self._ids)]]:
             sent = {getattr(item, "encrypted_content", None) for item in self._output}
             late = [one for one in final if type(one) is ours.Reasoning and one.encrypted_content not in sent]
@@ -191,7 +191,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
                 item.status = "incomplete"
         self._fail(ours.ResponseError(code=code, **about), failed)
 
-    # -- what a delta says
+    # -- deltas
 
     def _add_delta(self, delta: types.Delta) -> None:
         content = json_text(delta.content) if isinstance(delta.content, dict) else delta.content
@@ -244,7 +244,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         opened.end_part(as_list(item.content) if isinstance(item, ours.Message) else ())
         self._done(opened.item, item or ours.Message(role="assistant", content=opened.parts))
 
-    # -- thoughts
+    # -- reasoning
 
     def _add_reasoning(self, delta: types.Delta) -> None:
         bare = {field: text for field in reasoning.TEXT_PLACES if (text := getattr(delta, field))}
@@ -293,7 +293,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         msg, self._thought = self._thought.msg(), MergedAnswer()
         for detail in msg.reasoning_details or ():
             if reasoning.is_ours(detail) and type(start := detail.get("start")) is int:
-                detail["start"] = start - self._begun  # counted in the text of all thoughts, of which this is one
+                detail["start"] = start - self._begun  # a position in the text of all thoughts, of which this is one
         if isinstance(msg.content, str):
             msg.content = f"<think>{msg.content}</think>"
         items = decode_message(msg, self._dialect, self._origin, "", Losses(), answer=True)
@@ -305,7 +305,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
     # -- text
 
     def _add_text_with_tags(self, pieces: list[tuple[bool, str]]) -> None:
-        """Text that may hold a thought between tags."""
+        """Add text that may hold a thought between tags."""
         for is_thought, text in pieces:
             if is_thought:
                 self._thought.add_text("content", text)
@@ -314,7 +314,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
                 self._grow(ours.Message, text)
 
     def _add_parts(self, content: list[types.AnyPart]) -> None:
-        """Content in parts, as Mistral sends it: thoughts and texts."""
+        """Add content in parts, as Mistral sends it: thoughts and texts."""
         for part in content:
             if isinstance(part, types.Thinking):
                 self._thought.add_parts([replace(part)])
@@ -331,7 +331,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         if call is not None:
             if not call.custom:
                 call.opened.grow(ours.FunctionCall, text)
-            elif merged.custom:  # free text inside JSON is handed on when it is complete
+            elif merged.custom:  # free text inside JSON is emitted when it is complete
                 call.opened.grow(ours.CustomToolCall, text)
             return
         # A call is announced by its name, which may come later than its first piece.
@@ -343,7 +343,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         self._add_call(merged, "".join(merged.pieces))
 
     def _begun_call(self, merged: MergedCall) -> ours.FunctionCall | ours.CustomToolCall:
-        """The call as its item begins; what its host attached is in a carrier before it."""
+        """The call as its item begins; the host's state is in a carrier before it."""
         whole, position = merged.whole(), self._merged.calls.index(merged)
         call = decode_call(whole, self._dialect, self._origin, position, "", Losses())
         for state in call_state(whole, call.call_id, self._dialect):
@@ -365,7 +365,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
 
 
 def _is_empty(delta: types.Delta) -> bool:
-    """Whether a delta says nothing about the answer itself."""
+    """Whether a delta has no content of the answer."""
     return not (any(getattr(delta, name) for name in GROWING) or delta.tool_calls or delta.function_call or delta.audio)
 
 
@@ -373,32 +373,32 @@ def _is_empty(delta: types.Delta) -> bool:
 
 
 class _SentCall(NamedTuple):
-    """A call in progress: its number, and how much of its text left."""
+    """A call in progress: its number, and the length of its sent text."""
 
     number: int
-    escaped: bool  # free text that leaves as the one string of a JSON object
+    escaped: bool  # free text that is sent as the one string of a JSON object
     sent: list[str]
 
 
 class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
-    """Converts Responses events to chunks. Calls are counted from 0 whatever their place in the output."""
+    """Converts Responses events to chunks. Calls are counted from 0 whatever their position in the output."""
 
     DIALECT = OPENAI
 
     def _prepare(self) -> None:
         self._counts = wants_usage(self._request)
-        self._thoughts = reasoning.streamed_field(self._dialect)  # "" where thoughts are in the content, whole
+        self._thoughts = reasoning.streamed_field(self._dialect)  # "" if thoughts are in the content, whole
         self._head: Json = {}
         self._sent: dict[str, list[str]] = {}
         self._calls: dict[int, _SentCall] = {}
-        self._attached: dict[str, Json] = {}  # what the host attached to calls that have not begun
-        self._stated: set[int] = set()  # the calls that left with it, by number
-        self._details = self._parts = 0  # how many of them left
-        self._begun = self._reached = 0  # where the text of the open thought begins, and how far such text has come
-        self._gap = ""  # what is between the text before and the next one
+        self._attached: dict[str, Json] = {}  # the host's state of calls that have not begun
+        self._stated: set[int] = set()  # the calls that were sent with it, by number
+        self._details = self._parts = 0  # the number of those sent
+        self._begun = self._reached = 0  # where the text of the open thought begins, and its length so far
+        self._gap = ""  # the separator of the text before and the next one
 
     def _in_order(self, event: Any, index: int) -> None:
-        self._encode(event)  # calls side by side stay so, since their pieces are numbered
+        self._encode(event)  # parallel calls stay parallel, since their pieces are numbered
 
     def _encode(self, event: Any) -> None:
         match event:
@@ -489,9 +489,9 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
             self._add_piece(call, '"}' if call.escaped else unsent(text, call.sent))
 
     def _end_thought(self, item: ours.Reasoning) -> None:
-        """What is left to tell of a thought: the state of another issuer, behind its text.
+        """The rest of a thought: the state of another issuer, after its text.
 
-        On a host that shows a thought with its state, or inside the content, that is all of it.
+        On a host that sends a thought with its state, or inside the content, that is the whole thought.
         """
         if isinstance(state := reasoning.state_of(item, self._dialect), reasoning.CallState):
             self._attached[state.call_id] = state.extra_content
@@ -533,7 +533,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         whole, lost = encode_response(response, request=self._request, dialect=self._dialect)
         self.losses += lost
         choice = whole.choices[0] if whole.choices else types.Choice()
-        # Leftovers may say anything, where a message and calls belong too.
+        # Leftovers may hold any JSON, also in place of a message and calls.
         if isinstance(choice.message, types.Answer) and (rest := self._unsent(choice.message)):
             self._send(built(types.Delta, rest))
         last = built(types.ChunkChoice, {**present(choice, "message"), "index": 0, "delta": types.Delta()})
@@ -543,7 +543,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
             self._out.append(types.Chunk(**self._head, choices=[], usage=whole.usage))
 
     def _unsent(self, msg: types.Answer) -> Json:
-        """What the whole message has beyond what was sent."""
+        """The difference between the whole message and the sent pieces."""
         rest: Json = {}
         for name, value in present(msg, "role").items():
             if name in reasoning.TEXT_PLACES and name != self._thoughts and (self._reached or self._details):
@@ -552,7 +552,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
                 value = self._unsent_text(name, value)
             elif name == "tool_calls":
                 value = self._unsent_calls(value)
-            elif name == "reasoning_details" and self._thoughts:  # what is shown as text left with its item
+            elif name == "reasoning_details" and self._thoughts:  # reasoning sent as text was sent with its item
                 value = [detail for detail in as_list(value) if not reasoning.is_ours(as_object(detail))]
             elif name == "reasoning_details":
                 value = as_list(value)[self._details :]
@@ -563,12 +563,12 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
     def _unsent_text(self, field: str, whole: Any) -> Any:
         sent = self._sent.get(field, [])
         if not isinstance(whole, str):
-            # Content in parts: all of it where nothing was sent, else what was sent has to do.
+            # Content in parts: all of it if nothing was sent; otherwise the sent text has to do.
             return None if sent or self._parts else whole
         return unsent(whole, sent) or None
 
     def _unsent_calls(self, calls: Any) -> list[types.ToolCall]:
-        """What the whole calls have beyond what was sent of them: what the host attached, and fields no struct declares."""
+        """The difference between the whole calls and the sent pieces: the host's state, and undeclared fields."""
         rest: list[types.ToolCall] = []
         for number, call in enumerate(as_list(calls)):
             left = () if number in self._stated else ("extra_content",)

@@ -1,10 +1,10 @@
-"""Tools, the choice among them and calls, both ways: nested here, flat in Responses; web search is an option here, a tool there.
+"""Tools, tool choice and calls, both ways: nested here, flat in Responses; web search is an option here, a tool there.
 
-Without `strict` a Responses host tries strict decoding and falls back where the schema does not allow it; here it means loose:
-so a missing `strict` is decided by the schema on the way out and becomes false on the way in. A choice and a word about
-parallel calls are sent only where tools are, since hosts refuse them alone. Before changing this file, know that everything
-emulated here has to be undone for the calls that come back (`tool_names.names_sent`), that a call and its output are tied by the
-id alone, and that a choice of a tool of the vendor is refused, since sending none would run another. Follows the Chat
+Without `strict` a Responses host tries strict decoding and falls back where the schema does not allow it; here it means
+not strict: so an absent `strict` is decided by the schema in encoding and becomes false in decoding. Tool choice and
+parallel calls are sent only with tools, since hosts reject them alone. Before changing this file, know that every
+emulation is reversed for calls in answers (`tool_names.names_sent`), that a call and its output are linked by the id
+alone, and that a choice of a hosted tool is rejected, since without it another tool would run. Follows the Chat
 Completions reference, its legacy `functions`, and OpenAI's guide to structured outputs (read 2026-11-20).
 """
 
@@ -51,10 +51,10 @@ DROPPED = ("defer_loading", "allowed_callers", "output_schema", "async_")
 """Options of a tool that this wire does not have."""
 
 WORDS = {"any": "required"}
-"""What some hosts say for a word of the tool choice; the way back prefers OpenAI's, except in the host's own document."""
+"""Aliases of tool choices at some hosts; encoding prefers OpenAI's value, except in the host's own document."""
 
 EMPTY = ("", "null")
-"""What hosts write for no arguments, beside leaving them out."""
+"""The values for no arguments that hosts send, beside leaving them out."""
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -70,11 +70,11 @@ def name_of(tool: types.Tool) -> str | None:
 
 
 def is_search(tool: ours.AnyTool) -> TypeGuard[ours.WebSearchTool]:
-    """Whether the tool is the vendor's web search, of whatever version."""
+    """Whether the tool is the vendor's web search, of any version."""
     return isinstance(tool, WebSearch)
 
 
-# --- what a request offers ------------------------------------------------------------------------------------------
+# --- the tools of a request -----------------------------------------------------------------------------------------
 
 
 def encode_offer(
@@ -86,9 +86,9 @@ def encode_offer(
     lost: Losses,
     naming: Naming = sent_name,
 ) -> str:
-    """Set the tools, the choice among them and whether several may be called at once; `used` names the older fields.
+    """Set the tools, the tool choice and the option of parallel calls; `used` names the older fields.
 
-    What comes back is a word to the model about them.
+    Returns an instruction to the model about them.
     """
     offered = offered_tools(request, added, lost)
     tools = encode_tools(offered, dialect, lost, naming)
@@ -112,7 +112,7 @@ def encode_offer(
 
 
 def decode_offer(body: types.Request, request: ours.Request, lost: Losses) -> list[int]:
-    """Read the tools in any of their forms, and the choice among them; what comes back are the places of those not read."""
+    """Decode the tools in any of their forms, and the tool choice; returns the paths of those not decoded."""
     if body.functions:
         lost.emulated("functions", "legacy functions, read as tools")
     legacy = [types.Tool(type="function", function=each) for each in body.functions or ()]
@@ -134,13 +134,13 @@ def decode_offer(body: types.Request, request: ours.Request, lost: Losses) -> li
 def encode_tools(
     tools: Mapping[str, ours.AnyTool], dialect: ChatDialect, lost: Losses, naming: Naming = sent_name
 ) -> list[types.Tool]:
-    """The tools that this wire can offer."""
+    """The tools that this wire supports."""
     made: dict[str, types.Tool] = {}
     for tool, namespace, path in each_tool(tools, lost):
         if isinstance(tool, ours.FunctionTool | ours.CustomTool):
             made[path] = _encode_tool(tool, namespace, dialect, path, lost, naming)
         elif isinstance(tool, Unknown):
-            # A tool of the host, which callers may name as the host does.
+            # A tool of the host, which callers may write in the host's format.
             declared = {name: value for name, value in tool.items() if name in types.Tool.__struct_fields__}
             try:
                 others = {name: value for name, value in tool.items() if name not in declared}
@@ -195,8 +195,8 @@ def _encode_custom(tool: ours.CustomTool, name: str) -> types.Tool:
 
 
 def _strict_unasked(schema: ours.Schema | None, path: str, lost: Losses) -> bool:
-    """Whether a Responses host would decode strictly although nothing was said: where every object is closed."""
-    # Most schemas are open at the top, and then nothing below needs to be looked at.
+    """Whether a Responses host would decode strictly by default: if every object is closed."""
+    # Most schemas are open at the top, and then no further check is needed.
     if not schema or schema.get("additionalProperties") is not False or not is_closed(schema):
         return False
     if found := doubtful(schema):
@@ -205,7 +205,7 @@ def _strict_unasked(schema: ours.Schema | None, path: str, lost: Losses) -> bool
 
 
 def decode_tools(tools: Sequence[types.Tool], lost: Losses) -> list[ours.AnyTool | None]:
-    """The tools as Responses spells them; `None` for one without its object."""
+    """The tools in the Responses format; `None` for one without its object."""
     return [_decode_tool(tool, f"tools[{i}]", lost) for i, tool in enumerate(tools)]
 
 
@@ -239,7 +239,7 @@ def _decode_tool(tool: types.Tool, path: str, lost: Losses) -> ours.AnyTool | No
 def _encode_search(
     tools: Mapping[str, ours.AnyTool], model: str | None, own_form: bool, dialect: ChatDialect, lost: Losses
 ) -> Opt[types.WebSearchOptions]:
-    """The option that represents a web search tool, on models that take it; `own_form` says that it came so."""
+    """The option for a web search tool, on models that support it; `own_form`: it came in that form."""
     options: Opt[types.WebSearchOptions] = UNSET
     for path, tool in tools.items():
         if not is_search(tool):
@@ -258,7 +258,7 @@ def _encode_search(
 
 
 def _decode_search(options: types.WebSearchOptions) -> ours.WebSearchTool:
-    """The web search tool that the option represents."""
+    """The web search tool for the option."""
     tool = ours.WebSearchTool(search_context_size=or_none(options.search_context_size))
     if given(where := options.user_location):
         near = where.approximate
@@ -267,13 +267,13 @@ def _decode_search(options: types.WebSearchOptions) -> ours.WebSearchTool:
     return tool
 
 
-# --- the choice -----------------------------------------------------------------------------------------------------
+# --- tool choice ----------------------------------------------------------------------------------------------------
 
 
 def _encode_choice(
     choice: ours.ToolChoice | None, dialect: ChatDialect, lost: Losses, naming: Naming
 ) -> Opt[str | types.ToolChoice]:
-    """A tool choice that the host takes."""
+    """A tool choice that the host supports."""
     match choice:
         case ours.ChooseFunction(name=chosen) | ours.ChooseCustom(name=chosen):
             kind = "custom" if isinstance(choice, ours.ChooseCustom) and dialect.custom_tools else "function"
@@ -294,7 +294,7 @@ def _encode_choice(
 
 
 def _decode_choice(choice: str | types.Named | types.ToolChoice, field: str, lost: Losses) -> ours.ToolChoice | None:
-    """The tool choice as Responses spells it; `None` for one without its object."""
+    """The tool choice in the Responses format; `None` for one without its object."""
     if isinstance(choice, str):
         return WORDS.get(choice, choice)
     if isinstance(choice, types.Named):
@@ -320,7 +320,7 @@ def _flat(entry: Json) -> Json:
 
 
 def fit_call_id(call_id: str, dialect: ChatDialect) -> str:
-    """The id of a call as the host can take it: the same where it fits, else the same other one every time."""
+    """The id of a call for the host: the same if it is supported, else always the same replacement."""
     if not dialect.exact_call_id:
         return call_id if 0 < len(call_id) <= dialect.longest_call_id else f"call_{digest(call_id)}"
     if len(call_id) == dialect.longest_call_id and call_id.isascii() and call_id.isalnum():
@@ -335,7 +335,7 @@ def fit_call_id(call_id: str, dialect: ChatDialect) -> str:
 def encode_call(
     item: Call, dialect: ChatDialect, path: str, lost: Losses, *, answer: bool = False, naming: Naming = sent_name
 ) -> types.ToolCall:
-    """The call as this wire spells it. In an `answer` its id goes to a client, which takes any."""
+    """The call in this wire's format. In an `answer` its id is for a client, which accepts any."""
     call_id = item.call_id if answer else fit_call_id(item.call_id, dialect)
     name = qualified(item.name, item.namespace) if answer else naming(item.name, item.namespace)
     if call_id != item.call_id:
@@ -364,7 +364,7 @@ def decode_call(
     *,
     legacy: bool = False,
 ) -> Call:
-    """The call as an item. `origin` names the document and `position` the place in it, for an id where the call has none.
+    """The call as an item. `origin` names the document and `position` the place in it, for an id if the call has none.
 
     `path` is that of the message.
     """
@@ -391,7 +391,7 @@ def json_text(value: types.JsonValue) -> str:
 
 
 def _plain(call: types.ToolCall) -> Json:
-    """The call as plain values, except that arguments keep their spelling."""
+    """The call as plain values, with the arguments unchanged."""
     plain: Json = {}
     for name in ("id", "type", "name", "arguments"):
         if (value := getattr(call, name)) is not UNSET:
@@ -403,24 +403,24 @@ def _plain(call: types.ToolCall) -> Json:
     return plain
 
 
-# --- a call in pieces, in a stream -----------------------------------------------------------------------------------
+# --- streamed calls --------------------------------------------------------------------------------------------------
 
 
 class MergedCall:
-    """A call as far as it has come."""
+    """The merged pieces of a call."""
 
     __slots__ = ("arguments", "custom", "fields", "inner", "name", "pieces")
 
     def __init__(self) -> None:
         self.fields: Json = {}
-        self.inner: Json = {}  # of its function, or of what is custom
+        self.inner: Json = {}  # of its function, or of its custom tool
         self.name = ""
         self.custom = False
         self.pieces: list[str] = []
         self.arguments: Any = UNSET  # sent whole and not as text
 
     def add(self, piece: types.ToolCall) -> str:
-        """Take a piece; what comes back is the text it adds to the arguments."""
+        """Add a piece; returns the text it adds to the arguments."""
         body = piece.custom if given(piece.custom) else piece.function if given(piece.function) else piece
         for name, value in present(piece, "function", "custom", "name", "arguments").items():
             if name not in types.ToolCall.__struct_fields__ or (
@@ -443,12 +443,12 @@ class MergedCall:
 
     @property
     def id(self) -> str | None:
-        """Its id, if it has come."""
+        """Its id, if it has arrived."""
         return self.fields.get("id")
 
     @property
     def has_arguments(self) -> bool:
-        """Whether anything of its arguments came."""
+        """Whether any part of its arguments arrived."""
         return any(self.pieces) or self.arguments is not UNSET
 
     @property
@@ -461,7 +461,7 @@ class MergedCall:
         return True
 
     def whole(self) -> types.ToolCall:
-        """The call as an answer that is no stream has it."""
+        """The call as in an answer that is not streamed."""
         text = "".join(self.pieces) if self.arguments is UNSET else self.arguments
         call = built(types.ToolCall, self.fields)
         if self.custom:

@@ -2,9 +2,9 @@
 
 Follows `POST /v1/chat/completions` of the OpenAI API reference and the references of the hosts that serve it (read
 2026-11-20). Nearly every field is optional, because some host leaves it out; hosts' own fields are after OpenAI's, each
-group in the order of the host's reference. Before changing this file, know that whatever a field cannot hold makes the
-decoder take the slow path, and that a field of ours which maps to nothing in Responses travels as a leftover, so it has to
-be plain JSON (`Any`).
+group in the order of the host's reference. Before changing this file, know that a value of another type than the
+field's makes the decoder use the slow path, and that a declared field without an equivalent in Responses becomes a
+leftover, so it has to be plain JSON (`Any`).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ WIRE = "openai_chat"
 Json = dict[str, Any]
 
 USED = "used"
-"""In the spelling: which of several fields or forms for one thing a document used, where it is not the usual one."""
+"""Key in `spelling`: the field or form that a document used, where several have one meaning and it is not the usual one."""
 
 
 # --- content parts --------------------------------------------------------------------------------------------------
 
 
 class Part(Model, tag_field="type"):
-    """What every content part has. `cache_control` is how hosts in front of Anthropic spell a cache mark."""
+    """The common fields of content parts. `cache_control` is the cache breakpoint of hosts in front of Anthropic."""
 
     prompt_cache_breakpoint: Opt[Json] = UNSET
     cache_control: Opt[Json] = UNSET
@@ -50,7 +50,7 @@ class ImageUrl(Model):
 
 
 class Image(Part, tag="image_url"):
-    """An image; a bare string is how some hosts take it."""
+    """An image; some hosts require a bare string."""
 
     image_url: ImageUrl | str
     text: Opt[Any] = UNSET
@@ -63,7 +63,7 @@ class Audio(Part, tag="input_audio"):
 
 
 class FileData(Model):
-    """`file_data` is a data URL; some hosts take an http(s) URL there."""
+    """`file_data` is a data URL; some hosts support an http(s) URL there."""
 
     file_id: Opt[str] = UNSET
     file_data: Opt[str] = UNSET
@@ -94,7 +94,7 @@ class Document(Part, tag="document_url"):
 
 
 class Thinking(Part, tag="thinking"):
-    """Mistral: what the model thought, as a part of the content."""
+    """Mistral: the model's thinking, as a part of the content."""
 
     thinking: str | list[Json]
     signature: Opt[str] = UNSET
@@ -108,7 +108,7 @@ AnyPart = Open[KnownPart]
 Content = str | Bounded[AnyPart]
 
 JsonValue = dict[str, Raw]
-"""A JSON object, which keeps its spelling here."""
+"""A JSON object, whose notation is preserved here."""
 
 
 # --- calls ----------------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class UserMessage(Message, tag="user"):
 
 
 class AssistantFields(Model):
-    """What the assistant said, in a request and in an answer. The fields after `function_call` are the hosts' own."""
+    """The fields of assistant messages, in requests and answers. Those after `function_call` are the hosts' own."""
 
     content: Opt[Content | JsonValue] = UNSET
     """Text or parts; some hosts send the object of an answer in JSON, whose text is meant."""
@@ -188,7 +188,7 @@ class AssistantFields(Model):
 
 
 class AssistantMessage(AssistantFields, tag_field="role", tag="assistant"):
-    """`prefix` asks Mistral and DeepSeek to continue this text, `partial` Moonshot."""
+    """`prefix` makes Mistral and DeepSeek continue this text, `partial` Moonshot."""
 
     name: Opt[str] = UNSET
     prefix: Opt[bool] = UNSET
@@ -239,7 +239,7 @@ class Custom(Model):
 
 
 class Tool(Model):
-    """A function, a custom tool, or a tool of the host, whose fields then are unknown ones."""
+    """A function, a custom tool, or a tool of the host, whose fields are then undeclared ones."""
 
     type: Opt[Literal["function", "custom"] | str] = UNSET
     function: Opt[Function] = UNSET
@@ -259,7 +259,7 @@ class AllowedTools(Model):
 
 
 class ToolChoice(Model):
-    """A named tool, or a set of tools; `type` says which."""
+    """A named tool, or a set of tools, depending on `type`."""
 
     type: Opt[Literal["function", "custom", "allowed_tools"] | str] = UNSET
     function: Opt[Named] = UNSET

@@ -1,7 +1,7 @@
-"""The wire of the OpenAI Responses API: the format in the middle itself, except for differences of hosts and opaque state.
+"""The wire of the OpenAI Responses API: the common format itself, except for differences of hosts and opaque state.
 
-Follows `POST /v1/responses` of the OpenAI reference, the Open Responses document 2026-04-24 and the hosts that serve either
-(read 2026-11-20).
+Follows `POST /v1/responses` of the OpenAI reference, the Open Responses document 2026-04-24 and the hosts that serve
+either (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -20,5 +20,5 @@ else:
 
 FRAMING: Framing = "sse"
 END: bytes | None = b"[DONE]"
-"""Sent by us, as Open Responses asks; from others it may or may not come."""
+"""Sent in encoding, as Open Responses requires; other senders may leave it out."""
 NAMED_EVENTS = True

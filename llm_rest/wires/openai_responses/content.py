@@ -1,8 +1,8 @@
-"""Parts of items, on their way to a host and to a client: without leftovers, and only those that the role of a message may have.
+"""Preparation of parts for a host or a client: without leftovers, and only those that the role of a message may have.
 
-An item with nothing to change is passed through as the same object. Before changing this file, know that
-`without_leftovers` serves requests and answers alike, `fitting_content` requests only. Follows the content parts of the OpenAI
-Responses reference (read 2026-11-20).
+An item with nothing to change is returned as the same object. Before changing this file, know that `without_leftovers`
+serves requests and answers alike, `fitting_content` requests only. Follows the content parts of the OpenAI Responses
+reference (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ INNER: dict[type, tuple[str, ...]] = {
 
 
 def report_repairs(leftovers: Leftovers | None, path: str, lost: Losses) -> Leftovers | None:
-    """Report what the document's decoder repaired; the result is what other wires left."""
+    """Report the repairs of the document's decoder; returns the leftovers of other wires."""
     if leftovers is None:
         return None
     for fault in as_list(own(leftovers, WIRE).get(REPAIRED)):
@@ -53,7 +53,7 @@ def report_repairs(leftovers: Leftovers | None, path: str, lost: Losses) -> Left
 
 
 def without_leftovers(value: S, path: str, lost: Losses) -> S:
-    """The item or part without leftovers, which are reported; the same object where it has none."""
+    """The item or part without leftovers, which are reported; the same object if it has none."""
     fields = INNER.get(type(value))
     if fields is None:
         fields = INNER.get(struct_of(value), ())
@@ -66,7 +66,7 @@ def without_leftovers(value: S, path: str, lost: Losses) -> S:
         inner = getattr(value, name)
         if isinstance(inner, list):
             for j, part in enumerate(cast("Any", inner)):
-                # Nearly every part has none, and the path of none is made.
+                # Nearly every part has none, and its path is then not built.
                 if type(part) is Unknown or (part.leftovers is None and not getattr(part, "annotations", None)):
                     continue
                 if (new := without_leftovers(part, f"{path}.{name}[{j}]", lost)) is not part:
@@ -82,7 +82,7 @@ _ERROR = "Error: "
 
 
 def encode_failure(item: ItemT, path: str, lost: Losses) -> ItemT:
-    """The output of a tool without `is_error`, which the text of a failed one says instead."""
+    """The output of a tool without `is_error`, which becomes a prefix of the text."""
     if not isinstance(item, OUTPUTS) or item.is_error is None:
         return item
     if not item.is_error:
@@ -103,7 +103,7 @@ _OUTPUT = frozenset({rs.OutputText, rs.RefusalPart})
 
 
 def fitting_content(item: ItemT, path: str, dialect: ResponsesDialect, lost: Losses) -> ItemT | None:
-    """The item with the parts that its role may have; `None` where nothing of a message is left."""
+    """The item with the parts that its role may have; `None` if no part of a message is left."""
     field, parts, allowed = "content", None, _INPUT
     if isinstance(item, rs.Message):
         parts = item.content
@@ -127,7 +127,7 @@ def fitting_content(item: ItemT, path: str, dialect: ResponsesDialect, lost: Los
 
 
 def _with_lifetimes(parts: list[Any], path: str, dialect: ResponsesDialect, lost: Losses) -> list[Any]:
-    """The parts with cache lifetimes the host knows; the same list where there are no others."""
+    """The parts with cache lifetimes that the host supports; the same list if there are no others."""
     fitting = parts
     for j, part in enumerate(parts):
         mark = getattr(part, "prompt_cache_breakpoint", None)

@@ -1,9 +1,9 @@
-"""Items, on their way to a host or a client and back.
+"""Conversion of items for a host or a client, and back.
 
-An item with nothing to change is passed through as the same object. Before changing this file, know two rules of the host it
-follows: an id must have the prefix of its type; reasoning must be followed by the very items it produced, so what follows a
-reasoning item that is not sent loses its id, and reasoning that nothing follows is not sent. Follows the OpenAI Responses
-reference (read 2026-11-20).
+An item with nothing to change is returned as the same object. Before changing this file, know two rules of the hosts:
+an id must have the prefix of its type; reasoning must be followed by the very items it produced, so the items after a
+reasoning item that is not sent lose their ids, and reasoning that no item follows is not sent. Follows the OpenAI
+Responses reference (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .tools import renamed
 # Tuples, because `isinstance(x, A | B)` builds the union anew for every item.
 CALLS = (rs.FunctionCall, rs.CustomToolCall)
 CALLS_AND_OUTPUTS = (*CALLS, *OUTPUTS)
-# Records of hosted tools. One is known by its id alone, so that one without the id of this host is another vendor's.
+# Records of hosted tools. One is identified by its id alone, so that one without the id of this host is another vendor's.
 HOSTED = {
     rs.WebSearchCall,
     rs.FileSearchCall,
@@ -43,12 +43,12 @@ HOSTED = {
 
 
 class MessageWriter:
-    """Writes the items of a request as the host supports them; `changed` says whether they are others than came.
+    """Writes the items of a request as the host supports them; `changed` is whether any of them differs.
 
-    `stored`: the host may know ids. `reasons`: the model may have reasoned before what it said.
+    `stored`: the host may have stored ids. `reasons`: the model may have reasoned before its output.
     """
 
-    state = changing = None  # a turn needs to know nothing of those before it
+    state = changing = None  # a turn needs no state of those before it
 
     def __init__(
         self, items: Sequence[rs.AnyItem], dialect: ResponsesDialect, lost: Losses, *, stored: bool, reasons: bool
@@ -60,8 +60,8 @@ class MessageWriter:
         self._lost = lost
         self._stored = stored
         self._binds = reasons and dialect.checks_ids
-        self._following = 0  # where the first item is that is no reasoning and follows the last that was looked at
-        self._loose = False  # whether reasoning was left out in this answer, so that what it produced loses its ids
+        self._following = 0  # the position of the first item after the last examined one that is not reasoning
+        self._loose = False  # whether reasoning was left out in this answer, so that its items lose their ids
         self._turn: list[tuple[int, rs.AnyItem]] = []  # for a host that groups calls
 
     def write(self, start: int, end: int) -> None:
@@ -82,7 +82,7 @@ class MessageWriter:
                 messages.append(sent)
 
     def settled(self, end: int) -> bool:
-        """End the turn before the item at `end`; what follows changes nothing of it."""
+        """End the turn before the item at `end`; later items change nothing of it."""
         self.finish()
         return True
 
@@ -107,7 +107,7 @@ class MessageWriter:
         return None if sent is None else renamed(sent, sent_name)
 
     def _is_last(self, i: int) -> bool:
-        """Whether a reasoning item is followed by nothing of its answer, and by something else."""
+        """Whether no item of its answer follows a reasoning item, but another item does."""
         while self._following <= i or isinstance(self._item(self._following), rs.Reasoning):
             self._following = max(i, self._following) + 1
         item = self._item(self._following)
@@ -143,7 +143,7 @@ _PLAIN: dict[type, Callable[[Any, int], bool]] = {
     rs.FunctionCall: _is_plain_call,
     rs.FunctionCallOutput: _is_plain_output,
 }
-"""Whether an item has nothing that a host may take otherwise; `longest` is how long a `call_id` may be."""
+"""Whether an item has no field that hosts may treat differently; `longest` is the maximum length of a `call_id`."""
 
 
 def _encode_item(

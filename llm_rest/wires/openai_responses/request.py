@@ -1,7 +1,7 @@
-"""Requests of `POST /v1/responses` and of the endpoints beside it: the format itself, but for what a host lacks.
+"""Requests of `POST /v1/responses` and of related endpoints: the format itself, without options that a host lacks.
 
-Before changing this file, know that a request which needs nothing done comes back as the same object. Follows the parameters
-of the OpenAI Responses reference, `POST /responses/compact` of Open Responses, and the hosts' own references (read 2026-11-20).
+Before changing this file, know that a request with nothing to change is returned as the same object. Follows the parameters of
+the OpenAI Responses reference, `POST /responses/compact` of Open Responses, and the hosts' own references (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ __all__ = [
 OPENAI = ResponsesDialect()
 
 STATE = ("previous_response_id", "conversation")
-"""Options that continue what a server stored."""
+"""Options that continue stored server-side state."""
 
 NO_EFFECT = {"store": False, "background": False, "truncation": "disabled"}
-"""Values that ask for what a host without the option does anyway."""
+"""Values that are the default of a host without the option."""
 
 
 # --- the request ----------------------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ NO_EFFECT = {"store": False, "background": False, "truncation": "disabled"}
 def encode_request(
     request: Request, *, dialect: ResponsesDialect = OPENAI, prefix: EncodedPrefix | None = None
 ) -> tuple[Request, list[Loss]]:
-    """The request as this host takes it, and what it could not take."""
+    """The request for this host, and the losses."""
     lost = Losses()
     changes: dict[str, Any] = {}
     if dialect.asks_to_keep_nothing:
@@ -87,7 +87,7 @@ def encode_request(
 def decode_request(
     body: Request, *, dialect: ResponsesDialect = OPENAI, model: str | None = None, keep: bool = True
 ) -> tuple[Request, list[Loss]]:
-    """The request itself; the host's opaque state in it is wrapped so that it returns to this host only."""
+    """The request itself; the host's opaque state in it is sealed so that it is returned to this host only."""
     lost = Losses()
     changes: dict[str, Any] = {}
     if not given(body.model):
@@ -100,12 +100,12 @@ def decode_request(
 def route(
     request: Request, *, dialect: ResponsesDialect = OPENAI, stream: bool = False, prefix: EncodedPrefix | None = None
 ) -> Route:
-    """Where the request goes."""
+    """The route of a request."""
     return Route(dialect.path)
 
 
 def _changed(request: Request, changes: dict[str, Any]) -> Request:
-    """The request with these values, the same object where it has them already."""
+    """The request with these values, the same object if it has them already."""
     changes = {name: value for name, value in changes.items() if value is not getattr(request, name)}
     return replace(request, **changes) if changes else request
 
@@ -114,9 +114,9 @@ def _changed(request: Request, changes: dict[str, Any]) -> Request:
 
 
 def _store_nothing(request: Request, dialect: ResponsesDialect, changes: dict[str, Any]) -> None:
-    """Asks for encrypted reasoning instead of a stored response, unless the request continues a stored one.
+    """Request encrypted reasoning instead of a stored response, unless the request continues a stored one.
 
-    A model that does not reason refuses to be asked for it; an empty `include` of the caller switches it off.
+    A model that does not reason rejects that value; an empty `include` of the caller disables it.
     """
     if request.store is not None or request.background is True or any(given(getattr(request, name)) for name in STATE):
         return
@@ -135,7 +135,7 @@ def _reasons(request: Request, dialect: ResponsesDialect) -> bool:
 
 
 def _encode_options(request: Request, dialect: ResponsesDialect, changes: dict[str, Any], lost: Losses) -> None:
-    """Take out what the host lacks."""
+    """Remove the options that the host lacks."""
     for name in dialect.lacks:
         value = changes.get(name, getattr(request, name, None))
         if value is None:
@@ -161,34 +161,34 @@ def _encode_options(request: Request, dialect: ResponsesDialect, changes: dict[s
 COUNTED = (
     "model input instructions conversation previous_response_id parallel_tool_calls reasoning text tool_choice tools truncation"
 ).split()
-"""The options that have to do with the size of the input."""
+"""The options that affect the size of the input."""
 
 COMPACTED = (
     "model input instructions previous_response_id prompt_cache_key prompt_cache_options prompt_cache_retention "
     "service_tier image"
 ).split()
-"""The options that a compaction of the conversation takes."""
+"""The options of a compaction of the conversation."""
 
 
 def count_route(request: Request | None = None, *, dialect: ResponsesDialect = OPENAI) -> Route:
-    """Where input is counted, whatever the request."""
+    """The route of token counting, for any request."""
     return Route(f"{dialect.path}/input_tokens")
 
 
 def encode_count(request: Request, *, dialect: ResponsesDialect = OPENAI) -> tuple[Request, list[Loss]]:
-    """The part of the request that is counted; what has no size is no loss here."""
+    """The part of the request that is counted; options without a size are not reported here."""
     sent, lost = encode_request(request, dialect=dialect)
     unknown = {name: value for name, value in extras(sent).items() if name == "personality"}
     return with_extras(_only(sent, COUNTED), unknown), [loss for loss in lost if _field(loss) in COUNTED]
 
 
 def compact_route(request: Request | None = None, *, dialect: ResponsesDialect = OPENAI) -> Route:
-    """Where a conversation is compacted, whatever the request."""
+    """The route of compaction, for any request."""
     return Route(f"{dialect.path}/compact")
 
 
 def encode_compact(request: Request, *, dialect: ResponsesDialect = OPENAI) -> tuple[Request, list[Loss]]:
-    """The request for a shorter conversation that represents this one."""
+    """The request for a compacted conversation in place of this one."""
     sent, lost = encode_request(request, dialect=dialect)
     lost = [loss for loss in lost if _field(loss) in COMPACTED]
     if not given(sent.model):
@@ -216,7 +216,7 @@ def retrieve_route(
     include_obfuscation: bool | None = None,
     dialect: ResponsesDialect = OPENAI,
 ) -> Route:
-    """Where a stored response is, or its events after the one numbered `starting_after`."""
+    """The route of a stored response, or of its events after the one numbered `starting_after`."""
     query: dict[str, Any] = {"stream": "true"} if stream else {}
     if include:
         query["include[]"] = include
@@ -228,12 +228,12 @@ def retrieve_route(
 
 
 def cancel_route(response_id: str, *, dialect: ResponsesDialect = OPENAI) -> Route:
-    """Where a response in the background is cancelled; answered with the response."""
+    """The route to cancel a background response; the answer is the response."""
     return Route(f"{_path(response_id, dialect)}/cancel")
 
 
 def delete_route(response_id: str, *, dialect: ResponsesDialect = OPENAI) -> Route:
-    """Where a stored response is deleted."""
+    """The route to delete a stored response."""
     return Route(_path(response_id, dialect), method="DELETE")
 
 
@@ -246,7 +246,7 @@ def input_items_route(
     include: tuple[str, ...] = (),
     dialect: ResponsesDialect = OPENAI,
 ) -> Route:
-    """Where the input items of a stored response are listed; the newest first unless `order` says otherwise."""
+    """The route of the input items of a stored response; the newest first unless `order` is set."""
     query: dict[str, Any] = {"after": after, "limit": limit and str(limit), "order": order, "include[]": include}
     return Route(
         f"{_path(response_id, dialect)}/input_items",

@@ -1,9 +1,9 @@
-"""Answers of `POST /v1/responses` and of the endpoints beside it, which are the format itself; and errors.
+"""Answers of `POST /v1/responses` and of related endpoints, which are the format itself; and errors.
 
-`encode_response(response)` is the identity; with the request it makes the answer of a server, in which every key is present, as
-strict clients expect: what is missing or null is filled from the request and from the defaults of the format. Follows the
-Response and error objects of the OpenAI reference (read 2026-11-20), and `ResponseResource` of Open Responses 2026-04-24, which
-requires 31 keys, and numbers where hosts send null.
+`encode_response(response)` is the identity; with the request it makes the answer of a server, in which every key is
+present, as strict clients expect: absent and null values are filled from the request and from the defaults of the
+format. Follows the Response and error objects of the OpenAI reference (read 2026-11-20), and `ResponseResource` of Open
+Responses 2026-04-24, which requires 31 keys, and numbers where hosts send null.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def decode_response(
     now: float = 0,
     keep: bool = True,
 ) -> tuple[rs.Response, list[Loss]]:
-    """The response itself; the host's opaque state in it is wrapped so that it returns to this host only."""
+    """The response itself; the host's opaque state in it is sealed so that it is returned to this host only."""
     lost = Losses()
     changes: dict[str, Any] = {}
     output = decode_messages(body.output, "output", dialect, lost)
@@ -80,7 +80,7 @@ def decode_response(
 def encode_response(
     response: rs.Response, *, request: rs.Request | None = None, dialect: ResponsesDialect = OPENAI
 ) -> tuple[rs.Response, list[Loss]]:
-    """The response without the fields of ours; complete as a server answers it where the request is known."""
+    """The response without leftovers; complete as a server sends it if the request is given."""
     lost = Losses()
     changes: dict[str, Any] = {}
     output = [encode_item(item, i, dialect, lost) for i, item in enumerate(response.output)]
@@ -109,15 +109,15 @@ DEFAULTS: dict[str, Any] = {
     "frequency_penalty": 0.0,
     "top_logprobs": 0,
     "background": False,
-    # A converter stores nothing; a server that does says so in the response.
+    # A converter stores no responses; a server that does sets it in the response.
     "store": False,
     "model": "",
 }
-"""Keys that must be there and must not be null, and their values for a request without them."""
+"""Keys that are required and not nullable, and their values for a request without them."""
 
 
 def complete(response: rs.Response, request: rs.Request) -> rs.Response:
-    """`response` with every key of the format, as the answer to `request`; what is there already is never changed."""
+    """`response` with every key of the format, as the answer to `request`; existing values are never changed."""
     required = REQUIRED_NULLABLE["Response"]
     values: dict[str, Any] = {}
     for name in required:
@@ -156,7 +156,7 @@ def complete(response: rs.Response, request: rs.Request) -> rs.Response:
 
 
 def _filled(model: M, **defaults: Any) -> M:
-    """`model` with those of `defaults` that it does not have."""
+    """`model` with the `defaults` that it lacks."""
     missing = {name: value for name, value in defaults.items() if getattr(model, name) is None}
     return replace(model, **missing) if missing else model
 
@@ -181,7 +181,7 @@ def writing(model: M, names: tuple[str, ...], kind: type[M] | None = None, /, **
 
 
 def with_required(model: M) -> M:
-    """`model` with the keys written that must be there and may be null."""
+    """`model` with the keys written that are required and nullable."""
     names = REQUIRED_NULLABLE.get(struct_of(model).__name__)
     return writing(model, names) if names else model
 
@@ -212,8 +212,8 @@ def complete_usage(usage: rs.Usage) -> rs.Usage:
 
 
 def complete_items(items: list[rs.AnyItem], origin: str, status: str) -> list[rs.AnyItem]:
-    """Items with every key of the format; ids that are missing are made from `origin`, the id of the answer."""
-    # Only the last item of an answer that was cut can be the one that was cut.
+    """Items with every key of the format; missing ids are made from `origin`, the id of the answer."""
+    # Only the last item of an answer that was cut off can be incomplete.
     last = (
         "in_progress" if status in ("in_progress", "queued") else "completed" if status == "completed" else "incomplete"
     )
@@ -265,7 +265,7 @@ def _complete_logprob(entry: rs.Logprob) -> rs.Logprob:
 def decode_compacted(
     body: rs.CompactedResponse, *, dialect: ResponsesDialect = OPENAI
 ) -> tuple[rs.CompactedResponse, list[Loss]]:
-    """The items to send instead of the conversation before, unchanged and first."""
+    """The items to send instead of the earlier conversation, unchanged and first."""
     lost = Losses()
     output = decode_messages(body.output, "output", dialect, lost)
     return body if output is body.output else replace(body, output=output), lost
@@ -274,7 +274,7 @@ def decode_compacted(
 def encode_compacted(
     body: rs.CompactedResponse, *, dialect: ResponsesDialect = OPENAI
 ) -> tuple[rs.CompactedResponse, list[Loss]]:
-    """The answer as a server gives it: every field there, and none of ours."""
+    """The answer as a server sends it: with every field, and without leftovers."""
     lost = Losses()
     output = [encode_item(item, i, dialect, lost) for i, item in enumerate(body.output)]
     usage = body.usage if given(body.usage) else rs.Usage(input_tokens=0, output_tokens=0)
@@ -287,7 +287,7 @@ def encode_compacted(
 
 
 def decode_input_items(body: ItemPage, *, dialect: ResponsesDialect = OPENAI) -> tuple[ItemPage, list[Loss]]:
-    """The page, with the host's opaque state wrapped so that it returns to this host only."""
+    """The page, with the host's opaque state sealed so that it is returned to this host only."""
     lost = Losses()
     data = decode_messages(body.data, "data", dialect, lost)
     return body if data is body.data else replace(body, data=data), lost
@@ -297,12 +297,12 @@ def decode_input_items(body: ItemPage, *, dialect: ResponsesDialect = OPENAI) ->
 
 
 def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
-    """What the answer says went wrong, whatever its shape; never raises."""
+    """The facts of an error answer of any shape; never raises."""
     return error_facts(WIRE, status, headers, body)
 
 
 def encode_error(facts: ErrorFacts) -> tuple[int, ErrorBody]:
-    """The status and body that tell a client of this API the same."""
+    """The status and body of an error for a client of this API."""
     status = status_of(facts, 500)
     error = ErrorObject(message=facts.message, type=type_of(facts, status), param=facts.param, code=facts.code)
     rest = dict(cast("dict[str, Any]", facts.leftovers.get(WIRE, {})))

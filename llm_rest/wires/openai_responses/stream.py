@@ -1,9 +1,9 @@
-"""Streams of `POST /v1/responses`, which are the events of the format itself, put into legal order.
+"""Streams of `POST /v1/responses`, which are the events of the format itself, in the required order.
 
-Before changing this file, know what hosts leave out or get wrong ("Streaming" of the OpenAI reference, the Open Responses
-document and recorded traffic, read 2026-11-20): sequence numbers, the announcement of an item or a part, all deltas of a
-text, the name of raw reasoning, an `item_id` that stays the same, the output of the terminal event. What is in order passes
-as it came, with its number.
+Before changing this file, know what hosts leave out or get wrong ("Streaming" of the OpenAI reference, the Open
+Responses document and recorded traffic, read 2026-11-20): sequence numbers, the announcement of an item or a part, all
+deltas of a text, the name of raw reasoning, an `item_id` that stays the same, the output of the terminal event. Valid
+events are unchanged, with their numbers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ABOUT: dict[type, type] = {
     ev.ReasoningSummaryPartAdded: SummaryText,
     **{event: about for about, (delta, done, _) in TEXTS.items() for event in (delta, done)},
 }
-"""The item or part that an event belongs to, where none was announced."""
+"""The item or part for an event, if none was announced."""
 
 DELTAS = {done: (delta, field) for delta, done, field in TEXTS.values()}
 GROWS = frozenset(delta for delta, _, _ in TEXTS.values())
@@ -77,13 +77,13 @@ class _OutputItem:
         self.grown: set[tuple[str, int]] = set()
 
     def place(self, key: tuple[str, int]) -> dict[str, Any]:
-        """The fields of an event that say which part it belongs to."""
+        """The fields of an event that identify its part."""
         place: dict[str, Any] = {"item_id": self.id, "output_index": self.index}
         return {**place, f"{key[0]}_index": key[1]} if key[0] else place
 
 
 class StreamDecoder:
-    """Converts a host's events to events in legal order; after the terminal event there are none."""
+    """Converts a host's events to events in the required order; after the terminal event there are none."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class StreamDecoder:
         self._names = names_of(request)
 
     def feed(self, event: ev.AnyEvent) -> list[ev.AnyEvent]:
-        """The events that this one makes."""
+        """The Responses events for this event."""
         if self._over or (self._failing and not isinstance(event, ev.ResponseFailed)):
             return []
         if isinstance(event, ev.OfItem):
@@ -124,7 +124,7 @@ class StreamDecoder:
         return self._to.take()
 
     def close(self) -> list[ev.AnyEvent]:
-        """The failed response an error represents, where none followed; a stream that did not tell its end was cut."""
+        """The failed response for an error, if none followed; none for a stream without an end, which was cut off."""
         if self._failing and not self._over:
             failed, _ = decode_response(self._seen.response, request=self._request, dialect=self._dialect)
             self._to.finish(failed)
@@ -153,7 +153,7 @@ class StreamDecoder:
         self._pass(event)
 
     def _start(self) -> None:
-        """Begin, where the host forgot to."""
+        """Begin the response, if the host omitted that."""
         if self._begun is None:
             self._begun = self._seen.response
             self._to.start(self._begun)
@@ -162,7 +162,7 @@ class StreamDecoder:
         self._start()
         self._seen.feed(event)
         self._pass(event)
-        # Most hosts send the failed response next, which knows more than the error.
+        # Most hosts send the failed response next, which has more data than the error.
         self._failing = True
 
     def _end(self, event: Any) -> None:
@@ -182,7 +182,7 @@ class StreamDecoder:
     # -- items
 
     def _of_whole_item(self, event: ev.OutputItemAdded | ev.OutputItemDone) -> list[ev.AnyEvent]:
-        """The events for an item's beginning or end, which has what else the host said with it."""
+        """The events for an item's beginning or end, with the host's other fields of the item."""
         if isinstance(event, ev.OutputItemAdded):
             self._seen.feed(event)
             if event.item is not None:
@@ -226,7 +226,7 @@ class StreamDecoder:
         done = ev.ReasoningSummaryPartDone if kind == "summary" else ev.ContentPartDone
         self._pass(done(**output.place(key), part=part))
 
-    # -- what happens inside an item
+    # -- events inside an item
 
     def _of_item(self, event: Any) -> None:
         kind: type = event.__class__
@@ -251,7 +251,7 @@ class StreamDecoder:
             event.item_id = output.id
         key = _key(event)
         grows = kind in GROWS
-        # Nearly every event is one more piece of a part that is open.
+        # Nearly every event is another piece of an open part.
         if key[0] and not (grows and output.parts.get(key)) and not self._in_its_part(event, output, key):
             return
         if grows:
@@ -261,7 +261,7 @@ class StreamDecoder:
         self._pass(event)
 
     def _in_its_part(self, event: Any, output: _OutputItem, key: tuple[str, int]) -> bool:
-        """Whether the event may be here; opens its part where no one announced it."""
+        """Whether the event is valid here; opens its part if it was not announced."""
         still_open = output.parts.get(key)
         if isinstance(event, PART_ADDED):
             output.parts[key] = True
@@ -282,14 +282,14 @@ class StreamDecoder:
         self._pass(ev.ContentPartAdded(**output.place(key), part=EMPTY.get(about, EMPTY[OutputText])))
 
     def _grow(self, event: Any, output: _OutputItem, key: tuple[str, int]) -> None:
-        """The one delta that a whole text represents."""
+        """The one delta for a whole text."""
         kind, field = DELTAS[struct_of(event)]
         if text := getattr(event, field):
             self._pass(kind(**{**output.place(key), "item_id": event.item_id}, delta=text))
 
 
 def _key(event: object) -> tuple[str, int]:
-    """The part that an event belongs to; nothing for an event of the item itself."""
+    """The part of an event; `None` for an event of the item itself."""
     if isinstance(event, ev.OfPart):
         return "content", event.content_index
     if isinstance(event, ev.OfSummary):
@@ -298,7 +298,7 @@ def _key(event: object) -> tuple[str, int]:
 
 
 def _renamed(event: Any) -> Any:
-    """An event of raw reasoning under its present name."""
+    """An event of raw reasoning with its present name."""
     fields = {name: getattr(event, name) for name in struct_of(event).__struct_fields__}
     return (ev.ReasoningTextDelta if isinstance(event, ev.ReasoningDelta) else ev.ReasoningTextDone)(**fields)
 
@@ -315,7 +315,7 @@ class StreamEncoder:
         self._dialect = dialect
 
     def feed(self, event: ev.AnyEvent) -> list[ev.AnyEvent]:
-        """The event as it is sent; the very same where nothing of ours is in it."""
+        """The event to send; the same object if it has no leftovers."""
         if isinstance(event, ev.OfResponse):
             response, lost = encode_response(event.response, request=self._request, dialect=self._dialect)
             if isinstance(event, ev.TERMINAL):
@@ -336,11 +336,11 @@ class StreamEncoder:
         return [event]
 
     def close(self) -> list[ev.AnyEvent]:
-        """Nothing is held back."""
+        """No events: none are held back."""
         return []
 
     def _without_leftovers(self, event: Any, field: str, part: Any) -> Any:
-        # What is lost is reported once, with the terminal event's response.
+        # Losses are reported once, with the terminal event's response.
         found = part if isinstance(part, Unknown) else without_leftovers(part, "", Losses())
         return event if found is part else replace(event, **{field: found})
 

@@ -1,6 +1,6 @@
-"""Tools: types that a host lacks, and names that no host takes (with dots or spaces, or longer than 64 characters), both ways.
+"""Conversion of tools, both ways: types that a host lacks, and names that no host supports (dots, spaces, over 64 characters).
 
-Before changing this file, know that nearly every request needs nothing of this, and passes as the same object. Follows the
+Before changing this file, know that nearly every request needs no change, and is returned as the same object. Follows the
 OpenAI Responses reference (read 2026-11-20).
 """
 
@@ -43,7 +43,7 @@ NAMED: dict[type, tuple[str, ...]] = {
 
 
 def encode_tools(tools: Sequence[AnyTool], dialect: ResponsesDialect, lost: Losses) -> Sequence[AnyTool]:
-    """The tools of types the host has, the same list where it has all; two of one name are refused."""
+    """The tools of types that the host supports, the same list if all are; duplicate names are rejected."""
     report_names({f"tools[{i}]": tool.name if isinstance(tool, TOOLS) else None for i, tool in enumerate(tools)}, lost)
     if dialect.tools is None:
         return tools
@@ -59,7 +59,7 @@ def encode_tools(tools: Sequence[AnyTool], dialect: ResponsesDialect, lost: Loss
 
 
 def with_wire_names(request: Request, lost: Losses) -> Request:
-    """The request with names of tools that hosts take; the very same object where they take them all."""
+    """The request with tool names that hosts support; the same object if all names are."""
     changes: dict[str, Any] = {}
     for i, tool in enumerate(request.tools or ()):
         if isinstance(tool, (*TOOLS, NamespaceTool)) and (name := sent_name(tool.name)) != tool.name:
@@ -72,7 +72,7 @@ def with_wire_names(request: Request, lost: Losses) -> Request:
 
 
 def names_of(request: Request | None) -> dict[str, str]:
-    """The names of the request's tools and namespaces, by those that were sent instead."""
+    """The original names of the request's tools and namespaces, by the names sent."""
     if request is None:
         return {}
     groups = added_tools(request.input) if isinstance(request.input, list) else []
@@ -83,7 +83,7 @@ def names_of(request: Request | None) -> dict[str, str]:
 
 
 def with_original_names(response: Response, request: Request, names: dict[str, str]) -> Response:
-    """The response with the names that the request has, in its calls and in what it repeats of the request."""
+    """The response with the original names of the request, in its calls and in the fields that repeat the request."""
     changes: dict[str, Any] = {"output": [original(item, names) for item in response.output]}
     for name in ("tools", "tool_choice"):
         if given(getattr(response, name)):
@@ -92,12 +92,12 @@ def with_original_names(response: Response, request: Request, names: dict[str, s
 
 
 def original(item: AnyItem, names: dict[str, str]) -> AnyItem:
-    """The item with the name that its tool has in the request."""
+    """The item with its tool's name in the request."""
     return renamed(item, lambda name: names.get(name, name)) if names and isinstance(item, CALLS) else item
 
 
 def renamed(value: T, rename: Callable[[str], str]) -> T:
-    """The tool, call, output or choice with other names in it; the same object where they stay the same."""
+    """The tool, call, output or choice with other names in it; the same object if no name changes."""
     fields = NAMED.get(type(value))
     if fields is None:
         fields = NAMED.get(struct_of(value), ())

@@ -79,7 +79,7 @@ class Deleted(Model):
 
 
 class ItemPage(Model):
-    """Some of the input items of a stored response. While `has_more`, the next page comes after `last_id`."""
+    """A page of the input items of a stored response. While `has_more`, the next page comes after `last_id`."""
 
     object: Literal["list"] | str = "list"
     data: list[rs.AnyItem]

@@ -103,7 +103,7 @@ class Origins:
         self._parts: dict[int, list[int]] = {}  # the entries of the parts of a message, by the item's index
 
     def item(self, k: int, at: int = 0) -> None:
-        """The next item is number `place` in the result of the entry, or of the stretch that begins there."""
+        """The next item is number `at` in the result of entry `k`, or of the stretch that begins there."""
         self._items.append((k, at))
 
     def parts(self, entries: list[int]) -> None:

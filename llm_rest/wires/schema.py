@@ -368,7 +368,7 @@ class _Walk:
             found = cast("Schema", found).get(step) if isinstance(found, dict) else None
         return found
 
-    # --- closed objects -------------------------------------------------------------------------------------------------
+    # --- closed objects ---------------------------------------------------------------------------------------------
 
     def _close(self, schema: Schema, fit: Schema, path: str) -> None:
         host, lost, here = self.host, self.lost, f"{path}.additionalProperties"

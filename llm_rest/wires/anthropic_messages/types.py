@@ -1,10 +1,10 @@
 """The documents of the Anthropic Messages API: requests, answers, stream events and errors.
 
-Follows the Messages reference of Anthropic and the types of its SDK 2.10.0 (both read 2026-11-20), in their order. One struct
-serves a block wherever it occurs, sent or received. Before changing this file, know that tool inputs stay `Raw` (their text is
-what the model wrote), and that what only describes one document (usage details, container, diagnostics) stays plain JSON,
-because it is kept as it came. The four structs that long conversations are made of also take their first fields
-by position, which makes them twice as fast to build.
+Follows the Messages reference of Anthropic and the types of its SDK 2.10.0 (both read 2026-11-20), in their order. One
+struct serves a block wherever it occurs, sent or received. Before changing this file, know that tool inputs stay `Raw`
+(the text that the model wrote), and that data describing only one document (usage details, container, diagnostics)
+stays plain JSON, because it is stored unchanged. The four structs that are most of a long conversation also take their
+first fields by position, which makes them twice as fast to build.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["COUNT", "COUNT_REQUEST", "EVENT", "MODEL", "MODELS", "REQUEST", "RES
 WIRE = "anthropic_messages"
 Json = dict[str, Any]
 
-# --- what many blocks have ------------------------------------------------------------------------------------------
+# --- fields of many blocks ------------------------------------------------------------------------------------------
 
 
 class CacheControl(Model):
@@ -82,7 +82,7 @@ DocumentSource = Open[Base64Source | TextSource | ContentSource | UrlSource | Fi
 
 
 class Citation(Model, tag_field="type"):
-    """Where a statement comes from; ends are exclusive."""
+    """The source of a statement; ends are exclusive."""
 
     cited_text: str
 
@@ -167,7 +167,7 @@ class ContainerUpload(MarkableBlock, tag="container_upload"):
 
 
 class Thinking(Block, tag="thinking"):
-    """What the model thought, or a summary; goes back unchanged or not at all."""
+    """The model's thinking, or a summary of it; must be sent back unchanged or left out."""
 
     thinking: str
     signature: str
@@ -178,7 +178,7 @@ class RedactedThinking(Block, tag="redacted_thinking"):
 
 
 class ToolUse(MarkableBlock, tag="tool_use", kw_only=False):
-    """The model asks for a tool to be run."""
+    """A tool call by the model."""
 
     id: str
     name: str
@@ -292,7 +292,7 @@ class Fallback(Block, tag="fallback"):
 
 
 class ChangedTool(Model):
-    """A tool by its name, its MCP server, or its whole definition, as `type` says."""
+    """A tool by its name, its MCP server, or its whole definition, depending on `type`."""
 
     type: Literal["tool_reference", "mcp_tool_reference", "mcp_toolset_reference", "tool_definition"] | str
     name: Opt[str] = UNSET
@@ -367,7 +367,7 @@ class McpToolConfig(Model):
 
 
 class Tool(Model):
-    """A tool of the caller, or of the vendor where `type` says so. A caller's tool needs no tag, so one struct has all fields."""
+    """A tool of the caller, or of the vendor, by `type`. A caller's tool needs no tag, so one struct has all fields."""
 
     type: Opt[str] = UNSET
     name: Opt[str] = UNSET
@@ -472,7 +472,7 @@ class ContextManagement(Model):
 
 
 class CountRequest(Model):
-    """`POST /v1/messages/count_tokens`: a request without what only matters for generating."""
+    """`POST /v1/messages/count_tokens`: a request without the options that only affect generation."""
 
     model: Opt[str] = UNSET
     messages: list[InputMessage]
@@ -488,7 +488,7 @@ class CountRequest(Model):
 
 
 class Request(CountRequest):
-    """`POST /v1/messages`. Clouds take the model from the URL and the version and betas from the body."""
+    """`POST /v1/messages`. On clouds the model is in the URL, and the version and betas are in the body."""
 
     anthropic_version: Opt[str] = UNSET
     anthropic_beta: Opt[list[str]] = UNSET
@@ -518,7 +518,7 @@ REQUEST: Decoder[Request] = Decoder(Request, most_unknown=MOST_UNKNOWN)
 
 
 class Usage(Model):
-    """Token counts. `input_tokens` leaves out what was read from or written to the cache; some hosts leave counts out."""
+    """Token counts. `input_tokens` excludes cache reads and writes; some hosts leave counts out."""
 
     input_tokens: Opt[int] = UNSET
     cache_creation_input_tokens: Opt[int] = UNSET
@@ -576,7 +576,7 @@ class Error(Model, tag_field="type", tag="error"):
 
 
 def _typed(document: Any) -> Any:
-    """An answer; one without a type, as some hosts send it, is what its fields say."""
+    """The document with the type of an answer, if it is one and its host left the type out."""
     answer = cast("Json", document if isinstance(document, dict) else {})
     if "type" not in answer and isinstance(answer.get("content"), list) and not answer.get("error"):
         return {**answer, "type": "message"}
@@ -601,7 +601,7 @@ class MessageStart(Event, tag="message_start"):
 
 
 class ContentBlockStart(Event, tag="content_block_start"):
-    """A block begins; a tool's result comes whole, everything else nearly empty."""
+    """The beginning of a block; a tool's result is complete here, any other block nearly empty."""
 
     index: int
     content_block: AnyBlock
@@ -697,7 +697,7 @@ EVENT: Decoder[AnyEvent] = Decoder(AnyEvent, repair=_lenient, most_unknown=MOST_
 
 
 class Count(Model):
-    """An estimate; `context_management` says what it was before editing."""
+    """An estimate; `context_management` has the count before editing."""
 
     input_tokens: int
     context_management: Opt[Json] = UNSET
@@ -740,7 +740,7 @@ MODEL: Decoder[ModelInfo] = Decoder(ModelInfo)
 
 NEWEST = "2026-10-21"
 OLDER = "2023-06-01"
-"""The version that still takes sampling options."""
+"""The version that still supports sampling options."""
 
 MCP_BETA = "mcp-client-2025-11-20"
 FIRST_MCP = "mcp-client-2025-04-04"

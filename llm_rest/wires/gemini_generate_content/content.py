@@ -347,7 +347,7 @@ def _source(chunk: types.GroundingChunk, place: Place) -> ours.AnyAnnotation | N
 
 
 MOST_TEXTS = 64
-"""The most texts in which a segment is searched that is not at its position; beyond, every segment would cost all of them."""
+"""The most texts to search for a segment that is not at its position; beyond, every segment would cost all of them."""
 MOST_QUOTED = 1_000_000
 """The most characters of a text that are repeated in its segments, beside the text itself."""
 MOST_SEARCHED = 4_000_000

@@ -1,11 +1,11 @@
 """The documents of `generateContent` as structs, in the order of the vendor's reference, and their decoders.
 
-Names are camelCase on the wire, and servers answer in it; requests may have snake_case names, null for what is not set, one value
-for a list of one, and numbers for words (ProtoJSON). Before changing this file, know that every field is optional but `contents`
-of a request, that a field whose words are a `Literal` lists them by their numbers (where only the first is listed, other numbers
-are their own text), and that what a caller chose himself (arguments, outputs, schemas, labels) is no struct and stays byte for
-byte as it came. Follows the Gemini API reference v1beta, the Vertex AI reference v1beta1, google-genai 3.4.0 (read 2026-11-22),
-and the ProtoJSON format of protobuf.dev (read 2026-11-20).
+Names are camelCase on the wire, also in answers; requests may have snake_case names, null for absent values, one value
+in place of a list of one, and numbers in place of enum names (ProtoJSON). Before changing this file, know that only
+`contents` of a request is required, that a `Literal` lists the enum names by their numbers (where only the first is
+listed, other numbers become text), and that the caller's own data (arguments, outputs, schemas, labels) is no struct
+and is preserved byte for byte. Follows the Gemini API reference v1beta, the Vertex AI reference v1beta1, google-genai
+3.4.0 (read 2026-11-22), and the ProtoJSON format of protobuf.dev (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _whole = re.compile(rb"-?[0-9]{1,15}").fullmatch
 
 
 class ProtoDecoder(Decoder[T]):
-    """Decodes a document of this wire in any spelling. A list of one error, as some hosts send, is the error."""
+    """Decodes a document of this wire in any ProtoJSON notation. A list of one error, as some hosts send, is the error."""
 
     __slots__ = ()
 
@@ -56,13 +56,13 @@ class ProtoDecoder(Decoder[T]):
                 raw = first
             raw = encode(_value(Raw(raw), self._type))
         except (msgspec.MsgspecError, UnicodeError, RecursionError, IndexError):
-            pass  # what is wrong with it is reported by the decoder
+            pass  # its defect is reported by the decoder
         return super()._decode_open(raw)
 
 
 @lru_cache(maxsize=512)
 def _form(declared: Any) -> Any:
-    """What can be spelled otherwise in a declared type: a struct, a list, words by their numbers; else nothing."""
+    """The parts of a declared type that have other notations: a struct, a list, enum names by number; else `None`."""
     origin, inner = get_origin(declared), get_args(declared)
     if origin is Union or origin is UnionType:
         arms: list[Any] = [_form(arm) for arm in inner]
@@ -76,7 +76,7 @@ def _form(declared: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _fields(model: type[Struct]) -> dict[str, tuple[str, Any]]:
-    """The fields of a struct by either spelling: the name on the wire, and the type."""
+    """The fields of a struct by either notation: the name on the wire, and the type."""
     hints = get_type_hints(model)
     found: dict[str, tuple[str, Any]] = {}
     for ours, theirs in zip(model.__struct_fields__, model.__struct_encode_fields__, strict=True):
@@ -94,7 +94,7 @@ def _value(raw: Raw, declared: Any) -> Any:
         return raw if number is None else words[number] if 0 <= number < len(words) else str(number)
     if get_origin(form) is list:
         found = _arrays.decode(raw) if text[:1] == b"[" else [raw]
-        # Longer ones come from servers, which write one spelling, or are refused.
+        # Longer ones come from servers, which use one notation, or are rejected.
         return raw if len(found) > MOST_IN_ANSWER else [_value(one, get_args(form)[0]) for one in found]
     return _object(_objects.decode(raw), form) if text[:1] == b"{" else raw
 
@@ -105,14 +105,14 @@ def _object(values: dict[str, Raw], model: type[Struct]) -> dict[str, Any]:
     for name, raw in values.items():
         theirs, declared = fields.get(name, (name, None))
         if declared is None or (theirs != name and theirs in values):
-            rewritten[name] = raw  # unknown; or both spellings are there, of which the wire's own counts
+            rewritten[name] = raw  # unknown; or both notations are there, of which the wire's own counts
         elif bytes(raw) != NULL:
             rewritten[theirs] = _value(raw, declared)
     return rewritten
 
 
 Maybe: TypeAlias = T | UnsetType
-"""A field that may be left out. No struct of this wire holds a null, which says here that a field is left out."""
+"""An optional field. No struct of this wire holds a null, which here means that a field is absent."""
 
 Json = dict[str, Any]
 """A JSON object that is not read here."""
@@ -155,7 +155,7 @@ class PartialArg(Document):
 
 
 class FunctionCall(Document):
-    """The model asks for a function. The last two fields are of streams of Vertex only."""
+    """A function call by the model. The last two fields are in streams of Vertex only."""
 
     id: Maybe[str] = UNSET
     name: Maybe[str] = UNSET
@@ -169,7 +169,7 @@ class FunctionCall(Document):
 
 
 class FunctionResponse(Document):
-    """What a function gave. `response` is an object; `output` or `error` in it is what counts, and `parts` are its media."""
+    """The output of a function. `response` is an object, in which `output` or `error` counts; `parts` are its media."""
 
     id: Maybe[str] = UNSET
     name: Maybe[str] = UNSET
@@ -247,7 +247,7 @@ class MediaResolution(Document):
 
 
 class Part(Document):
-    """A piece of a content: one payload, and what describes it. A thought is marked `thought`."""
+    """A part of a content: one payload, and fields that describe it. A thought is marked `thought`."""
 
     text: Maybe[str] = UNSET
     thought: Maybe[bool] = UNSET
@@ -554,7 +554,7 @@ class UsageMetadata(Document):
 
 
 class Status(Document):
-    """What went wrong: the HTTP status, its word, and details of `google.rpc`."""
+    """An error: the HTTP status, its name, and details of `google.rpc`."""
 
     code: Maybe[int] = UNSET
     message: Maybe[str] = UNSET
@@ -581,7 +581,7 @@ REQUEST: Decoder[Request] = ProtoDecoder(Request, most_unknown=MOST_UNKNOWN)
 
 
 class _Answers(ProtoDecoder[Response]):
-    """Decodes whole answers, of which one is none: a null where its candidates should be, and no word why."""
+    """Decodes whole answers; a null in place of the candidates, without a block reason, is rejected."""
 
     __slots__ = ()
 
@@ -599,7 +599,7 @@ EVENT: Decoder[Response] = ProtoDecoder(Response, most_unknown=MOST_IN_ANSWER)
 """Decodes a chunk of a stream, which has the shape of an answer."""
 
 
-# --- beside answering -----------------------------------------------------------------------------------------------
+# --- other endpoints ------------------------------------------------------------------------------------------------
 
 
 class CountRequest(Document):
@@ -666,7 +666,7 @@ MODEL: Decoder[ModelInfo] = ProtoDecoder(ModelInfo)
 
 
 def text_of(raw: Raw) -> str:
-    """The JSON text of a value, as it came; msgspec does not look whether it is UTF-8."""
+    """The JSON text of a value, unchanged; msgspec does not check whether it is UTF-8."""
     return bytes(raw).decode("utf-8", "replace")
 
 
@@ -676,7 +676,7 @@ def _decoder(kind: type[S]) -> ProtoDecoder[S]:
 
 
 def restored(kind: type[S], value: Any) -> S | None:
-    """The struct that plain JSON says; `None` where it says something else."""
+    """The struct for plain JSON; `None` if the JSON is invalid for it."""
     try:
         return cast("S", _decoder(kind).decode(encode(value)))
     except (DecodeError, TypeError, ValueError):
@@ -705,7 +705,7 @@ Join: TypeAlias = "Callable[[list[Any], list[Any]], list[Any]]"
 
 
 def merge(before: Maybe[S], after: S, join: Join | None = None) -> S:
-    """The later of two structs, `after`, with what it leaves out from before, and its lists joined with those from before."""
+    """`after` with the fields it lacks from `before`; with `join`, lists are joined."""
     if isinstance(before, UnsetType):
         return copy(after)
     changes: dict[str, Any] = {}
@@ -760,7 +760,7 @@ def from_openapi(schema: Json, depth: int = 0) -> Json:
         if name != "nullable":
             found[_OURS.get(name, name)] = value
     if found.get("type") in ("integer", "number") and isinstance(found.get("enum"), list):
-        # The older dialect spells every enum as text.
+        # The older dialect writes every enum as text.
         found["enum"] = [_number(one) for one in found["enum"]]
     if schema.get("nullable") is True:
         _or_null(found)

@@ -1,10 +1,10 @@
 """Lossless decoding of documents with unknown kinds and fields.
 
-Vendors add kinds and fields without notice. A known document takes msgspec's fast path, untouched. Only when that fails is
-the document taken apart level by level: an object of an unknown kind in an `Open` union becomes an `Unknown` (a dict of
-exactly what arrived), an unknown field is kept on a subclass of its struct, and every other mismatch is a `DecodeError`
-that names its path. Before changing this file, know that the descent works on `msgspec.Raw` slices, never on plain
-values, so that `Raw` fields (tool arguments) keep the vendor's bytes.
+Vendors add kinds and fields without notice. A known document is decoded on msgspec's fast path. Only when that fails is
+the document decoded level by level: an object of an unknown kind in an `Open` union becomes an `Unknown` (a dict of the
+original JSON), an unknown field is preserved on a subclass of its struct, and every other mismatch is a `DecodeError`
+with its path. Before changing this file, know that the descent works on `msgspec.Raw` slices, never on plain values, so
+that `Raw` fields (tool arguments) preserve the vendor's bytes.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ else:
 
 
 class Unknown(dict[str, Any]):
-    """An object of an unknown kind: a dict of exactly what arrived, encoded back unchanged."""
+    """An object of an unknown kind: a dict of its original JSON, encoded back unchanged."""
 
     __slots__ = ()
 
@@ -101,7 +101,7 @@ if TYPE_CHECKING:
 else:
 
     class Open:
-        """`Open[A | B]`: a union of tagged structs that also takes kinds it does not list, as `Unknown`."""
+        """`Open[A | B]`: a union of tagged structs that also accepts unlisted kinds, as `Unknown`."""
 
         def __class_getitem__(cls, union: Any) -> Any:
             return Annotated[union, Meta(extra={_OPEN: True})]
@@ -255,12 +255,12 @@ _MISFITS = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 
 class Decoder(Generic[T]):
-    """Decodes JSON bytes to a `T`; unknown fields and kinds are kept.
+    """Decodes JSON bytes to a `T`; unknown fields and kinds are preserved.
 
-    `repair`, where given, rewrites the plain value of a document that did not match (older notations, missing
-    tags), before the second attempt; a document that matches but for unknown fields must not be changed, unless these are among
-    `repaired`, the undeclared fields that it reads. `most_unknown` bounds the objects of unknown kinds or with unknown fields.
-    `decode` raises `DecodeError` for bytes that are not a `T`, and nothing else.
+    `repair`, where given, rewrites the plain value of a document that did not match (older notations, missing tags),
+    before the second attempt; a document that matches but for unknown fields must not be changed, unless these are
+    among `repaired`, the undeclared fields that it reads. `most_unknown` bounds the objects of unknown kinds or with
+    unknown fields. `decode` raises `DecodeError` for bytes that are not a `T`, and nothing else.
     """
 
     __slots__ = ("_fast", "_first", "_most_unknown", "_repair", "_repaired", "_shapes", "_short", "_type")

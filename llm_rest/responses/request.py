@@ -155,7 +155,7 @@ class Request(ResponsesModel):
     stream_options: StreamOptions | None = None
     """Options of a streamed answer."""
     max_output_tokens: int | None = None
-    """Most tokens to generate, reasoning included; OpenAI takes 16 and more."""
+    """Most tokens to generate, reasoning included; at OpenAI 16 or more."""
     max_tool_calls: int | None = None
     """Most calls of hosted tools in the whole response, 1 or more."""
     temperature: float | int | None = None

@@ -90,7 +90,7 @@ class Citation(Model, tag_field="type"):
 class DocumentCitation(Citation):
     document_index: int
     document_title: Opt[str] = UNSET
-    file_id: Opt[str] = UNSET  # in answers only; sent back it is refused
+    file_id: Opt[str] = UNSET  # in answers only; rejected in requests
 
 
 class CharLocation(DocumentCitation, tag="char_location"):
@@ -569,7 +569,7 @@ class ErrorDetail(Model):
 
 
 class Error(Model, tag_field="type", tag="error"):
-    """What went wrong: the body of a refused request, and an event of a stream that breaks off."""
+    """An error: the body of a rejected request, and an event of a stream that breaks off."""
 
     error: ErrorDetail
     request_id: Opt[str] = UNSET

@@ -112,7 +112,7 @@ def encode_offer(
 
 
 def decode_offer(body: types.Request, request: ours.Request, lost: Losses) -> list[int]:
-    """Decode the tools in any of their forms, and the tool choice; returns the paths of those not decoded."""
+    """Decode the tools in any of their forms, and the tool choice; returns the indices of those not decoded."""
     if body.functions:
         lost.emulated("functions", "legacy functions, read as tools")
     legacy = [types.Tool(type="function", function=each) for each in body.functions or ()]

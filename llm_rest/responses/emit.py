@@ -2,7 +2,7 @@
 
 A wire's stream decoder calls `add`, `text`, `done`, and an `Emitter` makes the events. Before changing this file, know
 their order (Responses reference, "Streaming", read 2026-11-20): created, in_progress, then for each item added, its
-inner events and done, then exactly one terminal event. Items may be open side by side, told apart by `output_index`.
+inner events and done, then exactly one terminal event. Items may be open side by side, distinguished by `output_index`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Conversion of a conversation's contents, both ways: roles, grouping into contents, and outputs of functions.
 
 Outputs of functions are together in the user content right after their calls, in the order of the calls; consecutive
-model output is one content, and every message of a user is one. Outputs are objects: a text is encoded as `{"output":
-text}`, a failure as `{"error": text}`, and any other object is decoded as its JSON text. Before changing this file,
+model output is one content, and every message of a user is one. Outputs are objects: a text is encoded as
+`{"output": text}`, a failure as `{"error": text}`, and any other object is decoded as its JSON text. Before changing this file,
 know that an output finds its call by id, else by name, else by order, and that the vendor caches by prefix: appending
 items may change no content but a model's that is still open. Follows Google's guide to function calling and the
 reference of `FunctionResponse` (read 2026-11-20).

@@ -1,7 +1,7 @@
 """Conversion of tools, tool choice and calls, both ways: functions in one list, hosted tools each under its own key.
 
-A hosted tool without a name in Responses has a type that begins with `google:`, such as `{"type":
-"google:url_context"}`, with the fields of this wire; one in a document is in its leftovers. Before changing this file,
+A hosted tool without a name in Responses has a type that begins with `google:`, such as
+`{"type": "google:url_context"}`, with the fields of this wire; one in a document is in its leftovers. Before changing this file,
 know that the vendor caches tools first, so the same tools must give the same bytes; that names must be the same every
 time, since histories already sent hold them; that the headers of an MCP server are secrets, which are on its tool and
 nowhere else; and that paths into streamed arguments, which only Vertex sends, are external input. Follows the

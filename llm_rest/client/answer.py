@@ -64,7 +64,7 @@ class ReceivedAnswer(NamedTuple):
     """The secrets of the request that must be redacted: the headers, and the tokens in the body."""
     attempts: tuple[Attempt, ...]
     losses: Sequence[Loss] = ()
-    """Options omitted because the vendor rejected them in an earlier attempt."""
+    """Losses: options omitted because the vendor rejected them in an earlier attempt."""
 
 
 class FirstPart(NamedTuple):
@@ -97,7 +97,7 @@ def error_of_answer(target: Target, answer: HTTPAnswer, sent: Mapping[str, str |
     facts = target.wire.decode_error(answer.status, answer.headers, answer.body)
     facts = without_secrets(facts, sent)
     if answer.status < 400 and facts.code is not None and _STATUS.fullmatch(facts.code):
-        # Routers answer 200 and put the status of the vendor behind them into the body.
+        # Routers answer 200 and put the HTTP status of the upstream vendor into the body.
         facts = replace(facts, status=int(facts.code))
     return api_error(facts, vendor=target.vendor, model=target.model, rules=target.endpoint.vendor.errors)
 
@@ -113,13 +113,13 @@ def redirect_error(answer: HTTPAnswer) -> LLMError:
 
 
 def decode_document(target: Target, sent: ReceivedAnswer, decoder: Decoder[D]) -> D:
-    """The document in an answer, as the wire's struct. Raises the vendor's error where it holds one instead."""
+    """The document of an answer, as the wire's struct. Raises the vendor's error where it holds one instead."""
     try:
         if len(sent.answer.body) > _SHALLOW:
             check_entries(sent.answer.body)
             check_depth(sent.answer.body)
         document = _decoded(sent.answer.body, decoder)
-        # An empty one beside a good answer is how some hosts say that there was none.
+        # Some hosts send an empty error field beside a valid answer to mean that there was none.
         if not ("error" in getattr(type(document), "__extras__", ()) and extras(cast("Struct", document))["error"]):
             return document
         problem, limited = "it holds an error", False
@@ -131,13 +131,13 @@ def decode_document(target: Target, sent: ReceivedAnswer, decoder: Decoder[D]) -
     failed = _is_error(sent.answer.body, target.endpoint.vendor.errors.verdict)
     error = error_of_answer(target, sent.answer, sent.secrets) if failed else malformed_error(target, sent, problem)
     if limited:
-        error.retryable = False  # a limit of ours, which the next one passes as well
+        error.retryable = False  # a limit of this library, which another attempt exceeds as well
     raise with_context(error, target, sent.attempts)
 
 
 def _decoded(body: bytes, decoder: Decoder[D]) -> D:
     if len(body) < len(_EMPTY) + 16 and body.strip() == _EMPTY:
-        raise DecodeError("it is empty")  # which fits a wire where everything may be left out
+        raise DecodeError("it is empty")  # matches a wire whose fields are all optional
     try:
         return decoder.decode(body)
     except DecodeError:
@@ -193,7 +193,7 @@ def generation_error(target: Target, response: Response, sent: Mapping[str, str 
         code=None if not given(error.code) else str(error.code),
         type=error.type or None,
     )
-    # Without a telling code it is the vendor's fault.
+    # Without a code that identifies the cause, the error is counted as the vendor's.
     rules = target.endpoint.vendor.errors
     facts = facts if error_class(facts, rules) is not APIStatusError else replace(facts, status=500)
     facts = without_secrets(facts, sent)
@@ -219,7 +219,7 @@ NO_PROGRESS = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress, Unk
 """Events without content: life-cycle events, and unknown kinds, which some hosts send as keep-alives."""
 
 LINGER = 2.0
-"""Seconds to wait for counts and sources after the end of an answer, where a server keeps its body open."""
+"""Seconds to wait for token counts and sources after the last event, where a server keeps the body open."""
 
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 _DOCUMENTS = {"sse": (b"{", b"[", b"<"), "ndjson": (b"[", b"<")}
@@ -228,9 +228,9 @@ _EXCERPT = 4096
 
 
 class IncomingEvents:
-    """The events in the body of a successful answer: of a stream, or of a whole document that came instead of one."""
+    """The events in the body of a successful answer: of a stream, or of a whole document sent instead of one."""
 
-    # With slots, an error reporter that unfolds objects shows nothing of what a server wrote.
+    # With slots, error reporters that show object attributes do not show what a server sent.
     __slots__ = (
         "_any",
         "_begun",
@@ -276,7 +276,7 @@ class IncomingEvents:
 
     @property
     def losses(self) -> list[Loss]:
-        """What could not be carried so far."""
+        """The conversion losses so far."""
         return [*self.trial.losses, *(self._lost or self._frames.losses)]
 
     @property
@@ -302,10 +302,10 @@ class IncomingEvents:
                         return None
             return self.cut() if self._frames.checkpoint() is None else None
         except LLMError as problem:
-            self.ended = False  # the error is still to be raised
+            self.ended = False  # the error is raised later
             self._fault = problem
         if self._frames.checkpoint() is not None:
-            return None  # the answer is resumed instead
+            return None  # the answer is resumed in another hop instead
         if isinstance(self._fault, StreamInterruptedError):
             self._fault.retryable = True
         return self._fault
@@ -351,7 +351,7 @@ class IncomingEvents:
         raise fault
 
     def _linger(self, events: list[AnyEvent]) -> None:
-        """Once the last event has arrived, wait at most `LINGER` seconds for details; keep-alives do not extend it."""
+        """After the last event, limit the wait for details to `LINGER` seconds; keep-alives do not extend it."""
         finished = self._frames.finished
         if finished and (events or not self._lingers):
             self.incoming.deadline.linger(LINGER)
@@ -360,7 +360,7 @@ class IncomingEvents:
         self._lingers = finished
 
     async def _read(self) -> bytes | None:
-        """The next bytes. Once the last event has arrived, a failing connection is the end of the body."""
+        """The next bytes. After the last event, a connection failure counts as the end of the body."""
         try:
             return await self.incoming.read()
         except (APIConnectionError, ResponseTooLargeError):
@@ -376,7 +376,7 @@ class IncomingEvents:
         return malformed_error(self._target, self._sent(self._start), "it holds no event")
 
     def name(self, error: LLMError) -> None:
-        """Add the context of the answer to the error, and redact secrets."""
+        """Add the context of the call to the error, and redact secrets."""
         redact(error, self.trial.secrets)
         incoming = self.incoming
         error.status = error.status or incoming.status

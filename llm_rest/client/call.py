@@ -1,8 +1,8 @@
 """A call up to its request: options -> settings and target -> `PreparedCall` -> HTTP request -> `send_with_retries`.
 
-`Caller` is shared by the sync and async clients: the sync client drives each coroutine to its end at once. What becomes of the
-answer is in `generate.py` and `stream.py`. Before changing this file, know that errors are raised where no local variable holds a
-secret in the clear: keys are wrapped before they get here and unwrapped in the transport only.
+`Caller` is shared by the sync and async clients: the sync client drives each coroutine to its end at once. Answers are
+processed in `generate.py` and `stream.py`. Before changing this file, know that errors are raised where no local
+variable holds a secret in the clear: keys are wrapped before they get here and unwrapped in the transport only.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Losses = Callable[[], "list[Loss]"]
-"""Gives the losses of a request: they are located when they are read."""
+"""Returns the losses of a request, with paths in the caller's input; computed on each access."""
 
 
 class PreparedCall(NamedTuple):
@@ -61,13 +61,13 @@ class PreparedCall(NamedTuple):
     request: Request
     """The request in the Responses format."""
     lost: list[Loss]
-    """The losses of its preparation."""
+    """The losses of preparing the call."""
     indexed: Callable[[str], str] = str
     """Converts a path in the request to one in the caller's input."""
     history: History | None = None
-    """The conversation that it continues."""
+    """The conversation that the call continues."""
     recovered: Callable[[Loss], bool] | None = None
-    """Whether the caller gets the lost value back: such a loss is recorded, and not reported."""
+    """Whether the caller gets the lost value back: such a loss is recorded but not reported."""
 
     def located(self, losses: list[Loss]) -> list[Loss]:
         """Losses of the request with paths in the caller's input."""
@@ -119,21 +119,21 @@ class Caller:
         self.transport = transport
         self.targets = targets
         self.fallback = fallback
-        """The models that calls are tried with; `None` where there is one."""
+        """The models for calls, tried in order; `None` where there is one model."""
         self.trials: Trials | None = None
-        """The tries of a fallback that the calls are one of."""
-        self._own: Mapping[str, Any] = {}  # the options of this model, in a fallback
+        """The attempts of the fallback that the calls belong to."""
+        self._own: Mapping[str, Any] = {}  # the options of this model in a fallback
         self.watchers = watchers
-        """What gets the events of every call: event hooks."""
+        """Callbacks for the events of every call: event hooks, the log and telemetry."""
         self.telemetry = telemetry
         self.retry_budget = RetryBudget()
         self._in_flight: WeakValueDictionary[int, Stoppable] = WeakValueDictionary()
         self.indexing: Callable[[Request], Callable[[str], str]] | None = None
-        """Gives `PreparedCall.indexed` for a request of a run; `None` outside of runs."""
+        """Returns `PreparedCall.indexed` for a request of a run; `None` outside of runs."""
         self.run_id: str | None = None
-        """Of the run that makes the calls; `None` outside of runs."""
+        """The id of the run that makes the calls; `None` outside of runs."""
         self.conversation_id: str | None = None
-        """Of the conversation that the calls continue; `None` where it has none."""
+        """The id of the conversation that the calls continue; `None` without one."""
         self._above: Caller | None = None
         self._kept: dict[Any, Any] = {}  # shared by copies
         self._waits = waits
@@ -149,14 +149,14 @@ class Caller:
         return other
 
     def for_model(self, model: str, targets: Targets, options: Mapping[str, Any]) -> Caller:
-        """The same caller for one model of a fallback, with the options of that."""
+        """The same caller for one model of a fallback, with that model's options."""
         other = copy(self)
         other.fallback, other.targets, other._own = None, targets, {**options, "model": model}
         other.settings = settings_of(other._merged({}))
         return other
 
     def single(self, options: Mapping[str, Any], input: object = None) -> Caller:
-        """The caller for one model alone where there is a fallback: the named one, or else the first."""
+        """The caller for a single model of a fallback: the one in the options, or else the first."""
         if self.fallback is None:
             return self
         named = options.get("model") or (input.model if isinstance(input, Request) else None)
@@ -175,7 +175,7 @@ class Caller:
         self._own = {}
 
     def _merged(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        # An option that is None is not given, so that it does not undo a default; but `retry=None` is no retries.
+        # An option of None counts as not given and overrides no default; but `retry=None` means no retries.
         said = {name: value for name, value in options.items() if value is not None or name == "retry"}
         merged = {**self.defaults, **self._own, **said}
         if merged.get("rate_limit") == "learn":
@@ -187,7 +187,7 @@ class Caller:
         return merged
 
     def _shared(self, given: Any) -> Any:
-        """What this client and those made of it share: the rate limit that they learn, and the prices in a file."""
+        """Objects shared by this client and its copies: learned rate limits, and the prices in a file."""
         from ..policy.gate import made
 
         return made(given, self._kept)
@@ -209,16 +209,16 @@ class Caller:
         *,
         stream: bool = False,
     ) -> PreparedCall:
-        """The first steps, which are pure: the target, the settings and the request, once everything is checked.
+        """The validated call (target, settings and request); pure, without I/O.
 
-        Of the items of a `history` only those are looked at that are new.
+        Only new items of a `history` are validated.
         """
         if self.fallback is not None:
             return self.single(options, input).prepare(input, options, shape, history, stream=stream)
         wrap_secrets(options)
         check_names(options, stream=stream)
         if isinstance(input, Request):
-            # What the request says is said by the call: it comes before the defaults.
+            # Fields of the request itself override the defaults.
             said = {name: getattr(input, name) for name in FIELDS if getattr(input, name) is not None}
             options = {**said, **options}
         merged = self._merged(options)
@@ -260,7 +260,7 @@ class Caller:
         return target.endpoint.wire, target.dialect
 
     def call(self, watch: WatchedCall | None = None) -> Call:
-        """A call that `cancel` ends."""
+        """A cancellable call: `cancel` ends it."""
         call = self.transport.call() if self._above is None else self._above.call()
         self._in_flight[id(call)] = call
         call.watch = watch
@@ -293,7 +293,7 @@ class Caller:
     ) -> T:
         """The result of `read` for a successful answer. Raises an `LLMError` otherwise.
 
-        `operation` names a call of its own, or is the watched call that this request belongs to.
+        `operation` is the name of a new call, or the watched call that this request belongs to.
         """
         if isinstance(operation, str):
             watch = watched(self, target, operation)
@@ -352,7 +352,7 @@ class Caller:
     ) -> Mapping[str, str | Secret]:
         """The headers of a request: fixed headers, credentials, the route's and the caller's.
 
-        A token provider is called for a replacement of a `refused` token, at most `until` then.
+        A token provider is called again to replace a `refused` token, until the time `until` at most.
         """
         found = await self._headers(target, settings, refused, until)
         if route.headers or settings.headers:
@@ -376,7 +376,7 @@ class Caller:
                 return {**DEFAULT_HEADERS, **found}
         except TimeoutError:
             if until is None or time.monotonic() < until:
-                raise  # the provider's own
+                raise  # raised by the token provider itself
         limit = limit_text("total", total_of(settings.timeouts, WHOLE))
         what = f"no token from the token provider for {target.vendor} after {limit}; allow more time, or return a kept token"
         raise with_context(APITimeoutError(what), target, ())

@@ -1,9 +1,9 @@
-"""`Client` and `AsyncClient`: calls to any vendor, with the answer as a `Reply`.
+"""`Client` and `AsyncClient`: calls to any vendor, which return a `Reply`.
 
-Both are thin: the work is in `call.py`, `generate.py` and `endpoints.py`, written once as coroutines. The sync client drives
-them over a transport that never suspends, so it uses no thread and no event loop and works inside a running loop as well.
-Before changing this file, know that every public method takes the caller's place in the program first (`CallSite`), because a
-warning about a loss points there.
+Both are thin: the work is in `call.py`, `generate.py` and `endpoints.py`, written once as coroutines. The sync client
+drives them over a transport that never suspends, so it uses no thread and no event loop and works inside a running loop
+as well. Before changing this file, know that every public method takes the caller's place in the program first
+(`CallSite`), because a warning about a loss points there.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from .typed import AsyncJSONStream, JSONStream
 
     ModelChoice = str | Fallback | Sequence[str | FallbackModel]
-    """A model as `"vendor/model"`, or several: where one fails, the next one answers."""
+    """A model as `"vendor/model"`, or several for fallback: where one fails, the next one is tried."""
 
 T = TypeVar("T")
 
@@ -191,12 +191,12 @@ class _Shared:
         self._caller.transport.tidy()
 
     def __repr__(self) -> str:
-        caller = getattr(self, "_caller", None)  # which a client that was refused has not
+        caller = getattr(self, "_caller", None)  # a client whose arguments were rejected has no transport
         name = type(self).__name__
         if caller is None or caller.defaults.get("model") is None:
             return f"<{name} without a model; name one in each call: .generate(..., model='vendor/model')>"
         model, place = printable(caller.defaults["model"], 80), ""
-        with suppress(ConfigError):  # the environment may say something else since
+        with suppress(ConfigError):  # environment variables may have changed since
             target = caller.targets.find(caller.defaults["model"])
             model = f"{target.vendor}/{target.model}"
             place = f" at {printable(target.endpoint.base_url, 120)} ({target.endpoint.wire})"
@@ -207,7 +207,7 @@ class _Shared:
 
 
 def _plain(options: CallOptions | CallSettings | StreamCallOptions | ChatOptions | NewChat) -> dict[str, Any]:
-    """The dict of a method's keywords itself, so that the token in it is wrapped there too."""
+    """The dict of a method's keywords itself (not a copy), so that its token is wrapped in the caller's frame too."""
     return cast("dict[str, Any]", options)
 
 
@@ -235,15 +235,15 @@ def _check(http: object, max_connections: object, defaults: object, credentials:
 class Client(_Shared):
     """The client for the model `"vendor/model"`, for synchronous callers; may be used from many threads.
 
-    Of several models, a list or a `Fallback`, the next one answers where one fails.
-    `api_key` and `base_url` are for that model's vendor only. Without a key the vendor's environment variables are read, or
-    `credentials`, a function `(vendor, account) -> token`, is called for every request. `timeout` is seconds for the whole
-    call or `Timeouts`, `retry` how many requests a call may make in all or a `RetryPolicy`. `http` is an `httpx.Client` to
-    send through instead of connections of its own, `tls` their TLS configuration: a path of certificate authorities,
-    `TLS(...)` or an `ssl.SSLContext`. `defaults` are options for every call. `on_event` is called for every call and request,
-    `telemetry` records them with OpenTelemetry, `rate_limit` makes requests wait for rate limits, `cache` keeps answers for the
-    same requests later, `budget` limits what calls spend, and `prices` is a file for `reply.cost`. Raises `ConfigError` for
-    invalid arguments.
+    With several models (a list or a `Fallback`), the next one is tried where one fails. `api_key` and `base_url` are
+    for that model's vendor only. Without a key the vendor's environment variables are read, or `credentials`, a
+    function `(vendor, account) -> token`, is called for every request. `timeout` is seconds for the whole call or
+    `Timeouts`, `retry` the number of requests per call or a `RetryPolicy`. `http` is an `httpx.Client` to send through
+    instead of connections of its own, `tls` their TLS configuration: a path of certificate authorities, `TLS(...)` or
+    an `ssl.SSLContext`. `defaults` are options for every call. `on_event` is called for every call and request,
+    `telemetry` records them with OpenTelemetry, `rate_limit` makes requests wait for rate limits, `cache` stores
+    answers for identical requests, `budget` limits what calls spend, and `prices` is a file for `reply.cost`. Raises
+    `ConfigError` for invalid arguments.
     """
 
     _waits = False
@@ -274,10 +274,10 @@ class Client(_Shared):
     @overload
     def generate_json(self, input: Input | None, type: object, **options: Unpack[CallOptions]) -> Any: ...
     def generate_json(self, input: Input | None, type: object, **options: Unpack[CallOptions]) -> Any:
-        """The answer as a value of `type`: a class, any type of JSON data, or a JSON Schema.
+        """Typed output: the answer as a value of `type`: a class, any type of JSON data, or a JSON Schema.
 
-        The model is re-prompted with the validation errors, `max_repairs` times. Raises `SchemaMismatchError`, `RefusalError` or
-        `TruncatedError`.
+        The model is re-prompted with the validation errors, `max_repairs` times. Raises `SchemaMismatchError`,
+        `RefusalError` or `TruncatedError`.
         """
         from .typed import generate_json
 
@@ -376,7 +376,7 @@ class Client(_Shared):
         return Models(self._caller)
 
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> int:
-        """The number of input tokens by the vendor's count, those of tools and instructions included.
+        """The number of input tokens as counted by the vendor, tools and instructions included.
 
         Raises `ConfigError` where the wire has no endpoint for that.
         """
@@ -413,7 +413,7 @@ class AsyncClient(_Shared):
 
         return AsyncTransport(**options)
 
-    # Not `async def`: the caller's place is known when the method is called, and no longer when a task awaits it.
+    # Not `async def`: the caller's line is available when the method is called, not when a task awaits it.
 
     def generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Coroutine[Any, Any, Reply]:
         """Send a request; the model's reply. `input` is a text, items, or a whole `Request`; its fields are keywords too.
@@ -442,10 +442,10 @@ class AsyncClient(_Shared):
     def generate_json(
         self, input: Input | None, type: object, **options: Unpack[CallOptions]
     ) -> Coroutine[Any, Any, Any]:
-        """The answer as a value of `type`: a class, any type of JSON data, or a JSON Schema.
+        """Typed output: the answer as a value of `type`: a class, any type of JSON data, or a JSON Schema.
 
-        The model is re-prompted with the validation errors, `max_repairs` times. Raises `SchemaMismatchError`, `RefusalError` or
-        `TruncatedError`.
+        The model is re-prompted with the validation errors, `max_repairs` times. Raises `SchemaMismatchError`,
+        `RefusalError` or `TruncatedError`.
         """
         from .typed import generate_json
 
@@ -535,7 +535,7 @@ class AsyncClient(_Shared):
         return AsyncModels(self._caller)
 
     def count_tokens(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, int]:
-        """The number of input tokens by the vendor's count, those of tools and instructions included.
+        """The number of input tokens as counted by the vendor, tools and instructions included.
 
         Raises `ConfigError` where the wire has no endpoint for that.
         """

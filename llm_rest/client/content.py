@@ -93,7 +93,7 @@ FILES = {
 
 
 def user(*parts: str | ContentPart, role: Literal["user", "system", "developer", "assistant"] = "user") -> Message:
-    """A message made of texts, images and files, in order. Raises `ConfigError` without any part."""
+    """A message of texts, images and files, in order. Raises `ConfigError` without any part."""
     if not parts:
         raise ConfigError("a message needs at least one part", hint='user("text", image("photo.png"))')
     said = OutputText if role == "assistant" else InputText
@@ -132,7 +132,7 @@ def file(source: Source, *, filename: str | None = None) -> InputFile:
 
 
 def attachment(source: Source, *, data: bool = False) -> InputImage | InputFile | bytes:
-    """The part for a path, bytes or a URL: an image where it is one (a URL: by its ending), else a file. `data`: its bytes."""
+    """The content part for a path, bytes or a URL: an image (a URL: by its ending), else a file. `data`: as bytes."""
     is_url = isinstance(source, str) and _is_url(source)
     found, name = (b"", urlsplit(str(source)).path) if is_url else _read(source, "file")
     if data:
@@ -194,10 +194,10 @@ def _type_of_file(data: bytes, name: str) -> str:
     return found
 
 
-# --- images of others -----------------------------------------------------------------------------------------------
+# --- fetching images from URLs --------------------------------------------------------------------------------------
 
 MAX_IMAGE = 20 * 1024 * 1024
-"""The largest image that is fetched."""
+"""The maximum size of an image that is fetched, in bytes."""
 
 _REDIRECTS = 5
 
@@ -243,7 +243,7 @@ async def _fetched(transport: Transport, url: str, detail: Detail | None, timeou
             raise ProtocolError(
                 f"the image was answered with status {answer.status}", status=answer.status, retryable=False
             )
-        # The server's word on the type counts for nothing: pages are served as images and images as anything.
+        # The server's content type is ignored: pages are served as images and images with any type.
         return InputImage(image_url=_image_url(answer.body, ""), detail=detail)
     raise ProtocolError(f"the image was redirected more than {_REDIRECTS} times", retryable=False)
 

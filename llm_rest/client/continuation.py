@@ -1,8 +1,8 @@
-"""Long answers that a vendor gives in several hops: the request of the next hop, and its time limit.
+"""Long answers that a vendor sends in several hops: the request of the next hop, and its time limit.
 
-A hop ends, or a stream breaks off, at a token; the same request with that token continues there. The wire defines the place
-of the token (`LongWire`). Before changing this file, know that a hop is billed like any request, that one deadline covers all
-hops, and that a connection that breaks again and again without a new token ends the call.
+A hop ends, or a stream breaks off, at a token; the same request with that token continues there. The wire defines the
+place of the token (`LongWire`). Before changing this file, know that a hop is billed like any request, that one
+deadline covers all hops, and that a connection that breaks again and again without a new token ends the call.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from .target import OutgoingRequest, Target
 
 RECONNECTS = 3
-"""How often a stream is resumed at one token."""
+"""How often a stream is resumed at the same token."""
 
 
 class Parts:
-    """A long answer in parts that are whole documents: `add` each of them; `response` is all of them joined."""
+    """A long answer in several whole documents: `add` each of them; `response` is all of them joined."""
 
     def __init__(self, target: Target, request: Request) -> None:
         self._reader = StreamReader(target.wire, request=request, now=int(time.time()), **target.decoding)

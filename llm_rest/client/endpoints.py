@@ -1,6 +1,6 @@
 """Further endpoints of a vendor: token counting, compaction, stored responses, model lists, and the check of a key.
 
-Each wire that has them defines routes, bodies and decoders; here they are called.
+Wires define the routes, bodies and decoders of these endpoints; this module calls them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _functions_of_wire(target: Target, *names: str) -> tuple[Any, ...]:
 
 
 async def count_tokens(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> int:
-    """The number of tokens in this input by the vendor's count."""
+    """The number of tokens in this input as counted by the vendor."""
     prepared = caller.prepare(input, options)
     target, settings, request = prepared.target, prepared.settings, prepared.request
     encode, route, decoder = _functions_of_wire(target, "encode_count", "count_route", "COUNT")
@@ -95,7 +95,7 @@ async def compact(caller: Caller, input: Input | None, options: dict[str, Any], 
     return compacted
 
 
-# --- what a vendor kept ---------------------------------------------------------------------------------------------
+# --- stored responses -----------------------------------------------------------------------------------------------
 
 
 async def retrieve(
@@ -162,7 +162,7 @@ async def input_items(
             "input_items",
         )
         items += page.data
-        # A page whose cursor does not advance would be requested without end.
+        # A page whose cursor does not advance would be requested in an endless loop.
         if not page.has_more or not page.last_id or page.last_id == after:
             return items
         after = page.last_id
@@ -191,7 +191,7 @@ async def poll(
     return raise_if_failed(target, found)
 
 
-# --- is the key good? -----------------------------------------------------------------------------------------------
+# --- key validation -------------------------------------------------------------------------------------------------
 
 _ANSWERS_AT = {
     "openai_responses": "/responses",
@@ -206,7 +206,7 @@ class Access(Struct, frozen=True):
     """Whether the vendor accepted the key. True where it did, so that `if llm.validate_access():` works."""
 
     valid: bool
-    """Whether it was accepted. Also false where the check failed: a network failure, or a rate limit."""
+    """Whether the key was accepted. Also false where the check failed: a network failure, or a rate limit."""
     error: LLMError | None = None
     """The error of the check, with its `code` and `suggestions`; `None` where valid."""
 
@@ -222,7 +222,7 @@ async def validate_access(caller: Caller, options: dict[str, Any], site: CallSit
             listed = OutgoingRequest(_models_route(target))
             await caller.send(target, settings, listed, lambda sent: None, "list_models")
         except NotFoundError:
-            # A host without a list of models: the smallest request tells as well.
+            # A host without a list of models: the smallest request tests the key as well.
             smallest = {**options, "max_output_tokens": 16, "on_loss": "ignore", "invalid_options": "drop"}
             if (await generate(caller, "Hi", smallest, site)).interrupted:
                 raise CallCancelledError("the call was cancelled") from None
@@ -244,11 +244,11 @@ class ModelInfo(Struct, frozen=True, kw_only=True):
     display_name: str | None = None
     """Its display name."""
     max_input_tokens: int | None = None
-    """The most tokens of its input."""
+    """The maximum number of input tokens."""
     max_output_tokens: int | None = None
-    """The most tokens of one answer."""
+    """The maximum number of output tokens of one answer."""
     lifecycle: str | None = None
-    """Its lifecycle state in the vendor's words, such as `active`, `deprecated` or `retired`."""
+    """The lifecycle state as the vendor names it, such as `active`, `deprecated` or `retired`."""
     deprecated_at: str | None = None
     """When the vendor deprecated it, as the vendor writes the date."""
     retires_at: str | None = None
@@ -297,7 +297,7 @@ async def list_models(caller: Caller, options: dict[str, Any]) -> list[ModelInfo
         )
         found += [_model_info(target, entry) for entry in (page.data if hasattr(page, "data") else page.models or ())]
         after = _next_page(page)
-        # A list whose cursor does not advance would be requested without end.
+        # A list whose cursor does not advance would be requested in an endless loop.
         if not after or after.items() <= route.query.items():
             return found
         route = replace(route, query={**route.query, **after})

@@ -69,18 +69,18 @@ class StreamReader:
         return getattr(self._machine, "finished", False)
 
     def checkpoint(self) -> str | None:
-        """The token to continue with where the body ends or breaks off now; `None` where the answer cannot be continued."""
+        """The token to resume with if the body ends or breaks off now; `None` where the answer cannot be resumed."""
         checkpoint = getattr(self._machine, "checkpoint", None)
         return checkpoint() if checkpoint is not None else None
 
     def resume(self) -> None:
-        """Read another body, which continues the answer at the checkpoint."""
+        """Read another body that resumes the answer at the checkpoint."""
         machine: Any = self._machine
         machine.resume()
         self._frames, self._halves, self._problem = self._framing(), SplitSurrogates(), None
 
     def document(self, document: Any) -> list[AnyEvent]:
-        """The events of a whole document that came instead of a stream."""
+        """The events of a whole document that was sent instead of a stream."""
         return self._machine.feed(document)
 
     def feed(self, chunk: bytes) -> list[AnyEvent]:
@@ -88,7 +88,7 @@ class StreamReader:
         return self._events(self._frames.feed(chunk))
 
     def close(self) -> list[AnyEvent]:
-        """The events that only the end of the stream completes."""
+        """The remaining events, which are known only at the end of the stream."""
         return self._events(self._frames.close()) + self._end()
 
     def _events(self, frames: list[Frame]) -> list[AnyEvent]:
@@ -126,7 +126,7 @@ class StreamReader:
         return (getattr(self._machine, "end", None) or self._machine.close)() if marked else self._machine.close()
 
     def _repaired(self, data: bytes) -> Any:
-        """The document with split characters joined; `None` where that is not its fault."""
+        """The document with split characters joined; `None` where these are not the cause of the failure."""
         whole = self._halves.joined(data)
         if whole == data:
             return None
@@ -148,7 +148,7 @@ class SplitSurrogates:
         self._first = b""
 
     def joined(self, data: bytes) -> bytes:
-        """The document as JSON that can be decoded; unchanged where it has no split characters."""
+        """The document as JSON that can be decoded; unchanged without split characters."""
         first, self._first = self._first, b""
 
         def mend(found: re.Match[bytes]) -> bytes:
@@ -164,7 +164,7 @@ class SplitSurrogates:
 
 _HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _ESCAPE = rb"%s%s|(?P<first>%s)|(?P<second>%s)|\\." % (_HIGH, _LOW, _HIGH, _LOW)
-"""An escape in a JSON text: a whole pair, a half of one, or any other."""
+"""An escape in a JSON text: a whole surrogate pair, one half of it, or any other escape."""
 
 
 class StreamWriter:

@@ -1,7 +1,7 @@
-"""A whole reply: encode, look into the cache, send, decode; and answers that come in several parts, or as a stream only.
+"""A whole reply: encode, look up in the cache, send, decode; also answers in several parts, or as a stream only.
 
-Before changing this file, know that an answer from the cache is decoded like one that has just come, and that a failed
-generation is an error although its HTTP answer is a good one.
+Before changing this file, know that a cached answer is decoded like a new one, and that a failed generation is an error
+although its HTTP status is 200.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ async def generate(
 ) -> Reply:
     """The reply of the model. Raises an `LLMError` where the call fails."""
     if "output" in options and (form := options.pop("output")) is not None:
-        from . import typed  # which most calls do not need
+        from . import typed  # not needed by most calls
 
         return (await typed.generate(caller, input, options, site, form)).reply
     if caller.fallback is not None:
@@ -114,7 +114,7 @@ async def _ask(caller: Caller, prepared: PreparedCall, site: CallSite, watch: Wa
 
 async def _from_stream(caller: Caller, prepared: PreparedCall, site: CallSite, watch: WatchedCall | None) -> Reply:
     """The reply to a request for which the vendor requires streaming."""
-    from .stream import AsyncStream  # which most calls do not need
+    from .stream import AsyncStream  # not needed by most calls
 
     timeouts = with_time_left(prepared.settings, time.monotonic()).timeouts
     prepared = prepared._replace(settings=prepared.settings._replace(stream_timeouts=timeouts))
@@ -132,7 +132,7 @@ async def _in_hops(
     begun: FirstPart,
     watch: WatchedCall | None,
 ) -> tuple[Reply, list[Loss]]:
-    """The reply in an answer that comes in several hops, of which the first is there."""
+    """The reply of an answer in several hops, of which the first was received."""
     from .continuation import Hops, Parts
 
     target, settings = prepared.target, prepared.settings
@@ -182,7 +182,7 @@ def decoded(
 def raise_if_failed(target: Target, found: Reply, secrets: Mapping[str, str | Secret] = {}) -> Reply:
     """The reply. Raises the vendor's error where the generation failed."""
     if found.status == "completed" and found.error:
-        found.status = "failed"  # some hosts say completed all the same
+        found.status = "failed"  # some hosts send the status completed for a failed generation
     if found.status != "failed":
         return found
     error = generation_error(target, found, secrets)

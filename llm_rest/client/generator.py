@@ -103,13 +103,13 @@ def _item(entry: Any) -> AnyItem:
         if not _is_entry(entry):
             raise ConfigError(f"an entry of context is (role, text) with a role of {', '.join(ROLES)}, not {entry!r}")
         return Message(role=entry[0], content=entry[1])
-    return deepcopy(cast("AnyItem", entry))  # the caller may change his own, such as one that a provider returns again
+    return deepcopy(cast("AnyItem", entry))  # a copy, since the caller may change an item that a provider returns again
 
 
 C = TypeVar("C")
 T = TypeVar("T")
 Asked = str | Sequence[AnyItem]
-"""The question of a turn: a text of the user, or items."""
+"""The input of a turn: a text of the user, or items."""
 
 
 class _GeneratorBase(Generic[C, T]):
@@ -127,12 +127,12 @@ class _GeneratorBase(Generic[C, T]):
     ) -> None:
         self._llm = llm
         self.prompt = prompt
-        """The question of every turn that brings no `input`: a text, or items."""
+        """The input of every turn that is called without `input`: a text, or items."""
         self.context = context or PromptContext()
         """The fixed entries and providers that are sent with the prompt."""
         self.history: list[AnyItem] = []
         """The conversation: the entries of the context, and for every turn what providers gave, the question and the answer."""
-        self._entries = 0  # of the context, that are part of the history
+        self._entries = 0  # items of the context that are part of the history
         self._tools = () if tools is None else tools
         self._options: dict[str, Any] = options if output is str else {**options, "output": output}
         _check(prompt, "prompt")
@@ -143,7 +143,7 @@ class _GeneratorBase(Generic[C, T]):
         return f"<{type(self).__name__}: {prompt}, items {len(self.history)}; see .generate .history>"
 
     def add_context(self, *entries: str | Entry | AnyItem) -> None:
-        """Add entries to the context. They follow what was sent before, and stay there."""
+        """Add entries to the context. They are sent after the earlier history, and stay in it."""
         self.context.add(*entries)
 
     def add_context_provider(self, provider: Provider) -> None:

@@ -27,7 +27,7 @@ class History:
         self.checked: list[AnyItem] = []
         """The checked copies of the given items."""
         self.encoded = EncodedPrefix()
-        """What a wire made of them."""
+        """The encoded items, in the format of a wire."""
         self.answered: list[Any] = []
         """The items of the last turn that completed: all their calls have outputs."""
         self._reported: tuple[Any, set[Loss]] = None, set()
@@ -48,13 +48,13 @@ class History:
         return count if count and self.answered == items[:count] else self.known(items)
 
     def unreported(self, losses: list[Loss], policy: Any) -> list[Loss]:
-        """The losses that were not reported before by this policy."""
+        """The losses that were not reported before under this policy."""
         if self._reported[0] != policy:
             self._reported = policy, set()
         return [*filterfalse(self._reported[1].__contains__, losses)]
 
     def reported(self, losses: list[Loss]) -> None:
-        """These losses were reported by the policy of `unreported`."""
+        """Record that these losses were reported under the policy of `unreported`."""
         self._reported[1].update(losses)
 
     def keep(self, given: list[Any], checked: list[AnyItem], known: int) -> None:

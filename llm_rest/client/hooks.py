@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Operation = Literal["generate", "retrieve", "cancel", "delete", "input_items", "compact", "count_tokens", "list_models"]
-"""What a call is for: `generate` is a reply of the model, whole or streamed; the others are names of methods."""
+"""The operation of a call: `generate` is a reply of the model, whole or streamed; the others are names of methods."""
 
 Outcome = str
 """How a call ended: the status of its response, such as `completed` or `incomplete`, or else `failed`, `cancelled`, `closed`."""
@@ -63,7 +63,7 @@ class ClientCallStart(ClientCallEvent, frozen=True, kw_only=True):
     conversation: str | None = None
     """The id of the conversation that the call continues; `None` where it has none."""
     fallback_of: str | None = None
-    """The `call` of the model that failed before, where a `Fallback` goes on to this one; `None` for the first model."""
+    """The `call` that failed before, where a `Fallback` continues with this model; `None` for the first model."""
 
 
 class ClientCallEnd(ClientCallEvent, frozen=True, kw_only=True):
@@ -99,9 +99,9 @@ class ClientCallEnd(ClientCallEvent, frozen=True, kw_only=True):
     losses: int = 0
     """How many losses there were, of the request and of the answer."""
     loss_kinds: tuple[str, ...] = ()
-    """The kinds of the losses, each once, such as `dropped`."""
+    """The kinds of the losses, without duplicates, such as `dropped`."""
     cost: int | None = None
-    """What the call cost in nano-dollars (10 ** -9 US dollars); `None` where that is unknown."""
+    """The cost of the call in nano-dollars (10 ** -9 US dollars); `None` where it is unknown."""
 
 
 class RequestStart(ClientCallEvent, frozen=True, kw_only=True):
@@ -163,19 +163,19 @@ class RateLimitWait(ClientCallEvent, frozen=True, kw_only=True):
     wait: float
     """Seconds until it is sent, as far as is known; 0 where that depends on the end of another request."""
     reason: str
-    """The limit that it waits for, such as `500 requests per minute`."""
+    """The rate limit that delays the request, such as `500 requests per minute`."""
 
 
 ClientEvent = (
     ClientCallStart | ClientCallEnd | RequestStart | RequestEnd | RequestRetry | RequestCancelled | RateLimitWait
 )
-"""The events that an event hook of a client gets; `type`, or the class, says which one it is."""
+"""The events passed to the event hooks of a client; `type`, or the class, identifies the event."""
 
 EventHook = Callable[[Any], object]
 """A callback that takes a `ClientEvent`; its return value is ignored. Later versions may pass other events."""
 
 Watcher = Callable[["WatchedCall", type[ClientCallEvent], Mapping[str, Any]], object]
-"""Gets the events of a call: the call, the class of the event, and the fields that this class adds to `ClientCallEvent`."""
+"""Receives the events of a call: the call, the event class, and the fields that the class adds to `ClientCallEvent`."""
 
 
 class WatchedCall:
@@ -201,21 +201,21 @@ class WatchedCall:
         self.fallback_of = fallback_of
         """The call to another model that failed before, in a `Fallback`; `None` after the end."""
         self.reply: Any = None
-        """The result of the call, or as far as it came; `None` as long as there is none."""
+        """The result of the call, possibly partial; `None` before there is one."""
         self.error: BaseException | None = None
         self.outcome: Outcome | None = None
-        """`None` as long as the call has not ended."""
+        """The outcome; `None` until the call has ended."""
         self.attempts = 0
         self.seconds = 0.0
         self.status: int | None = None
         self.headers: Mapping[str, str] = {}
         self.first_event: float | None = None
         self.span: Any = None
-        """What telemetry keeps about the call."""
+        """The span of the call, set by telemetry."""
         self.activate: Callable[[], AbstractContextManager[object]] | None = None
-        """Makes the call the current one for what is instrumented below it; telemetry sets it."""
+        """Makes the call's span the current one for instrumented libraries below it; set by telemetry."""
         self.on_chunk: Callable[[], object] | None = None
-        """Called whenever more of a streamed answer came; telemetry sets it."""
+        """Called whenever more of a streamed answer arrives; set by telemetry."""
         before = None if fallback_of is None else fallback_of.id
         started: dict[str, Any] = {"run": run, "conversation": conversation, "fallback_of": before}
         self.notify(ClientCallStart, operation=operation, stream=stream, **started)
@@ -246,7 +246,7 @@ class WatchedCall:
             try:
                 watcher(self, event, fields)
             except Exception:
-                import logging  # costs more than the rest of this module, and is hardly ever needed
+                import logging  # slower to load than the rest of this module, and rarely needed
 
                 logging.getLogger("llm_rest").exception("an event hook failed on %s", event.__name__)
 
@@ -288,7 +288,7 @@ class WatchedCall:
             **tokens,
         }
 
-    # --- its requests
+    # --- requests
 
     def request_started(self, method: str, url: str) -> None:
         """A request is about to be sent."""
@@ -318,8 +318,8 @@ class WatchedCall:
             self.notify(RequestEnd, attempt=self.attempts, **fields)
 
     def retrying(self, error: LLMError, wait: float) -> None:
-        """The request failed and is sent again after `wait` seconds."""
-        self.first_event = None  # of an answer that was not handed out
+        """The request failed and is retried after `wait` seconds."""
+        self.first_event = None  # of an answer that was not yielded
         self.notify(RequestRetry, attempt=self.attempts, wait=wait, reason=error.kind)
 
     def request_cancelled(self, seconds: float) -> None:
@@ -327,7 +327,7 @@ class WatchedCall:
         self._in_flight = None
         self.notify(RequestCancelled, attempt=self.attempts, seconds=seconds)
 
-    # --- its end
+    # --- end of the call
 
     def end(self, reply: Any = None, error: BaseException | None = None, outcome: Outcome | None = None) -> None:
         """The call has ended, with a reply, an error, or neither. Only the first end counts."""
@@ -370,7 +370,7 @@ def watched(
 
 
 async def ended_by(watch: WatchedCall | None, work: Awaitable[T]) -> T:
-    """The result of a call, which ends it."""
+    """The result of a call; ends the watched call."""
     if watch is None:
         return await work
     try:
@@ -384,7 +384,7 @@ async def ended_by(watch: WatchedCall | None, work: Awaitable[T]) -> T:
 
 
 def active(watch: WatchedCall | None) -> AbstractContextManager[object]:
-    """A context in which the call is the current one, to send its requests in."""
+    """A context manager in which the call is current, for sending its requests."""
     return nullcontext() if watch is None or watch.activate is None else watch.activate()
 
 
@@ -392,7 +392,7 @@ def hooks_of(on_event: EventHook | Iterable[EventHook] | None) -> tuple[EventHoo
     """The event hooks as a tuple. Raises `ConfigError` for an object that is not callable, or an async function."""
     if on_event is None:
         return ()
-    from inspect import iscoroutinefunction  # not loaded by those who have no event hooks
+    from inspect import iscoroutinefunction  # not loaded without event hooks
 
     found: tuple[EventHook, ...] = tuple(cast("Any", on_event)) if isinstance(on_event, Iterable) else (on_event,)
     for hook in found:

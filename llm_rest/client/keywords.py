@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """Keywords of other libraries, and the equivalent here."""
+    """Keywords of other libraries, and the equivalent keyword of this one."""
 
     words: tuple[str, ...]
     instead: str
@@ -217,12 +217,12 @@ CLIENTS = (
 """Keywords of a client."""
 
 CONSTRUCTOR = frozenset("api_key base_url max_connections http tls credentials defaults wire vendor telemetry".split())
-"""Keywords of a client that no call has."""
+"""Keywords of a client that are not keywords of a call."""
 
 RUN = frozenset(
     "approve executor max_iterations max_tool_threads tool_timeout use_previous_response_id limits deps state on_event".split()
 )
-"""Keywords of a run that no other call has."""
+"""Keywords that only a run has."""
 
 VALUES: dict[tuple[str, type], Row] = {
     ("prompt", str): Row(
@@ -232,7 +232,7 @@ VALUES: dict[tuple[str, type], Row] = {
     ("reasoning", bool): Row(("reasoning",), "it has an effort", 'llm.generate("Hi", reasoning={"effort": "low"})'),
     ("text", str): Row(("text",), "it is the form of the answer; a text is the first argument", 'llm.generate("Hi")'),
 }
-"""Keywords of a call with another meaning elsewhere, by the type of the value."""
+"""Keywords of a call that have another meaning in other libraries, by the type of the value."""
 
 
 def row_for(name: str, table: tuple[Row, ...]) -> Row | None:
@@ -242,7 +242,7 @@ def row_for(name: str, table: tuple[Row, ...]) -> Row | None:
 
 
 def refusal(name: str, known: Collection[str]) -> ConfigError:
-    """The error for a keyword that no call has; `known` are those that this one has."""
+    """The error for an unknown keyword of a call; `known` are the valid ones."""
     row = row_for(name, CALLS)
     if row is None and (name in CONSTRUCTOR or row_for(name, CLIENTS)):
         row = row_for(name, CLIENTS)
@@ -257,9 +257,9 @@ def refusal(name: str, known: Collection[str]) -> ConfigError:
 
 
 def refuse_constructor(kind: str, words: dict[str, Any], options: Collection[str]) -> Never:
-    """Raise `ConfigError` for keywords that no client has; `options` are those of a call. The values are discarded."""
+    """Raise `ConfigError` for unknown keywords of a client; `options` are those of a call. The values are discarded."""
     names = sorted(words)
-    words.clear()  # it may have been a key, and tracebacks are recorded with local variables
+    words.clear()  # may be a key, and tracebacks are recorded with local variables
     name = names[0]
     if (row := row_for(name, CLIENTS)) is not None:
         error = _error(name, row.instead, row.example)
@@ -271,13 +271,13 @@ def refuse_constructor(kind: str, words: dict[str, Any], options: Collection[str
         error = _error(name, f"it belongs to a call: {row.instead}", row.example)
     else:
         error = ConfigError(f"there is no option {name}", hint=_near(name, CONSTRUCTOR))
-    # httpx calls its two kinds of client as we do.
+    # httpx has the same names for its two clients.
     error.hint = re.sub(r"\bClient\(", f"{kind}(", error.hint or "")
     raise error
 
 
 def misplaced(options: Mapping[str, object]) -> ConfigError | None:
-    """The error for the first keyword whose value has another meaning here; `None` where there is none."""
+    """The error for the first keyword whose value has another meaning in other libraries; `None` without one."""
     for name, value in options.items():
         if (row := VALUES.get((name, type(value)))) is not None:
             return ConfigError(f"{name}: {row.instead}", hint=f"such as {row.example}")

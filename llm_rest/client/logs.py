@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "LLM_REST_LOG"
 ENDS = {"call:end": 20, "request:end": 10, "request:cancelled": 10}
-"""The events that make a line, and its level."""
+"""The events that are logged, and the log level of each."""
 LEVELS = ("debug", "info", "warning", "error")
 
 _found: Logger | None = None
@@ -40,7 +40,7 @@ def is_logging() -> bool:
 
 
 def log_event(call: WatchedCall, event: type[ClientCallEvent], fields: Mapping[str, Any]) -> None:
-    """A watcher: write what has ended to the log."""
+    """A watcher that logs the end of calls and requests."""
     kind: str = vars(event)["type"]
     level = ENDS.get(kind, 0)
     if not level or _found is None or not _found.isEnabledFor(level):
@@ -59,10 +59,7 @@ def _word(value: Any) -> str:
 
 
 def log_by_environment() -> None:
-    """Configure the log by `LLM_REST_LOG`: write it from that level on to the standard error, unless the program has a handler.
-
-    Raises `ConfigError` for any other value.
-    """
+    """Configure logging from `LLM_REST_LOG`: log to stderr from that level on, unless the program has a handler."""
     value = os.environ.get(VARIABLE)
     if not value:
         return

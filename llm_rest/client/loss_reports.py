@@ -33,14 +33,14 @@ class CallSite:
         return f"<{self.filename}:{self.line}>"
 
     def warn(self, message: str) -> None:
-        """Warn as if the caller's own line did: once per place and message, as the filters say."""
+        """Issue a warning at the caller's line: once per place and message, subject to the warning filters."""
         registry = self.names.setdefault("__warningregistry__", {})
         module = self.names.get("__name__", "<unknown>")
         warnings.warn_explicit(message, LossWarning, self.filename, self.line, module, registry)
 
 
 def report_losses(losses: list[Loss], policy: OnLoss, site: CallSite, *, who: str, reply: Any = None) -> None:
-    """Handle losses by the `on_loss` policy. With a `reply` they are of the answer, not of the request."""
+    """Report losses by the `on_loss` policy. With a `reply` they are losses of the answer, not of the request."""
     refused = [loss for loss in losses if loss.kind == "refused"]
     if refused:
         raise LossError(f"this request cannot be sent to {who}: {_listed(refused)}", losses=tuple(losses), vendor=who)
@@ -51,7 +51,7 @@ def report_losses(losses: list[Loss], policy: OnLoss, site: CallSite, *, who: st
     if policy == "raise":
         hint = 'on_loss="warn" or "ignore" sends it anyway'
         raise LossError(f"{message}: {_listed(reported)}", losses=tuple(losses), vendor=who, hint=hint, partial=reply)
-    # Positions move from turn to turn; without them the same loss at the same line is reported once.
+    # Positions differ from turn to turn; without them the same loss at the same line is reported once.
     distinct = dict.fromkeys(re.sub(r"\[\d+\]", "[…]", str(loss)) for loss in reported)
     site.warn(f"{message}: {'; '.join(distinct)}")
 

@@ -57,7 +57,7 @@ Plain = Mapping[str, Any]
 
 
 class Dumpable(Protocol):
-    """An object of a vendor's SDK, which pydantic writes as plain values."""
+    """An object of a vendor's SDK (pydantic model) that can be converted to plain data."""
 
     def model_dump(self, *, mode: str = ..., by_alias: bool = ..., exclude_unset: bool = ...) -> dict[str, Any]:
         """The object as plain data, as pydantic models give it."""
@@ -106,13 +106,13 @@ class TurnFields(TypedDict, total=False):
     stop: str | Sequence[str] | None
     """Texts that end the answer where they occur. OpenAI supports up to four, on Chat Completions only."""
     seed: int | None
-    """Seed of the sampling, for answers that repeat as far as the vendor can."""
+    """Seed of the sampling, for reproducible answers as far as the vendor supports that."""
     tool_choice: ToolChoice | Plain | None
     """`"auto"`, `"none"`, `"required"`, or the tool that must be called."""
     parallel_tool_calls: bool | None
-    """Whether one answer may hold several tool calls. Default: as the vendor does, usually yes."""
+    """Whether one answer may hold several tool calls. Default: the vendor's, usually yes."""
     text: TextOptions | Plain | None
-    """The text format (`{"format": {...}}`) and its `verbosity`. `output=` is the way to a typed answer."""
+    """The text format (`{"format": {...}}`) and its `verbosity`. For typed output use `output=`."""
     reasoning: ReasoningOptions | _Reasoning | Plain | None
     """Reasoning options: `{"effort": "low"}`, `{"summary": "auto"}`."""
     include: Sequence[str] | None
@@ -167,13 +167,13 @@ class Fields(TurnFields, total=False):
 class Options(Fields, total=False):
     """The fields of a request and its tools."""
 
-    # Of any entries: to mypy a list of functions with different signatures holds the type `function` or `object`.
+    # Entries of any type: mypy infers `function` or `object` for a list of functions with different signatures.
     tools: Offer | Iterable[Any] | None
     """The tools that the model may call: functions with type hints, `@tool`s, definitions, executors; several or one."""
 
 
 class _Reasoning(TypedDict, total=False):
-    """Listed so that editors complete it."""
+    """A `TypedDict` for completion in editors."""
 
     effort: Effort | str | None
     summary: Literal["auto", "concise", "detailed"] | str | None
@@ -201,7 +201,7 @@ class RequestSettings(TypedDict, total=False):
     max_repairs: int | None
     """How often the model is re-prompted where the answer does not match its type. Each re-prompt is a model call; default 1."""
     budget: Budget | None
-    """How much calls may spend together; raises `BudgetError` before a request that would exceed it."""
+    """The spending limit that calls share; raises `BudgetError` before a request that would exceed it."""
     prices: Prices | str | PathLike[str] | None
     """The file with prices for `reply.cost`, in the format of genai-prices, or `Prices`. `None`: only what vendors report."""
     rate_limit: RateLimit | Literal["learn"] | None
@@ -220,14 +220,14 @@ class CallOptions(Options, CallSettings, total=False):
 
 
 class OutputOptions(CallOptions, total=False):
-    """The same, and the type of the answer."""
+    """The options of a call, and the type of the answer."""
 
     output: Any
     """A type, or a JSON Schema: the reply's `parsed` is a value of it. Raises `OutputError` where the answer does not match."""
 
 
 class StreamCallOptions(CallOptions, total=False):
-    """The same, and the options of a stream."""
+    """The options of a call, and the options of a stream."""
 
     stream_options: StreamOptions | Plain | None
     """Options of the stream: `{"include_obfuscation": False}`."""
@@ -256,9 +256,9 @@ def check_names(options: dict[str, Any], *, stream: bool = False) -> None:
         return
     unknown = options.keys() - FIELDS - SETTINGS - ({"stream_options"} if stream else set())
     if unknown:
-        from .keywords import refusal  # only for this message
+        from .keywords import refusal  # needed only for this message
 
-        for name in unknown:  # it may have been a key, and tracebacks are recorded with local variables
+        for name in unknown:  # may be a key, and tracebacks are recorded with local variables
             options[name] = None
         raise refusal(min(unknown), FIELDS | SETTINGS)
     for name, words in CHOICES.items():
@@ -274,7 +274,7 @@ _LEAVES = frozenset({str, int, bool, type(None)})
 
 
 def to_request(input: Input | None, options: Mapping[str, Any]) -> Request:
-    """The request that the input and the fields among these options make. Raises `ConfigError` naming the field."""
+    """The request from the input and the fields among these options. Raises `ConfigError` naming the field."""
     return read_request(input, options)[0]
 
 
@@ -283,7 +283,7 @@ def read_request(
 ) -> tuple[Request, list[Loss], Origins | None]:
     """The same request, the losses of messages in other formats, and the input entry of each item.
 
-    Where the latter is `None`, each entry is an item.
+    The last is `None` where each entry is one item.
     """
     fields = {name: value for name, value in options.items() if value is not None and name not in SETTINGS}
     document: Any = fields
@@ -299,7 +299,7 @@ def read_request(
         fields["input"], lost, origins = _items(input, receiver)
     request = _checked(document)
     if isinstance(request, str):
-        from .keywords import misplaced  # only for this message
+        from .keywords import misplaced  # needed only for this message
 
         raise misplaced(fields) or ConfigError(request)
     _refuse_empty(request)
@@ -315,10 +315,10 @@ def as_list(tools: Any) -> Iterable[Any]:
 
 
 def _definitions(offered: Any, i: int) -> Sequence[Any]:
-    """The definitions of a tool: of a function by its signature and docstring, of an executor all it has."""
+    """The definitions of a tool: a function's from its signature and docstring, all definitions of an executor."""
     if not callable(offered) and not hasattr(offered, "definition") and not isinstance(offered, MCP):
         return (offered,)
-    from ..tools import Toolbox  # needed for what is not plain
+    from ..tools import Toolbox  # needed for values that are not plain
 
     try:
         return Toolbox([offered]).definitions
@@ -327,7 +327,7 @@ def _definitions(offered: Any, i: int) -> Sequence[Any]:
 
 
 def _is_item(entry: Any) -> bool:
-    """Whether an entry is an item already, as a struct or of an unknown kind."""
+    """Whether an entry is an item already: a struct, or an item of an unknown kind."""
     return isinstance(entry, Unknown) or (isinstance(entry, Struct) and not isinstance(entry, Part))
 
 
@@ -356,7 +356,7 @@ _PLAIN_PARTS = ("input_text", "output_text", "input_image", "input_file")
 
 
 def _typed(message: Plain) -> Plain:
-    """A message with its type; it may have been written without."""
+    """A message with its `type`, which is optional in the input."""
     return message if "type" in message else {"type": "message", **message}
 
 
@@ -425,7 +425,7 @@ def _attached(path: PathLike[str], place: str, *, data: bool = False) -> Any:
 
 
 def _checked(document: Any) -> Request | str:
-    """The document as a request that shares no struct, list or dict with the caller's, or its error."""
+    """The validated request, which shares no struct, list or dict with the caller's, or the error as a text."""
     # Nothing is raised here: the plain values may hold an MCP server's token, which no frame of an error shows.
     try:
         plain = msgspec.to_builtins(document, str_keys=True)
@@ -442,17 +442,17 @@ def _converted(plain: Any) -> Request:
     try:
         return convert(plain, Request)
     except msgspec.ValidationError:
-        # Kinds and fields that are not known, and older spellings: the decoder keeps and reads those.
+        # Unknown kinds and fields, and older notations: the decoder keeps the first and converts the others.
         return REQUEST.decode(_encoder.encode(plain))
 
 
 def _has_odd_number(plain: Any) -> bool:
-    """Whether plain values hold NaN or an infinity, which JSON would silently make null."""
+    """Whether plain values hold NaN or an infinity, which JSON would silently encode as null."""
     waiting: list[Any] = [plain]
     while waiting:
         value = waiting.pop()
         inside: Iterable[Any] = cast("dict[str, Any]", value).values() if isinstance(value, dict) else value
-        if not _LEAVES.issuperset(map(type, inside)):  # most objects hold nothing else
+        if not _LEAVES.issuperset(map(type, inside)):  # most objects hold no other types
             if any(isinstance(inner, float) and not isfinite(inner) for inner in inside):
                 return True
             waiting += [inner for inner in inside if isinstance(inner, dict | list)]
@@ -460,7 +460,7 @@ def _has_odd_number(plain: Any) -> bool:
 
 
 def surrogates_in(request: Request) -> ConfigError:
-    """The error with the path of text in a request that UTF-8 cannot encode."""
+    """The error for text in a request that UTF-8 cannot encode, with its path."""
     return ConfigError(_fault(request, "") or "the request contains a lone surrogate, which is not a valid character")
 
 

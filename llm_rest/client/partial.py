@@ -1,9 +1,9 @@
 """JSON in the text of a model: the value of a whole answer, and the value so far of one that is still streaming.
 
-Pieces of text go in; a snapshot of the value comes out whenever it changed. Snapshots share what is complete, so that all of
-them together take time in proportion to the text. Before changing this file, know that streaming is lenient about commas and
-colons, because the whole text is checked at its end; that text around one object is left out and reported, while a key that
-occurs twice is an error; and that an object inside a broken one is never used as the answer.
+An incremental parser: it returns a snapshot of the value whenever it changed. Snapshots share complete parts, so that
+all of them together take linear time. Before changing this file, know that streaming is lenient about commas and
+colons, because the whole text is checked at its end; that text around one object is left out and reported, while a key
+that occurs twice is an error; and that an object inside a broken one is never used as the answer.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ class PartialJSON:
 
     def __init__(self) -> None:
         self.root: Any = UNSET
-        """The value as far as it came, in which the text that is being read is still empty. It grows in place."""
+        """The value so far; the text that is being read is still empty in it. It is modified in place."""
         self._open: list[dict[str, Any] | list[Any]] = []
-        self._slots: list[str | int] = []  # where each open container stands in the one around it
-        self._name: str | None = None  # of the member whose value comes next
+        self._slots: list[str | int] = []  # the position of each open container in its parent
+        self._name: str | None = None  # the member whose value comes next
         self._rest = ""
-        self._text: list[str] | None = None  # what came of the text that is being read
-        self._length = self._shown = 0  # of that text as written, and of what the last snapshot had of it
+        self._text: list[str] | None = None  # the decoded part of the text that is being read
+        self._length = self._shown = 0  # the length of that text as written, and its length in the last snapshot
         self._is_name = False
-        self._slot: str | int = 0  # where the last value was put
-        self._fresh = 0  # characters since the last snapshot
+        self._slot: str | int = 0  # the place of the last value
+        self._fresh = 0  # the number of characters since the last snapshot
         self._changed = False
         self._over = False
 
     def feed(self, piece: str) -> list[Any]:
-        """A snapshot of the value, if this piece changed it."""
+        """A snapshot of the value, if this piece changed it: a list of none or one."""
         if self._over:
             return []
         self._fresh += len(piece)
         try:
             self._read(self._rest + piece)
         except ValueError:
-            self._over = True  # no JSON; the whole text will tell
+            self._over = True  # invalid JSON; reported when the whole text is validated
         size = _ENTRY * sum(map(len, self._open)) + (self._length if self._in_value_text else 0)
         due = self._over or size <= max(_SMALL, self._fresh * 16)
         return self._snapshot() if due else []
@@ -81,7 +81,7 @@ class PartialJSON:
         return self._text is not None and not self._is_name
 
     def _snapshot(self) -> list[Any]:
-        """The value as it is now, unless the last snapshot was the same."""
+        """A snapshot of the current value, unless the last one was the same."""
         text: str | None = None
         if self._in_value_text and self._text is not None:
             written = "".join(self._text)
@@ -143,13 +143,13 @@ class PartialJSON:
         if found is None or len(found[0]) > _LONGEST_WORD:
             raise ValueError("not a JSON literal")
         if found.end() == len(text):
-            self._rest = found[0]  # 12 may become 123
+            self._rest = found[0]  # a number may continue: 12 may become 123
         else:
             self._place(STRICT.decode(found[0]))
         return found.end()
 
     def _more_text(self, text: str, at: int) -> int:
-        """Read on in a text."""
+        """Continue to read a text."""
         assert self._text is not None
         end = _end(_UP_TO_QUOTE, text, at)
         self._text.append(text[at:end])
@@ -163,11 +163,11 @@ class PartialJSON:
                 into[self._slot] = whole = _characters(written)
                 self._changed |= len(whole) > self._shown
             return end + 1
-        self._rest = text[end:]  # nothing, or a backslash
+        self._rest = text[end:]  # empty, or a backslash
         return len(text)
 
     def _place(self, value: Any) -> None:
-        """Put a value where the next one belongs."""
+        """Put a value in the place of the next one."""
         self._changed = True
         if not self._open:
             self.root = value
@@ -185,12 +185,12 @@ class PartialJSON:
 
 def _end(pattern: re.Pattern[str], text: str, at: int = 0) -> int:
     found = pattern.match(text, at)
-    assert found is not None  # these match the empty text, too
+    assert found is not None  # these patterns match the empty text, too
     return found.end()
 
 
 def _characters(written: str) -> str:
-    """The characters of a text as JSON writes it, without the half of one at its end."""
+    """The decoded characters of a JSON text, without an incomplete escape at its end."""
     if "\\" not in written:
         return written
     text = cast("str", _lenient.decode(f'"{written[: _end(_WHOLE_ESCAPES, written)]}"'))
@@ -198,18 +198,18 @@ def _characters(written: str) -> str:
 
 
 _TRIES = 100
-"""How many brackets that begin no JSON are tried; locating an error takes time in proportion to the text."""
+"""The maximum number of brackets tried that begin no JSON; locating an error takes time in proportion to the text."""
 
 _GOES_ON = re.compile(r"\s*[,\]}:]")
 """Characters that follow a value inside another."""
 
 
 class NotJSON(ValueError):
-    """A text without one JSON value in it; the message is for the model."""
+    """The error for a text without exactly one JSON value; the message is for the model."""
 
 
 class Found(NamedTuple):
-    """A value, and whether the text has more than the value."""
+    """A value, and whether the text has other content beside it."""
 
     value: Any
     amid_text: bool
@@ -231,7 +231,7 @@ def json_in(text: str) -> Found:
         try:
             value, at = STRICT.raw_decode(text, start.start())
         except json.JSONDecodeError as problem:
-            # All before the place where it breaks belongs to it.
+            # All text before the syntax error belongs to the broken value.
             fault, at, broken = (problem if at == 0 else fault), max(problem.pos, start.end()), broken + 1
         except (ValueError, RecursionError) as problem:
             raise NotJSON(_said(problem)) from None

@@ -1,4 +1,4 @@
-"""`Reply`: the response of a call with shortcuts to its text, calls and usage, and how it was obtained.
+"""`Reply`: the response of a call with shortcuts to its text, calls and usage, and the record of the call.
 
 A `Reply` is a `Response` and can be used as one. Its `info` is not a field of the document: it is never encoded or
 compared, but copies and pickles keep it. (`msgspec.structs.replace` gives a reply without it.)
@@ -33,7 +33,7 @@ COUNTS = ("input_tokens", "output_tokens", "total_tokens", "cached_input_tokens"
 
 
 class CallInfo(Struct, kw_only=True):
-    """How a reply was obtained: attempts, losses, duration, the raw body, and metadata for logs."""
+    """The record of a call: attempts, losses, duration, the raw body, and metadata for logs."""
 
     losses: list[Loss] = field(default_factory=list[Loss])
     """The conversion losses of the request and of the answer."""
@@ -88,7 +88,7 @@ class CallRecord(NamedTuple):
 
 
 class Reply(Response):
-    """A response and how it was obtained (`info`)."""
+    """A response and the record of its call (`info`)."""
 
     _one_line: ClassVar[bool] = True
 
@@ -133,7 +133,7 @@ class Reply(Response):
     def to_dict(self) -> dict[str, Any]:
         """The reply as plain data: the JSON of a response in the Responses format, as dicts, lists and values.
 
-        Opaque state stays in its envelopes, so that `output` may be stored and sent again.
+        Opaque state stays in its envelopes, so that `output` can be stored and sent again.
         """
         wire: Any = wires.load("openai_responses")
         plain: Response = wire.encode_response(self, dialect=_NEUTRAL)[0]
@@ -206,7 +206,7 @@ class Reply(Response):
 _fields = attrgetter(*Response.__struct_fields__)
 
 _NEUTRAL = ResponsesDialect(issuer="")
-"""A target without a host, so that no envelope is opened."""
+"""A dialect without a host, so that no envelope is opened."""
 
 
 def _status_text(reply: Reply) -> str:
@@ -221,7 +221,7 @@ def _status_text(reply: Reply) -> str:
 def reply(response: Response, info: CallInfo | CallRecord) -> Reply:
     """The response as a reply with this record. The response object may be reused, so do not use it afterwards."""
     if type(response) is Response:
-        # Copying its fifty fields would cost more than decoding them did.
+        # Faster than copying its fifty fields.
         response.__class__ = Reply
         made = cast("Reply", response)
     else:
@@ -231,7 +231,7 @@ def reply(response: Response, info: CallInfo | CallRecord) -> Reply:
 
 
 def with_earlier(found: Reply, attempts: tuple[Attempt, ...]) -> None:
-    """Count these attempts, which were made before at other vendors, as attempts of the reply."""
+    """Add these attempts, which were made before at other vendors, to those of the reply."""
     if attempts:
         known, seconds = found.info, sum(attempt.took for attempt in attempts)
         named = {**known.metadata, "latency_ms": str(round((known.duration + seconds) * 1000))}

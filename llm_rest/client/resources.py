@@ -38,7 +38,7 @@ class _Resource:
 
 
 class _Elsewhere(_Resource):
-    """Methods of the `openai` package that are methods of the client here."""
+    """Methods of the `openai` package whose equivalents here are methods of the client."""
 
     def create(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raises `ConfigError`: use `client.generate`, and `client.stream` instead of `stream=True`."""
@@ -108,7 +108,7 @@ class Responses(_Elsewhere):
 class AsyncResponses(_Elsewhere):
     """`Responses` for async callers."""
 
-    # Not `async def`: the caller's line is known when the method is called, and no longer when a task awaits it.
+    # Not `async def`: the caller's line is available when the method is called, not when a task awaits it.
 
     def retrieve(
         self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]

@@ -1,7 +1,7 @@
-"""Runs of the tool loop for clients: a request and its tools in, a `Run` out whose model calls go through the client.
+"""Runs of the tool loop for clients: makes a `Run` from a request and its tools; its model calls use the client.
 
-Before changing this file, know that a run's state is stored in files: keys, headers and tools, which may hold secrets, are
-passed again in every process and are not part of it.
+Before changing this file, know that a run's state is stored in files: keys, headers and tools, which may hold secrets,
+are passed again in every process and are not part of it.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ if TYPE_CHECKING:
     """The tools of a run: functions, `@tool`s, executors and definitions, several or one; `None` for none."""
     Indexing = Callable[[Engine, Request], Callable[[str], str]]
     Past = tuple[Sequence[AnyItem], Sequence[AnyItem]]
-    """What stands before the input: the items that a chat sends with every turn, and the conversation so far."""
+    """The items before the input: those that a chat sends with every turn, and the conversation so far."""
 
 
 class LoopOptions(TypedDict, total=False):
-    """The options of a run beside those of its requests."""
+    """The options of a run beyond those of its requests."""
 
     on_event: EventHook | Iterable[EventHook] | None
     """Called with every event of the run (`llm_rest.loop.events`)."""
@@ -72,7 +72,7 @@ class LoopOptions(TypedDict, total=False):
     executor: ToolExecutor | None
     """Runs the tools that are given by name or as a definition."""
     max_iterations: int
-    """The most model calls of the run, by default 10. Raises `MaxIterationsError` where they are used up."""
+    """The maximum number of model calls of the run, by default 10. Raises `MaxIterationsError` beyond it."""
     tool_timeout: float | None
     """Seconds for a tool without a `timeout` of its own, by default 30; `None` is no limit."""
     max_tool_threads: int
@@ -84,9 +84,9 @@ class LoopOptions(TypedDict, total=False):
     use_previous_response_id: bool
     """Whether the vendor stores the conversation (`store`, `previous_response_id`) and requests hold only new items."""
     limits: HistoryLimits | Window | None
-    """How much of the conversation each request holds; the run itself keeps all of it."""
+    """History limits: how much of the conversation each request holds; the run itself keeps all of it."""
     deps: Any
-    """An object of the program, for tools with a `ToolContext` as its `deps`. It is not saved with a run."""
+    """An object of the program, available to tools as the `deps` of a `ToolContext`. It is not saved with a run."""
     state: RunState | dict[str, Any] | bytes | str | None
     """The state of an earlier run, or its JSON, as text or as data, to be resumed; `model=` may name another one for it."""
 
@@ -99,7 +99,7 @@ class ChatOptions(TurnFields, RequestSettings, LoopOptions, total=False):
 
 
 class NewChat(ChatOptions, total=False):
-    """The options of a chat: its own, and those of every turn that says nothing else."""
+    """The options of a chat: its own, and the defaults of every turn."""
 
     system: str | None
     """The system prompt."""
@@ -108,11 +108,11 @@ class NewChat(ChatOptions, total=False):
     conversation: Conversation | str | None
     """A conversation to continue, or its id in `store`."""
     store: ConversationStore | None
-    """Where every turn is written."""
+    """The store that every turn is written to."""
     context: PromptContext | None
-    """What is sent before the history."""
+    """Context that is sent before the history."""
     keep_partial: bool
-    """Whether turns that fail or are cancelled are kept."""
+    """Whether failed or cancelled turns are kept."""
 
 
 class RunOptions(Fields, ChatOptions, total=False):
@@ -134,7 +134,7 @@ def run_of(
 ) -> Run[Reply]:
     """A run that has not started, with the model of this client. Raises `ConfigError` for invalid arguments.
 
-    `history` is of the conversation that it continues.
+    `history` is that of the conversation that the run continues.
     """
     asked = ModelCalls(caller, site, past, history)
     engine = asked.engine(ThreadShell(), lambda request: drive(asked.answer(request)), Stream, input, tools, options)
@@ -150,7 +150,7 @@ def async_run_of(
     past: Past = ((), ()),
     history: History | None = None,
 ) -> AsyncRun[Reply]:
-    """The same for async callers."""
+    """A run for async callers that has not started."""
     asked = ModelCalls(caller, site, past, history)
     engine = asked.engine(TaskShell(), asked.answer, AsyncStream, input, tools, options)
     return AsyncRun(engine, asked.final_reply)
@@ -167,7 +167,7 @@ def _state(
                 "state= brings its own input and options",
                 hint="give state= or an input; with state= only model= may change",
             )
-        if isinstance(saved, dict):  # as a column of JSON gives it
+        if isinstance(saved, dict):  # JSON from a database column
             saved = msgspec.json.encode(saved)
         state = STATE.decode(saved) if isinstance(saved, bytes | str) else saved
         if not isinstance(state, RunState):
@@ -205,7 +205,7 @@ def _indexed(
             places.update((id(item), i) for i, item in enumerate(run.state.items))
         i, rest = places.get(id(sent[int(found[1])])), path[found.end() :]
         if i is None:
-            return "compacted.items"  # what is sent instead of several items
+            return "compacted.items"  # the single item that is sent instead of several
         if i not in given:
             return f"context[{i}]{rest}" if i < context else f"items[{i - context}]{rest}"
         path = f"input[{i - given.start}]{rest}"
@@ -223,7 +223,7 @@ def _limits(known: Limits, given: dict[str, Any]) -> Limits:
 
 
 class ModelCalls:
-    """The model calls that this process makes for a run."""
+    """The model calls of a run in this process."""
 
     def __init__(self, caller: Caller, site: CallSite, past: Past, history: History | None) -> None:
         self._client, self._caller = caller, caller.scoped()
@@ -244,7 +244,7 @@ class ModelCalls:
         tools: Offers,
         options: dict[str, Any],
     ) -> Callable[[Any], Engine]:
-        """The engine of the run, once the run exists."""
+        """Makes the engine of the run, once the run exists."""
         wrap_secrets(options)
         how = {name: options.pop(name) for name in _LOOP & options.keys()}
         if isinstance(how.get("timeout"), Timeouts):
@@ -252,18 +252,18 @@ class ModelCalls:
         check_names(options, stream=True)
         self._form = how.get("output")
         if (limits := how.get("limits")) is not None:
-            from ..conversation.limits import window_of  # which most runs do not need
+            from ..conversation.limits import window_of  # not needed by most runs
 
             self._window = window_of(limits)
         self._settings = {name: options.pop(name) for name in SETTINGS & options.keys()}
         said = input if isinstance(input, Request) else Request()
         defaults = self._caller.defaults
-        # Its tools go into the run now, which may take them back later.
+        # Tools are added to the run now; it may remove them later.
         self._caller.defaults = {
             name: value for name, value in defaults.items() if name not in ("tools", "tool_choice")
         }
         executor = how.get("executor")
-        if tools is None:  # nothing was said; an empty list is none
+        if tools is None:  # not given; an empty list means none
             tools = said.tools if given(said.tools) else defaults.get("tools") or executor
         toolbox = Toolbox(as_list(tools), executor)
         if how.get("deps") is None and (needing := toolbox.needs_deps):
@@ -383,7 +383,7 @@ class ModelCalls:
             target, _ = self._caller.resolve({**self._settings, "model": state.request.model or None})
             named = metadata(response, vendor=target.vendor, model=target.model, seconds=0)
             known = CallInfo(metadata=named)
-        # The state knows of other processes, the calls of this one of repairs inside of them.
+        # The state also covers other processes; the calls of this one include re-prompts of typed output.
         counted = {
             name: str(max(int(known.metadata[name]), getattr(state.totals, name)))
             for name in (*COUNTS, "api_calls", "tool_rounds")
@@ -396,7 +396,7 @@ class ModelCalls:
 
 
 class _LimitedStream:
-    """A stream whose request is shortened by history limits when it is opened, which may take further calls."""
+    """A stream whose request is shortened by history limits when it is opened, which may make further calls."""
 
     def __init__(
         self, window: Window, asked: ModelCalls, made: Callable[..., Stream | AsyncStream], request: Request

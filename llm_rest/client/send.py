@@ -39,10 +39,10 @@ CANCELLED = "cancelled"
 
 
 class RunningAttempt:
-    """A request in flight: it notifies the watchers of its call, and becomes an `Attempt`.
+    """A request in flight: it notifies the watchers of its call, and is recorded as an `Attempt`.
 
-    `secrets` are the secrets of the request to redact; `attempts` are the earlier ones and itself;
-    `losses` are options that it omits because the vendor rejected them in an earlier one.
+    `secrets` are the secrets of the request to redact; `attempts` are the earlier attempts and this one; `losses` are
+    options that it omits because the vendor rejected them in an earlier one.
     """
 
     __slots__ = (
@@ -71,9 +71,9 @@ class RunningAttempt:
         passed: Admissions | None = None,
     ) -> None:
         self.passed = passed
-        """What the gates of the call gave it."""
+        """The admissions by the gates of the call (rate limits, budget)."""
         self.seen: Callable[[], Response] | None = None
-        """Gives the answer as far as it came, where it is a stream."""
+        """Returns the streamed answer so far; `None` for other answers."""
         self.secrets = secrets
         self.losses = losses
         self._target = target
@@ -86,7 +86,7 @@ class RunningAttempt:
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
-        """The attempts so far, this one with them."""
+        """The attempts so far, including this one."""
         return (*self._earlier, self._ended or self._attempt("under way"))
 
     def began(self) -> None:
@@ -95,7 +95,7 @@ class RunningAttempt:
             self._watch.events_came()
 
     def end(self, status: int | None, error: LLMError | None = None) -> tuple[Attempt, ...]:
-        """The request has ended with an answer, or with an error; the attempts with it.
+        """End the attempt with an answer, or with an error. Returns all attempts.
 
         It ends once; a later error in the answer only changes the record of the attempt.
         """
@@ -111,7 +111,7 @@ class RunningAttempt:
         return self.attempts
 
     def cancel(self) -> tuple[Attempt, ...]:
-        """The request, or the wait after it, was cancelled; the attempts with it."""
+        """The request, or the wait after it, was cancelled. Returns all attempts."""
         took = self._took()
         if self.passed is not None:
             self.passed.close(self.seen and self.seen(), None)
@@ -137,7 +137,7 @@ Accept = Callable[[Any, RunningAttempt], Awaitable[tuple[T, LLMError | None]]]
 and is used where the request is not retried."""
 
 MOST_LIMITED = 20
-"""How many 429 responses a request with a rate limit may get before that counts as a failed attempt."""
+"""The maximum number of 429 responses to a request with a rate limit before they count as a failed attempt."""
 NO_BUDGET = "retry budget exhausted"
 NO_TIME = "the time of the call does not allow another attempt"
 
@@ -164,7 +164,7 @@ async def send_with_retries(
     trial: RunningAttempt
     refused: Mapping[str, str | Secret] | None = None
     lost: list[Loss] = []
-    wrong: int | None = None  # the hash of the last attempt's malformed answer, which may repeat what is secret
+    wrong: int | None = None  # the hash of the last attempt's malformed answer, which may repeat secrets
     while True:
         until = None if total is None else started + total
         headers = await caller.headers(target, settings, outgoing.route, refused, until)
@@ -221,7 +221,7 @@ async def send_with_retries(
         if isinstance(error, MalformedResponseError):
             came = hash(answer.body if isinstance(answer, HTTPAnswer) else error.message)
             if came == wrong:
-                wait, error.retryable = "final", False  # the next one would be the same again
+                wait, error.retryable = "final", False  # the next attempt would fail in the same way
             wrong = came
         if not isinstance(wait, str) and not caller.retry_budget.take(url, cost_of(error)):
             wait = NO_BUDGET
@@ -248,6 +248,6 @@ _HINTS = {
 
 
 def _random() -> float:
-    from random import random  # not needed before something fails
+    from random import random  # not needed before an attempt fails
 
     return random()

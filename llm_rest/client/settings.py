@@ -1,7 +1,7 @@
 """`Settings`: how one call is made, read from its options.
 
-Before changing this file, know that secrets are wrapped (`wrap_secrets`) before anything else looks at options: tracebacks are
-recorded with the local variables of every frame.
+Before changing this file, know that secrets are wrapped (`wrap_secrets`) before any other code reads the options:
+tracebacks are recorded with the local variables of every frame.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Settings(NamedTuple):
         """The prices of a target for a request; `None` where they are unknown."""
         if self.prices is None and not target.endpoint.vendor.reports_cost:
             return None
-        from ..policy.prices import Pricing  # which most calls do not need
+        from ..policy.prices import Pricing  # not needed by most calls
 
         return Pricing(self.prices, target, request)
 
@@ -67,7 +67,7 @@ def timeouts_of(value: object) -> Timeouts:
 
 
 def stream_timeouts_of(value: object) -> Timeouts:
-    """The same for a stream: seconds are for each wait, not for the whole."""
+    """The value of `timeout=` of a stream as `Timeouts`: seconds are for each wait, not for the whole call."""
     timeouts = timeouts_of(value)
     if not isinstance(value, int | float):
         return timeouts
@@ -75,7 +75,7 @@ def stream_timeouts_of(value: object) -> Timeouts:
 
 
 def wrap_secrets(options: dict[str, Any]) -> None:
-    """Wrap what is secret among the options, in place: tracebacks are recorded with the local variables of every frame."""
+    """Wrap the secrets among the options, in place: tracebacks are recorded with the local variables of every frame."""
     if options.get("user_token") is not None:
         options["user_token"] = _secret(options.pop("user_token"))
     if options.get("extra_headers") is not None:
@@ -111,22 +111,22 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
 
 
 def gates_of(options: Mapping[str, Any]) -> Gates | None:
-    """The gates that these options name."""
+    """The gates (rate limit, budget) that these options select."""
     if all(options.get(name) is None for name in GATES):
         return None
-    from ..policy.gate import Gates  # which most calls do not need
+    from ..policy.gate import Gates  # not needed by most calls
 
     return Gates(options)
 
 
 def cache_of(value: object) -> AnswerCache | None:
     """The value of `cache=`."""
-    from ..policy.cache import cache_of  # which most calls do not need
+    from ..policy.cache import cache_of  # not needed by most calls
 
     return cache_of(value)
 
 
 def with_time_left(settings: Settings, started: float) -> Settings:
-    """The settings with the remaining time for a whole answer that was requested at `started`."""
+    """The settings with the time that is left for a whole answer requested at `started`."""
     timeouts = settings.timeouts
     return settings._replace(timeouts=remaining(timeouts, limit(timeouts.total, WHOLE), started))

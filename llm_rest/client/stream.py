@@ -50,10 +50,10 @@ _LEFT = "the stream was left before its last event"
 class _Streaming:
     """The shared part of `Stream` and `AsyncStream`."""
 
-    _whole = False  # the answer is retried until its end came, instead of until it began
+    _whole = False  # the answer is retried until its end, instead of only until its first event
     _watch: WatchedCall | None = None
     _trials: Trials | None = None  # the models of a fallback
-    _trail: Trail | None = None  # what was handed out of a stream that another model may continue
+    _trail: Trail | None = None  # the yielded part of a stream that another model may continue
     _shaped: Callable[[Caller, dict[str, Any]], PreparedCall]
 
     def __init__(
@@ -117,17 +117,17 @@ class _Streaming:
         self._came: IncomingEvents | None = None
         self._failed: list[AnyEvent] = []  # the events of a failure, which are not yielded
         self._fault: LLMError | None = None
-        self._cancelled = False  # by `client.cancel()`
+        self._cancelled = False  # cancelled by `client.cancel()`
         self._attempts: tuple[
             Attempt, ...
-        ] = ()  # of earlier hops, and of a call that was cancelled before anything came
-        self._refused: tuple[Attempt, ...] = ()  # of a hop that nothing came of
-        self._all: tuple[Attempt, ...] | None = None  # where other models failed to continue it
+        ] = ()  # attempts of earlier hops, and of a call that was cancelled before an answer arrived
+        self._refused: tuple[Attempt, ...] = ()  # attempts of a hop that failed
+        self._all: tuple[Attempt, ...] | None = None  # attempts of other models that failed to continue it
         self._continuation: Continuation | None = None
-        self._key: bytes | None = None  # in the cache
-        self._complete = False  # the last event came
-        self._ended = False  # nothing more is read
-        self._over = False  # nothing more is handed out
+        self._key: bytes | None = None  # the key in the cache
+        self._complete = False  # the last event arrived
+        self._ended = False  # no more events are read
+        self._over = False  # no more events are yielded
         self._reply: Reply | None = None
         self._amend: Callable[[Reply], Reply] | None = None
 
@@ -153,7 +153,7 @@ class _Streaming:
 
     @property
     def ended(self) -> bool:
-        """Whether the terminal event came and every event was read."""
+        """Whether the terminal event arrived and all events were read."""
         return self._over and self._complete
 
     @property
@@ -163,13 +163,13 @@ class _Streaming:
 
     @property
     def _late_losses(self) -> list[Loss]:
-        """What could not be converted of the answer so far."""
+        """The conversion losses of the answer so far."""
         emulated = () if self._continuation is None else self._continuation.losses
         return [*(self._came.losses if self._came else ()), *emulated]
 
     @property
     def response(self) -> Reply:
-        """The response from the events read so far: complete after the terminal event, `incomplete` where that never came."""
+        """The response from the events read so far: complete after the terminal event, `incomplete` without that."""
         if self._reply is not None:
             return self._reply
         found = self._seen.response
@@ -230,7 +230,7 @@ class _Streaming:
         return self._came
 
     async def _cached(self) -> IncomingEvents | None:
-        """The same answer from the cache, if it is there."""
+        """The answer from the cache, if it is stored there."""
         cache = self._settings.cache
         self._key, pieces = await self._caller.cached(self._prepared, self._outgoing)
         if cache is None or pieces is None:
@@ -262,12 +262,12 @@ class _Streaming:
         came = IncomingEvents(self._target, self._request, incoming, trial)
         if trial.passed is not None:
             trial.seen = self._so_far
-        # Who never asks again need not wait for the first piece of the answer.
+        # Without retries there is no need to wait for the first piece of the answer.
         again = self._settings.retry.attempts > 1 or self._trials is not None
         error = await came.begin(whole=self._whole) if again else None
         if error is not None and self._trials is not None:
             await incoming.close()
-            return cast("Any", None), error  # so that it is raised, and another model may answer
+            return cast("Any", None), error  # raised later, and another model may answer
         return came, error
 
     async def _resume(self, came: IncomingEvents, problem: LLMError | None) -> bool:
@@ -311,13 +311,13 @@ class _Streaming:
         return False
 
     async def _received(self, came: IncomingEvents) -> list[AnyEvent]:
-        """The events in the next bytes, without those of a failure."""
+        """The events in the next bytes, without the events of a failure."""
         events: list[AnyEvent] | None = None
         try:
             with self._call:
                 events = await came.more()
         except LLMError as problem:
-            if not self._over and not await self._continues_in_hop(came, problem):  # or somebody else closed it
+            if not self._over and not await self._continues_in_hop(came, problem):  # another task or thread closed it
                 self._ended, self._fault = True, self._fault or problem
             return []
         except BaseException as problem:
@@ -342,7 +342,7 @@ class _Streaming:
         return events
 
     async def _continues_in_hop(self, came: IncomingEvents, problem: LLMError | None) -> bool:
-        """Whether another hop continues the answer. An error of its request ends the stream."""
+        """Whether another hop resumes the answer. An error of its request ends the stream."""
         try:
             return await self._resume(came, problem)
         except LLMError as fault:
@@ -434,9 +434,9 @@ class _Streaming:
 class Stream(_Streaming):
     """A streamed reply. Use it in a `with`: leaving it closes its connection.
 
-    Iterate over it for events (`llm_rest.responses.events`), or over `text` for the text alone. `response` is the reply from
-    the events read. Raises the vendor's error where the answer fails, and `StreamInterruptedError` where its end is missing; the
-    error's `partial` is the reply so far.
+    Iterate over it for events (`llm_rest.responses.events`), or over `text` for the text alone. `response` is the reply
+    from the events read. Raises the vendor's error where the call fails, and `StreamInterruptedError` where the stream
+    ends early; the error's `partial` is the reply so far.
     """
 
     def __enter__(self) -> Self:

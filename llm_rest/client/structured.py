@@ -66,7 +66,7 @@ class Way(NamedTuple):
 
 
 class Output(Generic[T]):
-    """The type or JSON Schema of an answer. Raises `ConfigError` for anything else."""
+    """Typed output: the type or JSON Schema of an answer. Raises `ConfigError` for anything else."""
 
     def __init__(self, form: Any) -> None:
         self._form = form
@@ -77,16 +77,16 @@ class Output(Generic[T]):
             self._unchecked = unchecked(self.schema)
         else:
             self.schema = schema_of(form)
-            self._unchecked = []  # the type itself checks what its schema says
+            self._unchecked = []  # the type itself is validated instead of its schema
             name = getattr(form, "__name__", None)
         self.name = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[:64] if isinstance(name, str) and name else "answer"
         self.wraps = self.schema.get("type") != "object" or "anyOf" in self.schema or "oneOf" in self.schema
         self.asked = _wrapped(self.schema) if self.wraps else self.schema
 
-    # --- asking -----------------------------------------------------------------------------------------------------
+    # --- requests ---------------------------------------------------------------------------------------------------
 
     def ways(self, request: Request, strategy: Strategy | None = None, *, strict: bool = False) -> Iterator[Way]:
-        """The possible requests, best first; with `strict`, schemas are in the form of hosts that enforce them whole."""
+        """The possible requests, best first; `strict`: for hosts that enforce the full schema."""
         for one in STRATEGIES if strategy is None else (strategy,):
             for way in self._ways(one, request, strict):
                 what = f"the answer is not checked against: {', '.join(self._unchecked)}"
@@ -129,7 +129,7 @@ class Output(Generic[T]):
             parameters=self.asked,
             strict=False,
         )
-        # The caller's own tools may be called first, unless none may.
+        # The caller's own tools may be called first, unless none may be called.
         choice = "required" if others and request.tool_choice != "none" else ChooseFunction(name=name)
         return Way("tool", replace(request, tools=[*others, tool], tool_choice=choice), name, lost)
 
@@ -140,12 +140,12 @@ class Output(Generic[T]):
             "Answer with one JSON object and nothing else. It has to fit this JSON Schema:\n"
             f"{msgspec.json.encode(self.asked).decode()}"
         )
-        # At the front, so that what follows can grow without changing what was sent before.
+        # First, so that later items can grow without changing the prefix that was sent before.
         instructed = replace(request, input=[Message(role="system", content=said), *items_of(request)])
         yield Way("instructions", replace(instructed, text=_text(request, JsonObjectFormat())), None, lost)
         yield Way("instructions", instructed, None, lost)
 
-    # --- reading ----------------------------------------------------------------------------------------------------
+    # --- answers ----------------------------------------------------------------------------------------------------
 
     def value(self, text: str) -> tuple[T, list[Loss]]:
         """The value in an answer, and the ignored text as losses. Raises `DoesNotFit`."""
@@ -170,19 +170,19 @@ class Output(Generic[T]):
         return cast("T", plain if isinstance(self._form, Mapping) else convert(plain, self._form))
 
     def partial(self, plain: Any) -> list[Any]:
-        """The partial value in an incomplete object: none or one."""
+        """The partial value of an incomplete object: a list of none or one."""
         if not self.wraps:
             return [plain]
-        if self.schema.get("type") == "array" and isinstance(plain, list):  # without the object around it
+        if self.schema.get("type") == "array" and isinstance(plain, list):  # the value without the object that wraps it
             return [cast("Any", plain)]
         return [plain[_WRAP]] if isinstance(plain, dict) and _WRAP in plain else []
 
     def entries(self, plain: Any) -> list[Any]:
-        """The partial list in an incomplete object, not copied."""
+        """The partial list of an incomplete object, not copied."""
         return next(filter(_is_list, self.partial(plain)), list[Any]())
 
     def entry(self, plain: Any) -> Any:
-        """An entry of the list, as it will be in the value. Raises `DoesNotFit`."""
+        """An entry of the list, converted to its type. Raises `DoesNotFit`."""
         one = {word: limit for word, limit in self.schema.items() if word not in _OF_ALL_ENTRIES}
         (meant,), wrong = checked(one, [plain])
         if wrong:
@@ -204,12 +204,12 @@ _LISTS = (list, Sequence, MutableSequence, Collection)
 
 
 def _entry_form(form: Any) -> Any:
-    """The type of the entries of a list; `None` for other types, and for a tuple of different types."""
+    """The type of the entries of a list; `None` for other types, and for a tuple of several types."""
     if isinstance(form, Mapping):
         schema = cast("Mapping[str, Any]", form)
         fixed = "prefixItems" in schema or isinstance(schema.get("items"), list)
         return Any if schema.get("type") == "array" and not fixed else None
-    form = getattr(form, "__value__", form)  # of `type Name = ...`, what it is a name for
+    form = getattr(form, "__value__", form)  # a type alias (`type Name = ...`): the aliased type
     origin, args = get_origin(form), get_args(form)
     if origin is Annotated:
         return _entry_form(form.__origin__)
@@ -227,7 +227,7 @@ def as_message(output: list[AnyItem], tool: str) -> list[AnyItem]:
         if isinstance(item, FunctionCall) and item.name == tool:
             last = made[-1] if made else None
             if isinstance(last, Reasoning) and not last.summary and not last.content:
-                made.pop()  # opaque state of a call that is none any more
+                made.pop()  # opaque state of a call that is no longer in the answer
             text = OutputText(text=item.arguments, annotations=[])
             item = Message(role="assistant", content=[text], status=item.status)
         made.append(item)
@@ -303,7 +303,7 @@ class Elements:
         return self._value is not None and self._count == len(self._value)
 
     def next(self) -> list[Any]:
-        """The next element, if it is complete: one or none."""
+        """The next complete element: a list of none or one."""
         if self._value is not None:
             self._count += 1
             return [self._value[self._count - 1]]

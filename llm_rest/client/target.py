@@ -1,7 +1,7 @@
 """The target of a call (vendor, wire, dialect, credentials, capabilities of the model) and its HTTP request as data.
 
-Before changing this file, know that a body is encoded once and sent again byte for byte on a retry, and that the secrets in it
-are known separately, because an answer may repeat them.
+Before changing this file, know that a body is encoded once and sent again byte for byte on a retry, and that its
+secrets are listed separately for redaction, because an answer may repeat them.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Target(Struct):
     credentials: Credentials
     known: models.Capabilities
     keep: bool = False
-    """Whether answers keep the description of their documents; a gateway encodes them again."""
+    """Whether answers keep the description of their documents, for a gateway that encodes them again."""
     headers: dict[str, str | Secret] | None = None
-    """The headers of every request, once they are constant."""
+    """The headers of every request; `None` until they are constant."""
 
     @property
     def vendor(self) -> str:
@@ -61,7 +61,7 @@ class Target(Struct):
         return self.endpoint.model
 
     def facts(self) -> dict[str, Any]:
-        """The known facts for the suggestions of an error."""
+        """The facts for the suggestions of an error."""
         endpoint = self.endpoint
         row, url = endpoint.vendor, urlsplit(endpoint.base_url)
         origin = f"{url.scheme}://{url.netloc}" if url.netloc else None
@@ -104,7 +104,7 @@ class Targets:
             raise ConfigError("api_key= and base_url= belong to one vendor", hint="give model= or vendor= with them")
 
     def keep_documents(self) -> None:
-        """Let answers keep the description of their documents."""
+        """Configure answers to keep the description of their documents."""
         self._keep = True
         self._found.clear()
 
@@ -113,7 +113,7 @@ class Targets:
         found = self._found.get(model)
         if found is None:
             if len(self._found) > 100:
-                self._found.clear()  # the names come from callers of a gateway
+                self._found.clear()  # the names come from clients of a gateway
             found = self._found[model] = self._make(model)
         return found
 
@@ -190,7 +190,7 @@ class OutgoingRequest(Struct, frozen=True):
     stream: bool = False
     """Whether a streaming response is requested."""
     request: Request | None = None
-    """The model request that rate limits and budgets count; `None` for requests that they do not count."""
+    """The model request for rate limits and budgets; `None` for requests that these do not count."""
 
     def url(self, target: Target) -> str:
         """Its URL."""

@@ -1,7 +1,7 @@
 """Typed output through a client: the choice of a strategy, re-prompting, and partial values from a stream.
 
-Requests and validation are in `structured.py`, which is pure. Before changing this file, know that the strategy
-is tried, not looked up: one is used if the model's capabilities allow its request and the wire can encode it whole.
+Requests and validation are in `structured.py`, which is pure. Before changing this file, know that a strategy is chosen
+by trial: the first whose request the model's capabilities allow and the wire can encode without loss.
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ async def generate(
         try:
             typed = read_value(output, way, found)
             if not typed.found:
-                # The conversation continues from the calls, and has to hold what came before them.
+                # The conversation continues from the calls, so the earlier items are included.
                 found.output[:0] = _repair_messages(way.request, asked)
             return typed
         except SchemaMismatchError as problem:
-            if (forget := vars(found).get("forget")) is not None:  # a cached answer that fails every time
+            if (forget := vars(found).get("forget")) is not None:  # a cached answer that is invalid every time
                 await caller.transport.waiter.in_thread(forget)
             if len(calls) > settings.max_repairs:
                 raise
@@ -126,7 +126,7 @@ def choose_way(output: Output[Any], prepared: PreparedCall) -> Way:
     strict = getattr(target.dialect, "strict_schemas", False)
     *ways, last = output.ways(request, settings.strategy, strict=strict)
     wire = target.endpoint.wire
-    # The items themselves were checked before, and are looked at only where the way adds to them.
+    # The items were validated before, and are checked only where the strategy adds some.
     short = replace(request, input="?")
     before = {problem.path for problem in models.check(short, target.known, wire)}
 
@@ -207,7 +207,7 @@ class _JSONStreaming(Generic[T_co]):
         self._output: Output[T_co] = Output(form)
         self._way: Way | None = None
         self._partial = PartialJSON()
-        self._mine: int | None = None  # which item of the output the answer is
+        self._mine: int | None = None  # the item of the output that holds the answer
         self._ready: list[Any] = []
         self._typed: Typed | None = None
 
@@ -250,7 +250,7 @@ class _JSONStreaming(Generic[T_co]):
         self._ready = [shown for snapshot in snapshots for shown in self._output.partial(snapshot)] or self._ready
 
     def _ended(self) -> bool:
-        """Whether nothing is left to yield after the end of the stream. Raises where the answer is invalid."""
+        """Whether the stream has ended with nothing left to yield. Raises where the answer is invalid."""
         self._show(self._partial.close())
         if not self._ready:
             self._finished()

@@ -317,7 +317,7 @@ class IncomingEvents:
         return generation_error(self._target, seen.response, self.trial.secrets)
 
     async def more(self) -> list[AnyEvent]:
-        """The events in the next bytes, perhaps none; `ended` is true after the last. Raises the error that ends the stream."""
+        """The events in the next bytes, or none; `ended` is true after the last. Raises the error that ends the stream."""
         if self._begun is not None:
             events, self._begun = self._begun, None
             return events

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from .structured import Strategy
 
     Offer = AnyTool | MCP | Callable[..., Any] | ToolExecutor | Mapping[str, Any]
-    """A tool as `tools=` takes it: a function, a definition (struct or plain), an MCP server, or an executor of several."""
+    """A tool in `tools=`: a function, a definition (struct or plain), an MCP server, or an executor of several."""
 
 Plain = Mapping[str, Any]
 """A struct as plain data: its fields by name."""
@@ -124,7 +124,7 @@ class TurnFields(TypedDict, total=False):
     previous_response_id: str | None
     """The id of a stored response that this request continues. Not together with `conversation`."""
     background: bool | None
-    """Whether the vendor answers in the background: the reply is returned at once, and `responses.poll` waits for the answer."""
+    """Whether the vendor answers in the background: the reply is returned at once, and `responses.poll` waits for its end."""
     background_options: BackgroundOptions | Plain | None
     """How soon a background response is needed; a longer window costs less."""
     service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | str | None
@@ -332,7 +332,7 @@ def _is_item(entry: Any) -> bool:
 
 
 def _is_plain(entry: Any) -> bool:
-    """Whether plain values are an item of Responses: a call, an output, or a message with a text or parts."""
+    """Whether plain values are an item of the Responses format: a call, an output, or a message."""
     if type(entry) is not dict:
         return False
     item = cast("Plain", entry)
@@ -426,7 +426,7 @@ def _attached(path: PathLike[str], place: str, *, data: bool = False) -> Any:
 
 def _checked(document: Any) -> Request | str:
     """The validated request, which shares no struct, list or dict with the caller's, or the error as a text."""
-    # Nothing is raised here: the plain values may hold an MCP server's token, which no frame of an error shows.
+    # Nothing is raised here: the plain values may hold an MCP server's token, which no traceback may show.
     try:
         plain = msgspec.to_builtins(document, str_keys=True)
         if not _has_odd_number(plain):

@@ -107,7 +107,7 @@ class Reply(Response):
 
     @property
     def cost(self) -> int | None:
-        """What the reply cost in nano-dollars (10 ** -9 US dollars); `None` where neither the vendor nor `prices=` has it."""
+        """The cost of the reply in nano-dollars (10 ** -9 US dollars); `None` without one from the vendor or `prices=`."""
         return self.info.cost
 
     @property
@@ -125,7 +125,7 @@ class Reply(Response):
     def display_text(self) -> str:
         """The text to show to a person: `output_text`, or else the refusal; `[Request cancelled]` ends it where the call was.
 
-        To continue the conversation send `output` instead, which holds only what the model wrote.
+        To continue the conversation send `output` instead, which holds only the model's output.
         """
         shown = self.output_text or self.refusal or ""
         return "\n".join(filter(None, [shown, CANCELLED_TEXT])) if self.interrupted else shown

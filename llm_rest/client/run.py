@@ -76,7 +76,7 @@ class LoopOptions(TypedDict, total=False):
     tool_timeout: float | None
     """Seconds for a tool without a `timeout` of its own, by default 30; `None` is no limit."""
     max_tool_threads: int
-    """How many sync tools run at the same time, and as many nonblocking ones, by default 32. Further calls wait."""
+    """The maximum number of concurrent sync tools, and as many nonblocking ones, by default 32. Further calls wait."""
     timeout: float | Timeouts | None
     """Seconds for the whole run (no limit when not given), or the `Timeouts` of each of its model calls."""
     output: Any
@@ -88,7 +88,7 @@ class LoopOptions(TypedDict, total=False):
     deps: Any
     """An object of the program, available to tools as the `deps` of a `ToolContext`. It is not saved with a run."""
     state: RunState | dict[str, Any] | bytes | str | None
-    """The state of an earlier run, or its JSON, as text or as data, to be resumed; `model=` may name another one for it."""
+    """The saved state of an earlier run to resume, as an object or JSON (text or data); `model=` selects another model."""
 
 
 class ChatOptions(TurnFields, RequestSettings, LoopOptions, total=False):

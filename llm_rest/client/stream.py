@@ -375,7 +375,7 @@ class _Streaming:
             report_losses(lost, self._settings.on_loss, self._site, who=self._target.vendor, reply=self.response)
 
     async def _continues_elsewhere(self, came: IncomingEvents, trail: Trail) -> bool:
-        """Whether another model continues the text that broke off. Where none does, the error has the attempts of all."""
+        """Whether another model continues the interrupted text. Where none does, the error has all their attempts."""
         trials, fault, shaped = self._trials, self._fault, self._shaped
         if trials is None or fault is None or not trail.continuable(self._request):
             return False

@@ -121,7 +121,7 @@ def require_value(typed: Typed) -> Any:
 
 
 def choose_way(output: Output[Any], prepared: PreparedCall) -> Way:
-    """The first strategy that the model and the wire support. Raises `CapabilityError` where the caller selects another."""
+    """The first strategy that the model and the wire support. Raises `CapabilityError` where the caller set another."""
     target, request, settings = prepared.target, prepared.request, prepared.settings
     strict = getattr(target.dialect, "strict_schemas", False)
     *ways, last = output.ways(request, settings.strategy, strict=strict)
@@ -154,7 +154,7 @@ def _is_expressible(way: Way, request: Request, target: Target) -> bool:
 
 
 def shaped(plain: PreparedCall, way: Way) -> PreparedCall:
-    """The call that asks for the value in this way. Losses of that are not reported: the value is checked when it comes."""
+    """The call that requests the value by this strategy. Its losses are not reported: the answer is validated."""
     own = "text.format", "tool_choice", f"tools[{len(way.request.tools or ()) - 1}]"
     paths = own[:1] if way.tool is None else own
 

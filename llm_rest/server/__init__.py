@@ -1,7 +1,7 @@
-"""One server for every wire: a gateway to real vendors, a simulated vendor, or a handler of your own behind it.
+"""One HTTP server for every wire, around a handler: a gateway to real vendors, a simulated vendor, or your own.
 
-`create_app` makes the ASGI application around a handler, `serve` and `serve_in_thread` run it (extra `server`). The names
-load on first use: the simulator runs in process without any of what serving needs.
+`create_app` returns the ASGI application of a handler, `serve` and `serve_in_thread` run it (extra `server`). The names
+load on first use: the simulator runs in process without the dependencies of the server.
 """
 
 from __future__ import annotations

@@ -29,32 +29,32 @@ LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 """The host names of this machine."""
 
 GRACE = 1.0
-"""Seconds that running streams get to finish when a server is stopped, by default."""
+"""The default time that running streams get to finish when a server is stopped, in seconds."""
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The limits of a server, in bytes, seconds and requests at a time. Raises `ConfigError` for one that is not above 0."""
+    """The limits of a server, in bytes, seconds and concurrent requests. Raises `ConfigError` for a limit not above 0."""
 
     body: int = 32 * 1024 * 1024
-    """The most bytes of one request body. A larger one is answered with 413."""
+    """The maximum size of one request body, in bytes. A larger one is answered with 413."""
     entries: int = 40_000
-    """The most JSON objects, lists and entries of them in one request body. More are answered with 400."""
+    """The maximum number of JSON objects, lists and their entries in one request body. More are answered with 400."""
     bodies: int = 256 * 1024 * 1024
-    """The most bytes of all request bodies at a time. Further requests are answered with 503."""
+    """The maximum size of all request bodies at a time, in bytes. Further requests are answered with 503."""
     body_seconds: float = 60
-    """Seconds that a request body may take to arrive. A slower one is answered with 408."""
+    """The maximum time for receiving a request body, in seconds. A slower one is answered with 408."""
     head_seconds: float = 15
-    """Seconds that a connection without a request stays open, also where parts of a request head arrive."""
+    """The maximum time of a connection without a complete request, in seconds, even if parts of a head arrive."""
     concurrent: int = 1000
-    """The most requests of one caller (scope) at a time. Further ones are answered with 429."""
+    """The maximum number of concurrent requests of one caller (scope). Further ones are answered with 429."""
     stall: float = 120
-    """Seconds within which a client must read some of the data that waits for it, or its connection is closed."""
+    """Seconds in which a client must read some of the data that waits for it; otherwise its connection is closed."""
     output_tokens: int | None = None
-    """The largest `max_output_tokens` that is sent to a model; `None` is no limit."""
+    """The maximum `max_output_tokens` that is sent to a model; `None` is no limit."""
     seconds: float | None = None
-    """Seconds that a model may take to answer; `None` is no limit."""
+    """The timeout for a model's answer, in seconds; `None` is no limit."""
     upstream: int = 1000
-    """The most requests to vendors at a time."""
+    """The maximum number of concurrent requests to vendors."""
     grace: float = 30
     """Seconds that running streams get to finish when the server is stopped; may be 0."""
 
@@ -81,12 +81,12 @@ class AccessControl:
         limits: Limits | None = None,
     ) -> None:
         self.limits = limits or Limits()
-        """The limits that every request is held to."""
+        """The limits for every request."""
         self._tokens = {name: _digest(token) for name, token in (tokens or {}).items()}
         self._hosts = hosts
         self._inside: dict[str, int] = {}
         self.held = 0
-        """Bytes of all request bodies that are being answered now."""
+        """The bytes of all request bodies in progress."""
 
     @classmethod
     def at(cls, host: str, *, tokens: Mapping[str, str] | None = None, limits: Limits | None = None) -> Self:
@@ -95,9 +95,8 @@ class AccessControl:
         return cls(tokens=tokens, hosts=LOCAL | {host} if local else frozenset(), limits=limits)
 
     def scope(self, headers: Mapping[str, str], *, public: bool = False) -> str:
-        """The scope (caller) of a request by its headers; empty where no token is needed, as for a `public` path.
-
-        Raises `Refused`: 401 for a missing or wrong token, 403 for another host name or origin.
+        """The scope (caller) of a request, authenticated by its headers; empty where no token is needed, as for a
+        `public` path.
         """
         if self._hosts:
             _check_host(headers.get("host", ""), self._hosts, "host")
@@ -116,12 +115,12 @@ class AccessControl:
 
     @property
     def busy(self) -> bool:
-        """Whether requests are being answered."""
+        """Whether requests are in progress."""
         return any(self._inside.values())
 
     @contextmanager
     def admitted(self, scope: str) -> Generator[Reading]:
-        """Count a request of this caller during the block. Raises `Refused` (429) where `Limits.concurrent` are running."""
+        """Count a request of this caller during the block. Raises `Refused` (429) beyond `Limits.concurrent`."""
         inside = self._inside.get(scope, 0)
         if inside >= self.limits.concurrent:
             raise _busy(429, "Too many requests at a time.")
@@ -148,7 +147,7 @@ class Reading:
     def __init__(self, access: AccessControl) -> None:
         self._access = access
         self.held = 0
-        """Bytes that count against `Limits.bodies` for this request."""
+        """The bytes of this request that count against `Limits.bodies`."""
 
     def hold(self, size: int) -> None:
         """Count `size` more bytes. Raises `Refused` (503) where `Limits.bodies` would be exceeded."""
@@ -163,7 +162,7 @@ class Reading:
         self._access.held -= size
 
     async def body(self, pieces: AsyncIterator[bytes], headers: Mapping[str, str]) -> bytes:
-        """The whole body in bytes. Raises `Refused` for one that is compressed (415), too large (413) or too slow (408)."""
+        """Read the whole body. Raises `Refused` for one that is compressed (415), too large (413) or too slow (408)."""
         coding = headers.get("content-encoding", "identity").strip().lower()
         if coding not in ("", "identity"):
             raise Refused(ErrorFacts(status=415, message="Send the body as it is, without a content encoding."))
@@ -201,7 +200,7 @@ def _busy(status: int, message: str) -> Refused:
 
 
 def key(headers: Mapping[str, str]) -> str | None:
-    """The API key of a request, in any of the headers that vendors use."""
+    """The API key of a request, from any of the headers that vendors use."""
     for name in ("x-api-key", "x-goog-api-key", "api-key"):
         if name in headers:
             return headers[name]

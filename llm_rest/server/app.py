@@ -33,13 +33,13 @@ TIDY_SECONDS = 10.0
 """The interval of closing idle connections to vendors, in seconds."""
 
 RELEASE_SECONDS = 5.0
-"""Seconds that requests which were cut off get to release their resources."""
+"""Seconds that cancelled requests get to release their resources."""
 
 
 def create_app(handler: Handler | None = None, *, access: AccessControl | None = None) -> Starlette:
     """The ASGI application around `handler`; without one, around a `Simulator`.
 
-    `access` is the access control; without one the handler's own, or else none. Raises `ConfigError` where the extra `server`
+    `access` is the access control; by default the handler's own, or none. Raises `ConfigError` where the extra `server`
     is not installed.
     """
     try:
@@ -57,7 +57,7 @@ def create_app(handler: Handler | None = None, *, access: AccessControl | None =
                 tasks.start_soon(_tidying, tidy)
             yield
             tasks.cancel_scope.cancel()
-        # Requests that were cut off after the grace period may still use the handler.
+        # Requests that were cancelled after the grace period may still use the handler.
         with move_on_after(RELEASE_SECONDS):
             while control.busy:  # noqa: ASYNC110 - the access control knows no event loop
                 await sleep(0.01)
@@ -88,8 +88,8 @@ def serve(
 ) -> None:
     """Run a server until it is interrupted; `ready` is called with the base URL once the port is bound.
 
-    Streams that run then get `grace` seconds to finish. Raises `ConfigError` where the port is taken or the extra `server` is
-    not installed.
+    Running streams then get `grace` seconds to finish. Raises `ConfigError` where the port is taken or the extra
+    `server` is not installed.
     """
     server, bound, url = _server(handler, access, host, port, grace)
     ready(url)
@@ -127,7 +127,7 @@ def serve_in_thread(
 def _server(
     handler: Handler | None, access: AccessControl | None, host: str, port: int, grace: float
 ) -> tuple[uvicorn.Server, socket.socket, str]:
-    """A server that is ready to run, the socket it listens on, and its base URL."""
+    """A configured server, its listening socket, and its base URL."""
     access = access or _access_control(handler, host)
     app = create_app(handler, access=access)
     try:
@@ -139,7 +139,7 @@ def _server(
     http, websocket = protocols(access)
     bound = _bind(host, port)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
-        # A closed connection would wait without a limit for its client to read the rest.
+        # A closed connection would wait without a limit for its client to read the remaining data.
         stall = round(access.limits.stall * 1000)
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, stall)
     config = uvicorn.Config(
@@ -152,7 +152,7 @@ def _server(
         http=http,
         ws=websocket,
         ws_max_size=access.limits.body,
-        ws_per_message_deflate=False,  # no content coding, as for a body
+        ws_per_message_deflate=False,  # no compression, as for request bodies
         # limits.py closes idle connections. uvicorn's 5 seconds are those of many clients too, which would run into the close.
         timeout_keep_alive=ceil(2 * access.limits.head_seconds),
         timeout_graceful_shutdown=round(grace),
@@ -168,12 +168,12 @@ def _access_control(handler: Handler | None, host: str | None) -> AccessControl:
 
 def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio switches Nagle's algorithm off only where the protocol is given as TCP.
+    # asyncio disables Nagle's algorithm only where the protocol is given as TCP.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
-        bound.listen(2048)  # from now on callers wait instead of being refused
+        bound.listen(2048)  # from now on connections are queued instead of rejected
     except OSError as problem:
         bound.close()
         raise ConfigError(f"cannot listen on {host}:{port}: {problem.strerror}", hint="choose another --port") from None

@@ -1,7 +1,7 @@
-"""The ASGI application: access control, reading a request, answering it piece by piece, and the log line.
+"""The ASGI application: access control, reading a request, the answer in pieces, and the request log.
 
-Before changing this file, know that a request is one task, which is cancelled when its client disconnects, and that no piece of
-an answer is made before the one before it was sent. Nothing here is Starlette's or uvicorn's.
+Before changing this file, know that a request is one task, which is cancelled when its client disconnects, and that a
+piece of an answer is made only after the one before it was sent. Nothing here needs Starlette or uvicorn.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 LARGE = 32 * 1024
-"""The size of a body, in bytes, from which on it is decoded in a thread: some 5 ms of work, or 250 for unknown kinds."""
+"""The size of a body, in bytes, from which it is decoded in a thread: about 5 ms of work, or 250 for unknown kinds."""
 
 
 class Endpoint:
@@ -52,7 +52,7 @@ class Endpoint:
         self._one_at_a_time: CapacityLimiter | None = None  # belongs to the event loop
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer one request, or stop where its client disconnects; answer on a WebSocket as long as it is open."""
+        """Answer one request, cancelled where its client disconnects; answer on a WebSocket as long as it is open."""
         path = scope["raw_path"].decode("latin-1")
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         if scope["type"] == "websocket":
@@ -82,7 +82,7 @@ class Endpoint:
                         tasks.cancel_scope.cancel()
             except Refused as refusal:
                 facts["wire"] = wire_of(path, headers)
-                # With `expect` the client sends nothing more; where there is no room, its body must not be held either.
+                # With `expect` the client sends nothing more; beyond the memory limit its body must not be held either.
                 if "expect" not in headers and refusal.facts.status < 500:
                     await _drain(pieces, self._access.limits.body)
                 await sending.answer(error_answer(facts["wire"], refusal.facts, facts["request_id"], close=True))
@@ -92,7 +92,7 @@ class Endpoint:
                 facts.setdefault("error", "gone")
 
     async def _websocket(self, path: str, headers: dict[str, str], receive: Receive, send: Send) -> None:
-        """Answer on a WebSocket, each message as a request of its own."""
+        """Answer on a WebSocket, where each message is a request of its own."""
 
         async def ask(body: bytes) -> Answer | Streamed:
             with ExitStack() as held:
@@ -152,7 +152,7 @@ class Endpoint:
             return error_answer(facts["wire"], ErrorFacts(status=500, message="The server failed."), name)
 
     async def _in_thread(self, work: Callable[[], T], /) -> T:
-        """The result of `work` in a thread, one at a time: each that runs makes the loop wait for the interpreter."""
+        """The result of `work` in a thread, one at a time: a running thread makes the loop wait for the interpreter."""
         if self._one_at_a_time is None:
             self._one_at_a_time = CapacityLimiter(1)
         return await to_thread.run_sync(work, limiter=self._one_at_a_time)
@@ -160,7 +160,7 @@ class Endpoint:
 
 @contextmanager
 def _log_line(method: str, **more: Any) -> Generator[dict[str, Any]]:
-    """Log a request at the end of the block, with the fields in the dict; `error` is `gone` where the block was cancelled."""
+    """Log a request at the end of the block, with the fields in the dict; `error` is `gone` where it was cancelled."""
     facts = {"request_id": f"req_{uuid4().hex}", "method": method, **more}
     begun = time.perf_counter()
     try:
@@ -176,7 +176,7 @@ def _log_line(method: str, **more: Any) -> Generator[dict[str, Any]]:
 async def _held(
     body: AsyncGenerator[bytes | Pause], facts: dict[str, Any], held: ExitStack
 ) -> AsyncGenerator[bytes | Pause]:
-    """The pieces of a stream, at whose end the contexts that it `held` are closed."""
+    """The pieces of a stream; the contexts in `held` are closed at its end."""
     with held:
         try:
             async with aclosing(body):
@@ -194,14 +194,14 @@ def _check_head(lines: list[tuple[bytes, bytes]], headers: dict[str, str], versi
     if len(lines) > _MAX_HEADERS:
         raise Refused(ErrorFacts(status=431, message="The request has too many headers."))
     if "content-length" in headers and "transfer-encoding" in headers:
-        # A proxy in between may have used the other one: request smuggling (RFC 9112, 6.1).
+        # A proxy in between may have used the other length: request smuggling (RFC 9112, 6.1).
         raise Refused(ErrorFacts(status=400, message="The request has both Content-Length and Transfer-Encoding."))
 
 
 _MAX_HEADERS = 500
 
 VERSIONS = ("1.0", "1.1", "2", "2.0", "3", "3.0")
-"""The versions of HTTP that are supported, as servers name them."""
+"""The supported versions of HTTP, in the notation of ASGI servers."""
 
 HEALTH = "/healthz"
 """The path of the health check, which needs no access token."""
@@ -221,7 +221,7 @@ async def _received(receive: Receive) -> AsyncIterator[bytes]:
 
 
 async def _drain(pieces: AsyncIterator[bytes], most: int) -> None:
-    """Read a part of an unused body: a client that is still sending when the connection closes sees no answer."""
+    """Read a part of an unused body: a client that still sends when the connection closes receives no answer."""
     size = 0
     with suppress(ConnectionError), move_on_after(1):
         async for piece in pieces:
@@ -238,11 +238,11 @@ async def _watch(receive: Receive, asked: CancelScope) -> None:
 
 
 YIELD_EVERY = 16
-"""After how many pieces a stream lets other tasks run, if it did not wait for anything."""
+"""The number of pieces after which a stream lets other tasks run, if it did not wait for anything."""
 
 
 class _Sending:
-    """Sends an answer to the client, piece by piece as the client reads them."""
+    """Sends an answer to the client piece by piece, at the speed at which the client reads."""
 
     def __init__(self, send: Send, facts: dict[str, Any], stall: float) -> None:
         self._send = send
@@ -261,7 +261,7 @@ class _Sending:
                 asked.cancel()
 
     async def answer(self, answer: Answer | Streamed) -> None:
-        """Send all of it; of a stream that fails, the part before."""
+        """Send the whole answer; of a stream that fails, the part before the failure."""
         self._facts["status"] = answer.status
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
         if isinstance(answer, Streamed):
@@ -294,7 +294,7 @@ class _Sending:
         self._since = None
         self._sent += 1
         if more and self._sent % YIELD_EVERY == 0:
-            # Other tasks run, and a disconnect is noticed.
+            # Let other tasks run, and notice a disconnect.
             await checkpoint()
 
     async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:

@@ -1,7 +1,7 @@
 """The configuration of a gateway: models by name, access tokens, limits and storage, from a TOML file or from flags.
 
-Secrets are never in the file: it names the environment variables that hold them. Before changing this file, know that only
-the operator decides where a request goes: callers give names, and this maps them to models.
+Secrets are never in the file: it names the environment variables that hold them. Before changing this file, know that
+only the operator decides the destination of a request: callers send names, and the configuration maps them to models.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class Upstream(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 Upstreams = str | Upstream | tuple[str | Upstream, ...]
-"""A model, or several: where one fails, the next one answers (`llm_rest.Fallback`)."""
+"""A model, or several for fallback: where one fails, the next one is tried (`llm_rest.Fallback`)."""
 
 
 class Keep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where conversations are stored: in memory, or in a SQLite file."""
+    """The storage of conversations: in memory, or in a SQLite file."""
 
     path: str | None = None
-    """The SQLite file; `None` keeps everything in memory, until the process ends."""
+    """The SQLite file; `None` stores everything in memory, until the process ends."""
     bytes: int = MAX_BYTES
-    """The most bytes that are stored; what was used longest ago is deleted first."""
+    """The maximum number of bytes stored; the least recently used entries are deleted first."""
 
     def history(self) -> StoredHistory:
         """The history in that store. Raises `ConfigError` where the file cannot be opened."""
@@ -59,15 +59,15 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     default: Upstreams | None = None
     """The model for every name that is not in `models`; `None` answers such names with 404."""
     models: Mapping[str, Upstreams] = field(default_factory=dict[str, "Upstreams"])
-    """Models by the names that callers use, as `"vendor/model"` or an `Upstream`, or several to try in order."""
+    """Models by the names that callers use, as `"vendor/model"` or an `Upstream`, or several for fallback, in order."""
     vendors: tuple[str, ...] = ()
     """Vendors whose models callers may name as `vendor/model`, beside those of `models`; `"*"` is every vendor."""
     tokens: Mapping[str, str] = field(default_factory=dict[str, str])
-    """For each caller's name the environment variable with its access token; empty where no token is needed."""
+    """The environment variable with each caller's access token, by caller name; empty where no token is needed."""
     limits: Limits = Limits()
     """The limits on size, time and concurrency."""
     keep: Keep = Keep()
-    """Where conversations are stored."""
+    """The storage of conversations."""
 
 
 def load(path: Path) -> Config:
@@ -81,7 +81,7 @@ def load(path: Path) -> Config:
 
 
 def tokens(config: Config, environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The access tokens by the callers' names. Raises `ConfigError` for a variable without one."""
+    """The access tokens by the callers' names. Raises `ConfigError` for an environment variable that is not set."""
     found: dict[str, str] = {}
     for name, variable in config.tokens.items():
         token = (os.environ if environ is None else environ).get(variable, "").strip()
@@ -108,4 +108,4 @@ def access_control(config: Config, host: str | None) -> AccessControl:
 
 
 SHORTEST = 16
-"""The fewest characters of an access token."""
+"""The minimum length of an access token, in characters."""

@@ -1,7 +1,7 @@
-"""One HTTP request in, one HTTP answer out, whole or streamed, for every wire: a pure coroutine around a handler.
+"""Converts one HTTP request to one HTTP answer, whole or streamed, for every wire: a pure coroutine around a handler.
 
-The route says which wire is used; every error is answered in the format of that wire. The coroutine waits for nothing but the
-handler, so around one that never waits it can be driven without an event loop.
+The route determines the wire; every error is answered in the format of that wire. The coroutine awaits only the
+handler, so with a handler that never waits it can run without an event loop.
 """
 
 from __future__ import annotations
@@ -56,19 +56,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REQUEST_ID = {"anthropic_messages": "request-id"}
-"""The header that names a request, by wire; elsewhere `x-request-id`."""
+"""The header with the request id, by wire; elsewhere `x-request-id`."""
 
 LOSSES = "x-llm-rest-losses"
-"""The header that lists the losses of the conversions to the model and back: a JSON array of strings.
+"""The header with the losses of the conversions of the request and of the answer: a JSON array of strings.
 
-That of a stream lists the losses of the request alone, because it is sent first.
+For a stream it lists the losses of the request only, because headers are sent first.
 """
 
 CONTENT_TYPES = {"sse": "text/event-stream", "ndjson": "application/x-ndjson"}
 """The content type of a stream, by the framing of its wire."""
 
 ARRAYS = {"gemini_generate_content": "alt=sse"}
-"""The wires whose streams are one growing JSON array, unless the query has this parameter."""
+"""The wires that stream one growing JSON array, unless the query has this parameter."""
 
 COUNTED_FIRST = ("anthropic_messages",)
 """The wires whose streams begin with the number of input tokens."""
@@ -85,7 +85,7 @@ class Answer(NamedTuple):
 
 
 class Streamed(NamedTuple):
-    """An HTTP answer that comes in pieces, with pauses between them."""
+    """An HTTP answer that is streamed in pieces, with pauses between them."""
 
     status: int
     headers: dict[str, str]
@@ -93,7 +93,7 @@ class Streamed(NamedTuple):
 
 
 class InThread(Protocol):
-    """Runs work that would block the event loop for long."""
+    """Runs work in a thread that would block the event loop for long."""
 
     async def __call__(self, work: Callable[[], T], /) -> T: ...
 
@@ -117,11 +117,11 @@ async def exchange(
     hold: Hold | None = None,
     in_thread: InThread = _directly,
 ) -> Answer | Streamed:
-    """The answer of `handler` to an HTTP request, streamed where that asks for it, or an error in the format of its wire.
+    """The answer of `handler` to an HTTP request, streamed on request, or an error in the format of its wire.
 
-    `scope` is the caller, `session` has the stored turns of its connection. The fields of the log line are added to `facts`.
-    `hold` counts bytes besides those of the body, `in_thread` runs the decoding of the body. The default `request_id` is a
-    digest of the body.
+    `scope` is the caller, `session` has the stored turns of its connection. The fields of the log line are added to
+    `facts`. `hold` counts bytes besides those of the body, `in_thread` runs the decoding of the body. The default
+    `request_id` is a digest of the body.
     """
     named = {name.lower(): value for name, value in headers.items()}
     request_id = request_id or f"req_{digest(body.decode('utf-8', 'replace'))}"
@@ -129,7 +129,7 @@ async def exchange(
     path, _, query = path.partition("?")
     found = routes.find(path, named)
     wire = facts["wire"] = found[0].wire if found else routes.wire_of_unknown_path(path, named)
-    if found:  # other paths, and queries, may hold keys
+    if found:  # other paths, and queries, may contain keys
         facts["path"] = printable(path, 200)
     try:
         route = next((route for route in found if method.upper() in route.methods), None)
@@ -215,7 +215,7 @@ def error_answer(wire: str, facts: ErrorFacts, request_id: str, *, close: bool =
 def facts_of(error: LLMError) -> ErrorFacts:
     """The facts of an error answer for an error of this library, with the vendor's status where it has one.
 
-    A rejected key of this server is no fault of the caller, whose key is another; a retry does not help either.
+    A rejected vendor key of this server is not the caller's error, and a retry does not help.
     """
     if isinstance(error, DecodeError):
         param = error.path.removeprefix("$").lstrip(".") or None
@@ -245,13 +245,13 @@ ERRORS: tuple[tuple[type[Exception], int, str | None], ...] = (
     (BadRequestError, 400, None),
     (TimeoutError, 504, None),
 )
-"""The status of an error without one, by its class, and the text where its own message shows where the server's requests go."""
+"""The HTTP status of an error without one, by class; and a text where its own message reveals upstream hosts."""
 
 _BY_CODE = {"invalid_request": 400, "rate_limit": 429, "network_error": 502}
 
 
 def _not_allowed(method: str, path: str, found: list[Route], wire: str, request_id: str) -> Answer:
-    """The answer to a method that the path does not have; for OPTIONS the methods that it has."""
+    """The answer to a method that the path does not support; for OPTIONS the supported methods."""
     if not found:
         return error_answer(wire, routes.not_found(method, path, wire), request_id)
     allow = {"allow": ", ".join([*(method for route in found for method in route.methods), "OPTIONS"])}
@@ -280,7 +280,7 @@ def _check_stores(handler: Handler, path: str, wire: str) -> None:
 async def _answered(route: Route, context: Context, handler: Handler, request: Request) -> Any:
     response = await handler.answer(request, context)
     if response.status == "failed" and route.wire != "openai_responses":
-        # Only the Responses wire has failed answers; elsewhere it is an error of the server.
+        # Only the Responses wire has failed answers; on other wires this is a server error.
         raise Refused(_failure(response))
     log_usage(context.facts, response.usage)
     document, unsaid = wires.load(route.wire).encode_response(response, request=request, dialect=route.dialect)
@@ -299,7 +299,7 @@ async def _streamed(route: Route, context: Context, handler: Handler, request: R
         body, content_type = as_array(body), "application/json"
     if route.purpose == "generate":
         body = as_generated(body)
-    # As long as nothing has been sent, an error is an answer of its own.
+    # An error before the first piece is an error answer with its own status.
     await anext(body)
     headers = {
         "content-type": content_type,
@@ -311,7 +311,7 @@ async def _streamed(route: Route, context: Context, handler: Handler, request: R
 
 
 def _decoded(route: Route, body: bytes) -> Any:
-    """The document in the body as the wire's struct; `None` for a route without a body."""
+    """The decoded body, as the wire's struct; `None` for a route without a body."""
     if route.purpose == "show":
         return ollama.SHOW.decode(body)
     if route.purpose == "generate":
@@ -328,7 +328,7 @@ def _decoded(route: Route, body: bytes) -> Any:
 
 
 UNSUPPORTED = ("suffix", "template", "context")
-"""Fields of Ollama's `/api/generate` that only a server with the model itself can support."""
+"""Fields of Ollama's `/api/generate` that only a server that runs the model itself can support."""
 
 
 def _with_dialect_of_model(route: Route, asked: Any, model: Opt[str], handler: Handler) -> Route:
@@ -372,7 +372,7 @@ def _answer(status: int, document: Any, wire: str, request_id: str, headers: dic
 
 
 def _losses(context: Context) -> dict[str, str]:
-    """The header that lists the losses: a JSON array in ASCII, short enough for one."""
+    """The header with the losses: a JSON array in ASCII, short enough for a header."""
     shown: list[str] = []
     for loss in context.losses:
         if len(json.dumps([*shown, str(loss)])) > _MOST_LOSSES:
@@ -383,13 +383,13 @@ def _losses(context: Context) -> dict[str, str]:
 
 
 def public(request: Request, body: bytes) -> Request:
-    """The request of a caller, changed in place: without the fields that only a client of this library may fill.
+    """The request of a caller, changed in place: without the fields that only clients of this library may set.
 
-    `extra` goes into the body of the upstream request as it is, and so do the leftovers of another wire. `stop`, `seed` and
-    `top_k` are not of the Responses API and may be set: several hosts take them.
+    `extra` and the leftovers of another wire are merged unchanged into the body of the upstream request. `stop`, `seed`
+    and `top_k` are not of the Responses API and may be set: several hosts accept them.
     """
     request.extra = None
-    # A name in JSON may be written with escapes.
+    # A name in JSON may contain escapes.
     if b"leftovers" in body or b"\\u00" in body:
         _strip(request)
     return request
@@ -408,7 +408,7 @@ def _strip(value: Any) -> None:
 
 
 def _repairs(leftovers: Any) -> Any:
-    """The repairs that our own decoder noted about a call; forged ones are only reported to their caller, as losses."""
+    """The repairs of a call recorded by our own decoder; forged ones are only reported to their caller, as losses."""
     noted = cast("object", leftovers.get(WIRE, {}).get(REPAIRED))
     if not isinstance(noted, list) or not all(isinstance(fault, str) for fault in cast("list[object]", noted)):
         return None

@@ -1,8 +1,8 @@
 """The gateway handler: maps a caller's model name to a vendor's model, sends the request there, and answers under that name.
 
-Before changing this file, know who decides what. A caller chooses the content of a request; keys, URLs and what a vendor
-stores are the operator's, so whatever ties a request to something that a vendor stored is served by the
-`StoredHistory` here or rejected. Losses on the way are reported and not fatal; errors behind it are mapped by `facts_of`.
+Before changing this file, know the permissions. A caller controls the content of a request; keys, URLs and state stored at a
+vendor are the operator's, so references to such state are resolved by the `StoredHistory` or rejected. Conversion losses are
+reported and not fatal; `facts_of` maps upstream errors.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _WHOLE = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress, *ev.TERMINAL)
-"""The events that hold a response."""
+"""The events that contain a response."""
 
 
 class _Target(NamedTuple):
@@ -56,15 +56,15 @@ class _Target(NamedTuple):
     several: bool = False
 
     def request(self, asked: Request) -> Request:
-        """The request as the client takes it, which chooses among several models itself."""
+        """The upstream request; the client itself chooses among several models."""
         return replace(asked, model=None) if self.several else asked
 
 
 class Gateway:
-    """The handler that answers with the models of `config`, by requests to their vendors.
+    """The gateway handler: forwards requests to the vendors of the models in `config`.
 
-    API keys are read from the environment: the vendor's own variables, or `Upstream.key_env`. Raises `ConfigError` for an
-    unknown vendor and for a missing key. Close it with `aclose`.
+    API keys are read from the environment: the vendor's own variables, or `Upstream.key_env`. Raises `ConfigError` for
+    an unknown vendor and for a missing key. Close it with `aclose`.
     """
 
     def __init__(self, config: Config, *, history: StoredHistory | None = None) -> None:
@@ -112,7 +112,7 @@ class Gateway:
         own = self._client(model=upstream.model, api_key=key, wire=upstream.wire, base_url=upstream.base_url)
         return _Target(own, endpoints[0], upstream.model, shown)
 
-    # What a handler does.
+    # Methods of a handler.
 
     async def answer(self, request: Request, context: Context) -> Response:
         """The model's response. Raises the vendor's `LLMError`, and `Refused` where the request cannot be served."""
@@ -123,10 +123,10 @@ class Gateway:
         return reply
 
     async def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
-        """The same as a stream: batches of events, as they arrive from the vendor."""
+        """The model's response as a stream: batches of events, as they arrive from the vendor."""
         target, asked = await self._prepared(request, context)
         with _noting_errors(context):
-            # Looked at before anything comes, or the header would depend on how much of the answer comes at once.
+            # Computed before the first event, or the header would depend on how much of the answer arrives at once.
             context.losses.extend(sent := (events := target.client.stream(target.request(asked))).losses)
             try:
                 async with events:
@@ -160,7 +160,7 @@ class Gateway:
         return await self._history.forget(response_id, context)
 
     async def compact(self, request: Request, context: Context) -> CompactedResponse:
-        """A compacted conversation from the vendor, or a summary by the model where the vendor has no endpoint for that."""
+        """A compacted conversation from the vendor, or a summary by the model where the vendor has no such endpoint."""
         target, asked = await self._prepared(request, context)
         compacted = await _by_vendor(target.client.responses.compact(asked), context)
         if compacted is not None:
@@ -172,11 +172,11 @@ class Gateway:
         return [*self._named]
 
     def has_model(self, name: str) -> bool:
-        """Whether it is a configured name, or `vendor/model` of a vendor that is served."""
+        """Whether the name is configured, or is `vendor/model` of a vendor that is served."""
         return name in self._named or name.partition("/")[0] in self._vendors
 
     def capabilities(self, name: str) -> Capabilities:
-        """What is known of the model behind a name. Raises `Refused` (404) where there is none."""
+        """The capabilities of the model of this name. Raises `Refused` (404) where there is none."""
         endpoint = self._found(name).endpoint
         return capabilities(endpoint.model, endpoint.vendor.name)
 
@@ -190,7 +190,7 @@ class Gateway:
         return access_control(self._config, host)
 
     def tidy(self) -> None:
-        """Close idle connections to vendors: those unused for a minute, and those that the vendor has closed."""
+        """Close idle connections to vendors: those unused for a minute, and those closed by the vendor."""
         for client in self._clients():
             client.close_idle()
 
@@ -209,10 +209,10 @@ class Gateway:
         response.previous_response_id = request.previous_response_id if given(request.previous_response_id) else None
         response.store = self._history.keeps(request, context)
 
-    # How a request is prepared.
+    # Preparing requests.
 
     async def _prepared(self, request: Request, context: Context) -> tuple[_Target, Request]:
-        """The target of the request, and the request that is sent there."""
+        """The target of the request, and the request for the vendor."""
         target = self._found(request.model or "")
         context.facts["vendor"] = target.endpoint.vendor.name
         context.facts["upstream_model"] = printable(target.endpoint.model, 200)
@@ -282,7 +282,7 @@ def _upstreams(named: Upstreams) -> list[Upstream]:
 
 
 def _key(upstream: Upstream, shown: str) -> Secret | None:
-    """The key of its own variable. Raises `ConfigError` where that is empty."""
+    """The API key in the upstream's own variable. Raises `ConfigError` where that is empty."""
     if upstream.key_env is None:
         return None
     key = Secret(os.environ.get(upstream.key_env, "").strip())
@@ -292,13 +292,13 @@ def _key(upstream: Upstream, shown: str) -> Secret | None:
 
 
 def _betas(context: Context) -> dict[str, dict[str, Any]] | None:
-    """The betas that a client of Anthropic's wire names in a header, for a vendor on that wire."""
+    """The betas in the header of a client of Anthropic's wire, for a vendor on that wire."""
     named = context.headers.get("anthropic-beta") if context.wire == MESSAGES else None
     return {MESSAGES: {"betas": re.findall(r"[\w.-]+", named)}} if named else None
 
 
 async def _by_vendor(asked: Awaitable[T], context: Context) -> T | None:
-    """The vendor's answer; `None` where it has no such endpoint."""
+    """The vendor's answer; `None` where the vendor has no such endpoint."""
     try:
         with _noting_errors(context):
             return await asked
@@ -309,7 +309,7 @@ async def _by_vendor(asked: Awaitable[T], context: Context) -> T | None:
 
 
 async def _generate(target: _Target, asked: Request, context: Context) -> Reply:
-    """The vendor's whole answer, with its losses and attempts in the log line."""
+    """The vendor's whole answer; its losses and attempts are added to the log line."""
     with _noting_errors(context):
         reply = await target.client.generate(asked)
     context.losses.extend(reply.info.losses)

@@ -1,7 +1,7 @@
-"""The handler interface of the server: what answers requests, and how it returns an error.
+"""The handler interface of the server: methods that answer requests, and the exception for errors.
 
-A handler is written as coroutines, so that it may wait for others. One that never waits, such as the simulator, is
-also run by callers that have no event loop (`sync.drive`).
+Handlers are coroutines, so that they may wait for I/O. A handler that never waits, such as the simulator, can also run
+without an event loop (`sync.drive`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .stored import Session
 
 Hold = Callable[[int], None]
-"""Counts so many more bytes against `Limits.bodies`. Raises `Refused` where they would exceed it."""
+"""Counts so many more bytes against `Limits.bodies`. Raises `Refused` beyond that limit."""
 
 
 class Context(Struct, frozen=True, kw_only=True):
@@ -31,34 +31,34 @@ class Context(Struct, frozen=True, kw_only=True):
     wire: str
     """The wire format of the request, such as `openai_chat`."""
     dialect: Any
-    """The dialect of that wire in which the request is read and answered."""
+    """The dialect of that wire, for decoding the request and encoding the answer."""
     vendor: str | None
-    """The vendor that the path names (`/groq/chat/completions`); `None` where it names none."""
+    """The vendor in the path (`/groq/chat/completions`); `None` without one."""
     model: str | None = None
-    """The model that the path names (`/v1beta/models/m:generateContent`); `None` where it names none."""
+    """The model in the path (`/v1beta/models/m:generateContent`); `None` without one."""
     headers: Mapping[str, str]
     """The HTTP headers of the request, with names in lower case."""
     body: bytes
-    """The body of the request as it came, in bytes."""
+    """The unchanged body of the request, in bytes."""
     scope: str = ""
-    """The name of the caller's access token; empty where no token is needed. What is stored for one scope is never shown to
-    another."""
+    """The name of the caller's access token; empty where no token is needed. Data of one scope is not visible to another.
+    """
     request_id: str = ""
-    """The id of the request, which the answer's `x-request-id` header and the log have."""
+    """The id of the request, in the answer's `x-request-id` header and in the log."""
     session: Session | None = None
-    """What is stored for this WebSocket connection only; `None` for other requests."""
+    """The stored turns of this WebSocket connection; `None` for other requests."""
     hold: Hold | None = None
     """Counts more bytes against `Limits.bodies` until the request is answered; raises `Refused`. `None` where nothing counts."""
     losses: Losses = field(default_factory=Losses)
-    """For the handler to add what it could not convert; sent in a header and logged."""
+    """Conversion losses, added by the handler; sent in a header and logged."""
     late: Losses = field(default_factory=Losses)
-    """The same for the answer of a stream, whose header has been sent already; logged only."""
+    """Conversion losses of a streamed answer, whose header has been sent already; logged only."""
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
-    """For the handler to add more fields of the log line, by name (`llm_rest.server.logs.FIELDS`)."""
+    """Further fields of the log line by name, added by the handler (`llm_rest.server.logs.FIELDS`)."""
 
 
 class Refused(Exception):
-    """Raised by a handler to answer with an error, which is written as the request's wire writes errors.
+    """Raised by a handler to answer with an error, in the format of the request's wire.
 
     `retry_after` of the facts becomes the header of that name.
     """
@@ -66,7 +66,7 @@ class Refused(Exception):
     def __init__(self, facts: ErrorFacts) -> None:
         super().__init__(facts.message)
         self.facts = facts
-        """The error that the client gets: status, message, code and so on."""
+        """The error that the client receives: status, message, code and so on."""
 
 
 def invalid_request(message: str, param: str | None = None, *, status: int = 400, code: str | None = None) -> Refused:
@@ -90,8 +90,8 @@ class Handler(Protocol):
 
     Optional methods: `aclose()`, called when the server stops; `tidy()`, called every few seconds; `access_control(host)`, for
     `serve` and `create_app` without `access=`; `dialect(wire, model)`, the dialect of requests on that wire for that model
-    (`None` for the wire's default); `capabilities(model)`, what is known of that model; and, where it stores responses, the
-    coroutines `turn(id, context)`, `forget(id, context)` and `compact(request, context)`, as `Gateway` has them.
+    (`None` for the wire's default); `capabilities(model)`, its capabilities; and, where it stores responses, the coroutines
+    `turn(id, context)`, `forget(id, context)` and `compact(request, context)`, as `Gateway` has them.
     """
 
     async def answer(self, request: Request, context: Context) -> Response:
@@ -115,5 +115,5 @@ class Handler(Protocol):
         ...
 
     def has_model(self, name: str) -> bool:
-        """Whether there is a model of this name; the route of one model (`/models/{name}`) answers 404 where there is none."""
+        """Whether there is a model of this name; the route of one model (`/models/{name}`) answers 404 otherwise."""
         ...

@@ -1,11 +1,11 @@
 """The history of a gateway, stored between requests: conversations by id, opaque state by turn, summaries in items.
 
-Opaque state of vendors is stored for clients whose format has no field for it, when an answer is sent, and restored when its
-turn returns. It is found by the caller, the model and the turn (its text and calls): two models that answer the same with calls
-of the same ids reason differently. Before changing this file, know the order: a conversation is put together first, summaries
-in it are opened, and only then is the opaque state of each turn restored. A turn that was edited is another turn and stays as
-the client sent it; its calls then go to another vendor under other ids (`with_neutral_ids`), since vendors reject their own
-calls without the reasoning before them.
+Opaque state of vendors is stored when an answer is sent, for clients whose format has no field for it, and restored
+when a request contains its turn. Its key is the caller, the model and the turn (its text and calls): two models with
+equal answers and call ids have different reasoning. Before changing this file, know the order: a conversation is put
+together first, summaries in it are opened, and only then is the opaque state of each turn restored. A turn that was
+edited is another turn and stays as the client sent it; its calls then go to another vendor under other ids
+(`with_neutral_ids`), since vendors reject their own calls without the reasoning before them.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 KEEPS = "openai_responses"
-"""The wire on which a request may continue a stored response, and asks for storing with `store`."""
+"""The wire whose requests may continue a stored response, and request storing with `store`."""
 
 
 class StoredHistory:
-    """A history in a store, separate for each scope. Where the store is full, what was used longest ago is deleted."""
+    """A history in a store, separate for each scope. In a full store the least recently used entries are deleted."""
 
     def __init__(self, store: Store | None = None) -> None:
         self._store = store or MemoryStore()
@@ -91,7 +91,7 @@ class StoredHistory:
         return await self._turns(context).turn(response_id, context.hold)
 
     async def forget(self, response_id: str, context: Context) -> bool:
-        """Delete a stored response, so that nothing can continue from it; whether there was one."""
+        """Delete a stored response, so that it cannot be continued; whether there was one."""
         return await self._turns(context).forget(response_id)
 
     def _turns(self, context: Context) -> StoredTurns:
@@ -107,14 +107,14 @@ BOUND = "anthropic_messages"
 
 
 class _Answered(Model):
-    """An output, a digest of all that was sent before it, and one of the user's message that it answers."""
+    """A stored output, a digest of everything sent before it, and one of the user's message that it answers."""
 
     sent: str
     asked: str
     output: list[AnyItem]
 
     def holds(self, sent: str, asked: str) -> bool:
-        """Whether the context of its thoughts is unchanged, as far as their vendor checks it."""
+        """Whether the context of its thoughts is unchanged, as far as their vendor verifies it."""
         return self.asked == asked and (self.sent == sent or not _of(BOUND, self.output))
 
 
@@ -131,9 +131,9 @@ class Restored:
         self._store = store
 
     async def remember(self, request: Request, sent: Request, response: Response, scope: str) -> None:
-        """Store the output, if it has more than every client returns.
+        """Store the output, if it has content that some clients do not return.
 
-        `request` is as its caller wrote it, `sent` as the vendor got it, which names the model.
+        `request` is the caller's request, `sent` the one sent to the vendor, with the model there.
         """
         if not any(_states(response.output)):
             return
@@ -152,8 +152,8 @@ class Restored:
     async def restored(self, request: Request, scope: str, wire: str = "") -> Request:
         """The request with the state of its turns restored, and calls with the ids of the vendor.
 
-        The request names the model that it goes to, as `sent` did. Thoughts are left out where the user's message before them
-        has changed, and some where anything before them has, unless the caller uses the wire of their vendor.
+        The request has the vendor's model name, as `sent` had. Thoughts are left out where the user's message before
+        them has changed, and some where anything before them has, unless the caller uses the wire of their vendor.
         """
         turns = _turns(request.input) if isinstance(request.input, list) else []
         if not any(said for said, _ in turns):
@@ -195,7 +195,7 @@ class Restored:
 
 
 class _Sent:
-    """A digest of all that a vendor was sent, except the ids of calls; it grows with the list of items."""
+    """A digest of everything sent to a vendor except the ids of calls; it grows with the list of items."""
 
     def __init__(self, request: Request, items: list[AnyItem]) -> None:
         self._hash = blake2b(msgspec.json.encode([request.instructions or None, request.tools or None]), digest_size=8)
@@ -218,7 +218,7 @@ def _asked(piece: list[AnyItem], before: str) -> str:
 
 
 def _plainly(item: AnyItem) -> Any:
-    """An item without the ids that differ between clients and vendors."""
+    """An item as plain data, without the ids that differ between clients and vendors."""
     if isinstance(item, Message):
         return item.role, item.content
     if isinstance(item, _Call):
@@ -229,13 +229,13 @@ def _plainly(item: AnyItem) -> Any:
 
 
 def _of(wire: str, items: list[AnyItem]) -> bool:
-    """Whether there is a thought that a vendor on that wire can read. Content without an envelope is of the Responses wire."""
+    """Whether a vendor on that wire can read a thought in it. Content without an envelope is of the Responses wire."""
     states = [item.encrypted_content for item in items if isinstance(item, Reasoning)]
     return any(given(state) and (sender(state) or ("openai_responses", ""))[0] == wire for state in states)
 
 
 class _Shown(NamedTuple):
-    """What clients return of a turn: all of them its text, its calls without their ids, and those ids; some also its state."""
+    """The parts of a turn that clients return: all of them text, calls without ids, and ids; some also opaque state."""
 
     text: str
     calls: tuple[tuple[str, str], ...]
@@ -244,11 +244,11 @@ class _Shown(NamedTuple):
 
     @property
     def said(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """What makes it the same turn; ids are made up anew on a wire without them."""
+        """The identity of a turn; ids are generated anew on a wire without them."""
         return self.text, self.calls
 
     def names(self, model: str, before: str) -> list[str]:
-        """The keys under which it is stored: by the state or the ids of calls that the client returned, else by its text.
+        """The keys of the turn in the store: by the state or the call ids that the client returned, else by its text.
 
         The same text occurs in many conversations, so the key includes `before`, a digest of the conversation before it.
         """
@@ -258,7 +258,7 @@ class _Shown(NamedTuple):
 
 
 def with_neutral_ids(request: Request, wire: str) -> Request:
-    """The request with ids of ours for calls that come without any state for a vendor on that wire."""
+    """The request with generated ids for calls without any state for a vendor on that wire."""
     items = request.input if isinstance(request.input, list) else []
     named = {
         item.call_id: f"call_{digest(item.call_id)}"
@@ -304,7 +304,7 @@ def _text(message: Message) -> str:
 
 
 def _plain(call: FunctionCall | CustomToolCall) -> str:
-    """The arguments in one notation: clients parse them and write them again."""
+    """The arguments in normalized JSON: clients parse and serialize them again."""
     if isinstance(call, CustomToolCall):
         return call.input
     try:
@@ -328,14 +328,14 @@ def _states(items: list[AnyItem]) -> list[object]:
 
 
 def _lacks_text(turn: list[AnyItem], kept: list[AnyItem]) -> bool:
-    """Whether a thought came back without the text it was stored with: many clients return the opaque state alone."""
+    """Whether a thought was returned without the text stored with it: many clients return the opaque state alone."""
     texts = {item.encrypted_content for item in kept if isinstance(item, Reasoning) and (item.summary or item.content)}
     thoughts = [item for item in turn if isinstance(item, Reasoning) and not (item.summary or item.content)]
     return any(given(item.encrypted_content) and item.encrypted_content in texts for item in thoughts)
 
 
 def _turns(items: list[AnyItem]) -> list[tuple[bool, list[AnyItem]]]:
-    """The input cut into pieces of the model and of others; whether each is the model's."""
+    """The input split into pieces of the model and of others; each with whether it is the model's."""
     pieces: list[tuple[bool, list[AnyItem]]] = []
     for item in items:
         said = isinstance(item, FunctionCall | CustomToolCall | Reasoning) or (
@@ -357,7 +357,7 @@ _BY = ("server", "llm_rest")
 
 
 class Summary(Model, tag="summary"):
-    """The text of a summary, as it is sealed."""
+    """The text of a summary, as it is encoded in a `compaction` item."""
 
     text: str
 
@@ -365,8 +365,8 @@ class Summary(Model, tag="summary"):
 def compacted_by_summary(request: Request, reply: Reply) -> CompactedResponse:
     """A compacted conversation: the messages of the user, and the summary that is the `reply`.
 
-    For vendors without an endpoint for that. The summary travels as Open Responses has it, sealed in a `compaction` item that
-    clients return unread. A client may forge one: its text reaches the model as the client's.
+    For vendors without a compaction endpoint. As in Open Responses, the summary is encoded in an opaque `compaction`
+    item that clients send back. A client may forge one: its text is sent to the model as the client's own.
     """
     text = reply.output_text
     users = [item for item in items_of(request) if isinstance(item, Message) and item.role == "user"]
@@ -380,7 +380,7 @@ def compacted_by_summary(request: Request, reply: Reply) -> CompactedResponse:
 
 
 def with_open_summaries(request: Request) -> Request:
-    """The request with summaries of ours as messages."""
+    """The request with summaries made by this server as messages."""
     if not isinstance(request.input, list) or not any(isinstance(item, Compaction) for item in request.input):
         return request
     return replace(request, input=[_opened(item) for item in request.input])

@@ -1,7 +1,7 @@
-"""Limits on slow clients, below the ASGI application: request heads that never end, and WebSocket messages that never end.
+"""Limits on slow clients, below the ASGI application: incomplete request heads and WebSocket messages (slow loris).
 
-All other limits are in `access.py`. Before changing this file, know that these are uvicorn's own protocols with as little
-added as possible, and that nothing here runs for each request or piece of a stream.
+All other limits are in `access.py`. Before changing this file, know that these are subclasses of uvicorn's protocols
+with few additions, and that no code here runs for each request or piece of a stream.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 LOG_INTERVAL = 60.0
-"""The shortest time between two log lines about connections that could not be accepted, in seconds."""
+"""The minimum time between two log lines about connections that could not be accepted, in seconds."""
 
 
 class PatientServer(Server):
@@ -62,14 +62,14 @@ class PatientServer(Server):
 
 
 class HTTP(H11Protocol):
-    """HTTP on connections that are closed where no complete request head arrives in time."""
+    """HTTP connections that are closed where no complete request head arrives in time."""
 
     access: AccessControl
 
     def connection_made(self, transport: Any) -> None:
         """Start the timer of idle connections."""
         super().connection_made(transport)
-        self._idle_at: object = None  # the last request at the last check
+        self._idle_at: object = None  # the last request at the previous check
         self._check_later()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -83,7 +83,7 @@ class HTTP(H11Protocol):
         return self.cycle is not None and not self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
 
     def handle_websocket_upgrade(self, event: Any) -> None:
-        """Hand the connection to the WebSocket protocol, which does not check the version of HTTP."""
+        """Pass the connection to the WebSocket protocol, which does not check the version of HTTP."""
         if event.http_version == b"1.1":
             super().handle_websocket_upgrade(event)
         else:
@@ -119,10 +119,10 @@ class WebSocket(WebSocketsSansIOProtocol):
             self.queue.put_nowait({"type": "websocket.disconnect", "code": RESTART})
 
     def data_received(self, data: bytes) -> None:
-        """Receive data, and limit the memory of an unfinished message."""
+        """Receive data, and limit the memory of an incomplete message."""
         super().data_received(data)
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
-            # uvicorn neither answers a handshake that could not be read nor closes its connection.
+            # uvicorn neither answers an invalid handshake nor closes its connection.
             self.transport.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
             self.transport.close()
         self._hold(self._fragments + len(self.conn.reader.buffer))
@@ -130,7 +130,7 @@ class WebSocket(WebSocketsSansIOProtocol):
             self.transport.abort()
 
     def handle_text(self, event: Any) -> None:
-        """Handle a text as bytes: the JSON decoder checks its encoding."""
+        """Handle a text message as bytes: the JSON decoder checks its encoding."""
         self.handle_bytes(event)
 
     def handle_bytes(self, event: Any) -> None:
@@ -139,18 +139,18 @@ class WebSocket(WebSocketsSansIOProtocol):
         super().handle_bytes(event)
 
     def handle_cont(self, event: Any) -> None:
-        """Receive another part."""
+        """Receive another part of a message."""
         self._fragments += len(event.data)
         super().handle_cont(event)
 
     def send_receive_event_to_app(self) -> None:
-        """Pass a message to the application, which counts it from now on."""
+        """Pass a message to the application, which counts its memory from now on."""
         self._fragments = 0
         self._hold(0)
         super().send_receive_event_to_app()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Release the memory of an unfinished message."""
+        """Release the memory of an incomplete message."""
         self._hold(0)
         super().connection_lost(exc)
 
@@ -160,7 +160,7 @@ class WebSocket(WebSocketsSansIOProtocol):
         super().handle_pong(event)
 
     def handle_ping(self) -> None:
-        """Answer, unless earlier answers wait to be read: RFC 6455 requires an answer to the latest ping only."""
+        """Answer a ping, unless earlier pongs are still unread: RFC 6455 requires an answer to the latest ping only."""
         self._whole()
         if self.writable.is_set():
             super().handle_ping()
@@ -168,7 +168,7 @@ class WebSocket(WebSocketsSansIOProtocol):
             self.conn.data_to_send()
 
     def _whole(self) -> None:
-        """A control frame is complete: outside of a message, what follows it has only begun."""
+        """Handle the end of a control frame: outside of a message, the data after it begins a new message."""
         if not self._fragments:
             self._hold(0)
 
@@ -184,7 +184,7 @@ class WebSocket(WebSocketsSansIOProtocol):
         self._late = self.loop.call_later(self.access.limits.body_seconds, self._give_up)
 
     def _give_up(self) -> None:
-        """Close the connection of a message that is too slow, unless reading is paused on our side."""
+        """Close the connection of a message that is too slow, unless this side paused reading."""
         if self.read_paused:
             self._wait()
         else:

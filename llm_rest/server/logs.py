@@ -1,7 +1,7 @@
 """The request log: one line for every request, with its model, status, duration and tokens, never its content.
 
-The fields are attributes of the log record, for any formatter; `JSONLines` is one that writes them as JSON. Before changing
-this file, know that keys, prompts and answers stay out of it, and messages of vendors too, since those may repeat a prompt.
+The fields are attributes of the log record, for any formatter; `JSONLines` is one that writes them as JSON. Before
+changing this file, know that it never contains keys, prompts, answers or vendors' messages, which may repeat a prompt.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ FIELDS = (
     "lost",
     "error",
 )
-"""The fields of a line, as far as they are known.
+"""The fields of a log line; unknown ones are omitted.
 
-`losses` is how many there were both ways, also of a stream; their texts, which may repeat names of the caller's choice, are
-`lost`, at level DEBUG alone. `error` is the kind of an error of ours, or `gone` where the client, or the server, left
-before the end.
+`losses` is the number of losses of request and answer, also of a stream; `lost` has their texts, which may repeat names
+chosen by the caller, at level DEBUG only. `error` is the kind of an error of this library, or `gone` where the client
+disconnected, or the server stopped, before the end.
 """
 
 _log = logging.getLogger("llm_rest.server.requests")

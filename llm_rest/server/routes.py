@@ -1,11 +1,11 @@
-"""Routes: the wire and the endpoint that a path and its headers mean; and the small documents of endpoints beside answers.
+"""Routes: the wire and the endpoint of a path and its headers; and the documents of small endpoints (model lists and others).
 
 A path may begin with the name of a vendor, whose dialect is then used: `/v1/chat/completions`, `/chat/completions` and
 `/groq/chat/completions` all reach the Chat wire. Before changing this file, know that it serves the paths that our own clients
-request: they come from each wire's `route`, so a wire that gets listed is served. Token counts, lists of models and what a model
-can do follow the vendors' references (read 2026-11-20): `POST /v1/responses/input_tokens`, `POST /v1/messages/count_tokens`,
-`GET /v1/models` of both, `GET /api/tags`, `/api/ps` and `/api/version`, `POST /api/show` and `/api/generate`,
-`POST /v1beta/models/{model}:countTokens`, and `GET /v1beta/models`.
+request: they come from each wire's `route`, so every listed wire is served. Token counts, lists of models and their capabilities
+follow the vendors' references (read 2026-11-20): `POST /v1/responses/input_tokens`, `POST /v1/messages/count_tokens`, `GET
+/v1/models` of both, `GET /api/tags`, `/api/ps` and `/api/version`, `POST /api/show` and `/api/generate`, `POST
+/v1beta/models/{model}:countTokens`, and `GET /v1beta/models`.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ StoredPurpose = Literal["stored", "items", "cancel", "compact"]
 
 
 class Route(Struct, frozen=True):
-    """The purpose of a path, and its methods; `model` is the model, or the stored response, that the path names."""
+    """The endpoint of a path, and its methods; `model` is the model, or the stored response, in the path."""
 
     purpose: Purpose | StoredPurpose
     wire: str
     dialect: Any
     vendor: str | None = None
     model: str | None = None
-    streams: bool = False  # whatever the body says
+    streams: bool = False  # regardless of the body
     methods: tuple[str, ...] = ("POST",)
 
 
@@ -64,7 +64,7 @@ def find(path: str, headers: Mapping[str, str]) -> list[Route]:
         if found := _pattern(served).fullmatch(below):
             model = found.groupdict().get("model")
             if model and any(other.model is None for other in found_routes):
-                continue  # a fixed path, such as /compact, is no id
+                continue  # a fixed path, such as /compact, is not an id
             found_routes.append(replace(route, model=unquote(model)) if model else route)
     if not found_routes and (found := _MODELS.fullmatch(below)):
         wire, name = _wire_of_shared_path(below, headers), found["model"] and unquote(found["model"])
@@ -76,7 +76,7 @@ def find(path: str, headers: Mapping[str, str]) -> list[Route]:
 
 
 def wire_of(path: str, headers: Mapping[str, str]) -> str:
-    """The wire of a request for `path`, whether that is served or not."""
+    """The wire of a request for `path`, also for a path that is not served."""
     routes = find(path.partition("?")[0], headers)
     return routes[0].wire if routes else wire_of_unknown_path(path, headers)
 
@@ -126,7 +126,7 @@ _STORED: tuple[tuple[str, StoredPurpose, tuple[str, ...]], ...] = (
 
 @lru_cache(maxsize=256)
 def _pattern(path: str) -> re.Pattern[str]:
-    """A path with or without the version that base URLs may hold, the model in it as a group."""
+    """The pattern of a path with or without the version that base URLs may contain, the model as a group."""
     plain = re.escape(re.sub("^/v1(beta1?)?/", "/", path))
     return re.compile(_VERSION + plain.replace(_MODEL, "(?P<model>[^?]+?)"))
 
@@ -143,8 +143,8 @@ Plain = dict[str, Any]
 class CountTokens(Struct, frozen=True):
     """The endpoint of a wire for counting tokens: its path, its document and the field with the number.
 
-    The path follows the one for answers, where it replaces `instead_of`. `missing` are fields that the wire's requests need
-    and counting does not; `inside` is a field that may hold the request.
+    The path follows the one for answers, where it replaces `instead_of`. `missing` are fields that the wire requires
+    and counting does not; `inside` is a field that may contain the request.
     """
 
     path: str
@@ -165,7 +165,7 @@ class CountTokens(Struct, frozen=True):
         try:
             asked: Plain = msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return body  # the wire's decoder says what is wrong with it
+            return body  # the wire's decoder reports the error
         whole: Any = asked.get(self.inside)
         return msgspec.json.encode({**self.missing, **(cast("Plain", whole) if isinstance(whole, dict) else asked)})
 
@@ -199,7 +199,7 @@ OLLAMA_ENDPOINTS: dict[str, tuple[Purpose, tuple[str, ...]]] = {
 """Ollama's endpoints beside `/api/chat`, by path, with their methods."""
 
 VERSION = "0.13.0"
-"""The version of Ollama that is reported. Some clients need 0.6.4, where `capabilities` came, or later."""
+"""The reported version of Ollama. Some clients require 0.6.4 or later, which introduced `capabilities`."""
 
 WRITTEN_AT = "2026-09-21T14:13:20Z"
 
@@ -230,7 +230,7 @@ def model(wire: str, name: str) -> Plain:
     if wire == "anthropic_messages":
         return {"type": "model", "id": name, "display_name": name, "created_at": WRITTEN_AT}
     if wire == OLLAMA:
-        # Clients cache what they learn about a model by its digest.
+        # Clients cache the details of a model by its digest.
         digest = sha256(name.encode("utf-8", "replace")).hexdigest()
         about = {"modified_at": WRITTEN_AT, "size": 0, "digest": digest, "details": DETAILS}
         return {"name": name, "model": name, **about}
@@ -244,19 +244,19 @@ DETAILS: Plain = {
     **dict.fromkeys(("parent_model", "format", "family", "parameter_size", "quantization_level"), ""),
     "families": [],
 }
-"""Ollama's fields for the file of a model; a model behind this server has none."""
+"""Ollama's fields for the file of a model; a model of this server has none."""
 
 
 def running(names: Sequence[str]) -> Plain:
-    """Ollama's list of the models that are loaded: all of them."""
+    """Ollama's list of loaded models: all models."""
     return {"models": [{**model(OLLAMA, name), "expires_at": WRITTEN_AT, "size_vram": 0} for name in names]}
 
 
 def shown(known: Capabilities) -> Plain:
-    """Ollama's description of a model. What is not known is taken for supported, as in `check`."""
+    """Ollama's description of a model. Unknown capabilities count as supported, as in `check`."""
     able = {"tools": known.tools, "vision": known.vision, "thinking": known.reasoning}
     window = {} if known.context_window is None else {"llm_rest.context_length": known.context_window}
-    tools = "" if known.tools is False else "{{ .Tools }} "  # older clients look for tools in the template
+    tools = "" if known.tools is False else "{{ .Tools }} "  # older clients search the template for tools
     return {
         "modelfile": "",
         "parameters": "",
@@ -269,5 +269,5 @@ def shown(known: Capabilities) -> Plain:
 
 
 def loaded(name: str) -> Plain:
-    """The answer to `/api/generate` without a prompt, by which clients load and unload a model."""
+    """The answer to `/api/generate` without a prompt, with which clients load and unload a model."""
     return {"model": name, "created_at": WRITTEN_AT, "response": "", "done": True, "done_reason": "load"}

@@ -1,8 +1,8 @@
 """The stores of a server: bytes by scope and key, in memory or in an SQLite file.
 
-A scope is one caller's alone; values of another scope cannot be named. Both stores are bounded by bytes, and what was used
-longest ago is deleted first. Before changing this file, know that every method is a coroutine so that a store may wait, and
-that the one in memory never does: the simulator is driven without an event loop.
+A scope belongs to one caller; values of other scopes are not accessible. Both stores are bounded by bytes, and the
+least recently used values are deleted first (LRU). Before changing this file, know that every method is a coroutine so
+that a store may wait, and that the one in memory never does: the simulator is driven without an event loop.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MAX_BYTES = 256 * 1024 * 1024
 
 
 class Store(Protocol):
-    """Bytes by scope and key, as long as there is room."""
+    """A store of bytes by scope and key, bounded in size."""
 
     async def get(self, scope: str, key: str) -> bytes | None:
-        """The value, or `None` where there is none (any more). Counts as use."""
+        """The value, or `None` where there is none (any more). Counts as use (LRU)."""
         ...
 
     async def put(self, scope: str, values: Mapping[str, bytes]) -> None:
@@ -60,7 +60,7 @@ class MemoryStore:
         return value
 
     async def put(self, scope: str, values: Mapping[str, bytes]) -> None:
-        """Store values by their keys; where the store is full, what was used longest ago is deleted."""
+        """Store values by their keys; where the store is full, the least recently used ones are deleted."""
         for key, value in values.items():
             await self.delete(scope, key)
             size = _size(scope, key, value)
@@ -100,8 +100,8 @@ CREATE INDEX kept_used ON kept (used)
 class SQLiteStore(SQLiteFile):
     """A store in a SQLite file, of at most `max_bytes`; one server uses it at a time. Works in a worker thread.
 
-    Raises `StoreError` where the file cannot be opened or is no database. It holds conversations: it is made readable by
-    its owner alone.
+    Raises `StoreError` where the file cannot be opened or is no database. The file holds conversations: only its owner
+    may read it.
     """
 
     def __init__(self, path: str | Path, max_bytes: int = MAX_BYTES) -> None:
@@ -117,7 +117,7 @@ class SQLiteStore(SQLiteFile):
         self._look()
 
     def _look(self) -> None:
-        """Read the size of the content, and the number of the last use."""
+        """Read the total size, and the number of the last use."""
         found = self._db.execute("SELECT coalesce(max(used), 0), coalesce(sum(size), 0) FROM kept").fetchone()
         self._used: int = found[0]
         self._size: int = found[1]
@@ -184,7 +184,7 @@ def _size(scope: str, key: str, value: bytes) -> int:
 
 
 _OVERHEAD = 256
-"""The bytes that an entry takes besides its value: its keys, two integers, the row."""
+"""The overhead of an entry besides its value, in bytes: its keys, two integers, the row."""
 
 
 def _limit(max_bytes: object) -> int:

@@ -1,8 +1,8 @@
 """Stored responses: `previous_response_id`, `item_reference`, and the endpoints `/responses/{id}` and `/responses/compact`.
 
-A turn is stored with its own input alone and the id of the response before it; the conversation is put together when it is
-requested. A turn whose history is deleted is not found. Output items are also stored by themselves, since a client may name
-those of every turn. Before changing this file, know that all ids are those that the client saw. Follows the OpenAI reference
+A turn is stored with only its own input and the id of the previous response; the conversation is assembled on request. A
+turn whose history is deleted is not found. Output items are also stored separately, since a client may reference those of
+every turn. Before changing this file, know that all ids are those sent to the client. Follows the OpenAI reference
 ("Conversation state", read 2026-11-20) and Open Responses (2026-04-24).
 """
 
@@ -42,21 +42,21 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Model)
 
 MAX_PAGE = 100
-"""The most items on a page."""
+"""The maximum number of items on a page."""
 
 MAX_TURNS = 1000
-"""The most turns a conversation is put together from."""
+"""The maximum number of turns in a conversation."""
 
 
 class Turn(Model):
-    """A stored response, the input that was new in its request, and the id of the response before it."""
+    """A stored response, the input that was new in its request, and the id of the previous response."""
 
     response: Response
     """The response that was stored."""
     input: list[AnyItem]
     """The input items that were new in its request."""
     previous: Opt[str] = UNSET
-    """The id of the response before it; unset for the first of a conversation."""
+    """The id of the previous response; unset for the first of a conversation."""
 
 
 class _StoredItem(Model):
@@ -144,7 +144,7 @@ class StoredTurns:
         self._scope = scope
 
     async def keep(self, request: Request, response: Response) -> None:
-        """Store the response to `request`, which is as its caller wrote it."""
+        """Store the response to `request`, which is the caller's request."""
         shown = replace(response, **echo(request))
         turn = Turn(response=shown, input=items_of(request), previous=or_unset(request.previous_response_id))
         stored = {
@@ -154,7 +154,7 @@ class StoredTurns:
         await self._store.put(self._scope, {**stored, _key(response.id): msgspec.json.encode(turn)})
 
     async def forget(self, response_id: str) -> bool:
-        """Delete a turn and its items, so that nothing can continue from it; whether there was one."""
+        """Delete a turn and its items, so that it cannot be continued; whether there was one."""
         turn = await self.turn(response_id)
         for key in _item_keys(turn.response) if turn else ():
             stored = await self._read(key, _ITEM)
@@ -178,11 +178,11 @@ class StoredTurns:
         try:
             return None if found is None else decoder.decode(found)
         except DecodeError:
-            return None  # a file from a version that wrote it otherwise
+            return None  # a file written in another format by another version
 
 
 class Session(StoredTurns):
-    """The turns that are stored for one connection, in a store that connections share; `end` deletes them."""
+    """The stored turns of one connection, in a store that connections share; `end` deletes them."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store, uuid4().hex)
@@ -200,10 +200,10 @@ class Session(StoredTurns):
 
 
 async def continued(request: Request, *places: StoredTurns, hold: Hold | None = None) -> Request:
-    """The request with the conversation that it continues before its input, and with the items that it references.
+    """The request with the continued conversation before its input, and with the referenced items.
 
-    They are looked up in one of the `places` after the other. Raises `Refused` where a response or an item is not stored, and
-    where the input has the output of an unknown call. The bytes that are read count against `hold`.
+    They are looked up in the `places`, in order. Raises `Refused` where a response or an item is not stored, and where
+    the input has the output of an unknown call. The bytes that are read count against `hold`.
     """
     new, named = items_of(request), request.previous_response_id
     if not given(named) and not any(isinstance(item, ItemReference) for item in new):
@@ -219,7 +219,7 @@ async def continued(request: Request, *places: StoredTurns, hold: Hold | None = 
 
 
 async def _conversation(named: str, places: Sequence[StoredTurns], hold: Hold | None) -> list[AnyItem]:
-    """The conversation up to that response, and with it."""
+    """The conversation up to and including that response."""
     turns: list[Turn] = []
     name: str | None = named
     while name:
@@ -235,7 +235,7 @@ async def _conversation(named: str, places: Sequence[StoredTurns], hold: Hold | 
 
 
 async def _referenced(name: str, request: Request, places: Sequence[StoredTurns], hold: Hold | None) -> AnyItem:
-    """The item that a reference names."""
+    """The item that an `item_reference` names."""
     for place in places:
         if (found := await place.item(name, hold)) is not None:
             return found
@@ -249,7 +249,7 @@ async def _referenced(name: str, request: Request, places: Sequence[StoredTurns]
 
 
 def _check_calls(items: list[AnyItem], new: list[AnyItem]) -> None:
-    """Return if every new output is one of a call in the conversation."""
+    """Return if every new output belongs to a call in the conversation. Raises `Refused` otherwise."""
     calls = {item.call_id for item in items if isinstance(item, FunctionCall | CustomToolCall)}
     for item in new:
         if isinstance(item, FunctionCallOutput | CustomToolCallOutput) and item.call_id not in calls:
@@ -262,5 +262,5 @@ def _key(response_id: str) -> str:
 
 
 def _item_keys(response: Response) -> list[str]:
-    """The keys of its output items: their ids as a client sees them."""
+    """The keys of the output items: their ids as sent to a client."""
     return [f"item:{_id(item)}" for item in complete_items(response.output, response.id, response.status)]

@@ -1,7 +1,7 @@
-"""Streaming: the events of an answer as bytes, in pieces, and the error events where something fails in the middle.
+"""Streaming: encodes the events of an answer as bytes, in pieces, and a failure in the middle as error events.
 
-Before changing this file, know that only the handler waits. A `Pause` is passed on, so that a server can sleep without a
-thread for every stream, and a caller of the simulator in process sleeps by itself.
+Before changing this file, know that only the handler waits. A `Pause` is passed to the caller, so that a server can
+sleep without a thread for every stream, and a caller of the in-process simulator sleeps itself.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _encode = msgspec.json.Encoder().encode
 
 TOKEN = 4
-"""The characters in a piece by default."""
+"""The default number of characters in a piece of text."""
 
 PIECES = (
     ev.OutputTextDelta,
@@ -44,18 +44,18 @@ PIECES = (
     ev.FunctionCallArgumentsDelta,
     ev.CustomToolCallInputDelta,
 )
-"""The events that hold a piece of text."""
+"""The events with a piece of text."""
 
 
 class Pace(Struct, frozen=True):
-    """The pace of a stream: characters in a piece of text, and seconds before each."""
+    """The pace of a stream: the characters in a piece of text, and the seconds before each piece."""
 
     size: int = TOKEN
     delay: float = 0
 
 
 def stream_events(response: Response, pace: Pace, *, unfinished: bool = False) -> Generator[AnyEvent | Pause]:
-    """The events of `response`, its texts in pieces; an unfinished one stops after its last piece of text."""
+    """The events of `response`, its texts in pieces; an unfinished one ends after its last piece of text."""
     events = disassemble(response)
     if unfinished:
         del events[max(i for i, event in enumerate(events) if i == 1 or isinstance(event, PIECES)) + 1 :]
@@ -65,7 +65,7 @@ def stream_events(response: Response, pace: Pace, *, unfinished: bool = False) -
             if pace.delay and isinstance(piece, PIECES):
                 yield Pause(pace.delay)
             if isinstance(piece, ev.ResponseCreated | ev.ResponseInProgress):
-                # These fields are known only at the end.
+                # These fields are set only at the end.
                 piece.response = replace(piece.response, completed_at=None, incomplete_details=None)
             piece.sequence_number = number
             yield piece
@@ -128,7 +128,7 @@ async def encoded_stream(
 
 
 async def as_array(events: AsyncGenerator[bytes | Pause]) -> AsyncGenerator[bytes | Pause]:
-    """The documents of an event stream as one JSON array that grows."""
+    """The documents of an event stream as one growing JSON array."""
     before = b"["
     async with aclosing(events):
         async for piece in events:
@@ -140,7 +140,7 @@ async def as_array(events: AsyncGenerator[bytes | Pause]) -> AsyncGenerator[byte
 
 
 async def as_generated(events: AsyncGenerator[bytes | Pause]) -> AsyncGenerator[bytes | Pause]:
-    """The lines of `/api/chat` as those of `/api/generate`."""
+    """The stream of `/api/chat` converted to that of `/api/generate`."""
     async with aclosing(events):
         async for piece in events:
             lines = piece.splitlines() if isinstance(piece, bytes) else ()

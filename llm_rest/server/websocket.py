@@ -1,8 +1,8 @@
-"""Responses over a WebSocket: each message is a request, each event of its stream a message back.
+"""The Responses API over a WebSocket: each client message is a request, each event of its stream a server message.
 
-A message is answered like the same request over HTTP. A connection also stores its own turns, even those with `store: false`.
-Before changing this file, know that there is one turn at a time, and that a turn that fails deletes the one that it continues,
-as Open Responses has it (2026-04-24).
+A message is answered like the same request over HTTP. A connection also stores its own turns, even those with `store:
+false`. Before changing this file, know that there is one turn at a time, and that a failed turn deletes the turn that
+it continues, as specified by Open Responses (2026-04-24).
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 WIRE = "openai_responses"
 
 MAX_SECONDS = 60 * 60
-"""Seconds after which a connection ends."""
+"""The maximum duration of a connection, in seconds."""
 
 MAX_SESSION_BYTES = 64 * 1024 * 1024
-"""The most bytes that the turns of all connections together have in their store."""
+"""The maximum size of the stored turns of all connections together, in bytes."""
 
 RESTART = 1012
 """The close code of a server that is being stopped."""
 
 _MAX_QUEUED = 16
-"""The most messages that wait for the turn before them."""
+"""The maximum number of messages that wait for the turns before them."""
 
 _UNSUPPORTED = ("stream", "stream_options", "background")
 
@@ -74,7 +74,7 @@ async def answer(message: bytes | Refused, ask: Ask, session: Session) -> AsyncG
                     yield piece
                     continue
                 for frame in frames.feed(piece):
-                    if frame.event:  # the end mark has no name
+                    if frame.event:  # the end mark has no event name
                         kind = frame.event
                         yield frame.data.decode()
     if kind not in _ENDS:
@@ -101,7 +101,7 @@ def _request(message: bytes) -> dict[str, Any]:
 
 
 def _error(answer: Answer) -> str:
-    """An error answer as a message."""
+    """An error answer as a WebSocket message."""
     body: dict[str, Any] = msgspec.json.decode(answer.body)
     error: dict[str, Any] = body["error"]
     error["code"] = error.get("code") or error.get("type") or "server_error"
@@ -121,7 +121,7 @@ async def serve_connection(
     stall: float,
     longest: float = MAX_SECONDS,
 ) -> None:
-    """Accept a WebSocket and answer its messages by `ask`, until its client disconnects or its time is up."""
+    """Accept a WebSocket and answer its messages by `ask`, until its client disconnects or after `MAX_SECONDS`."""
     await receive()  # websocket.connect
     await send({"type": "websocket.accept"})
     queue, messages = anyio.create_memory_object_stream[bytes | Refused](_MAX_QUEUED)
@@ -158,14 +158,14 @@ async def decline(receive: Receive, send: Send, answer: Answer) -> None:
 
 
 async def _answered(message: bytes | Refused, ask: Ask, session: Session, send: Send, stall: float) -> bool:
-    """Send the answer to the message; whether the client read it. One that does not read is taken for disconnected."""
+    """Send the answer to the message; whether the client read it. One that does not read counts as disconnected."""
     async with aclosing(answer(message, ask, session)) as messages:
         async for said in messages:
             if isinstance(said, Pause):
                 await anyio.sleep(said.seconds)
                 continue
             taken = False
-            with anyio.move_on_after(stall), suppress(OSError):  # what servers raise where the client is gone
+            with anyio.move_on_after(stall), suppress(OSError):  # raised by servers where the client has disconnected
                 await send({"type": "websocket.send", "text": said})
                 taken = True
             if not taken:
@@ -175,13 +175,13 @@ async def _answered(message: bytes | Refused, ask: Ask, session: Session, send: 
 
 
 async def _receive_messages(receive: Receive, reading: Reading, queue: Any, scope: anyio.CancelScope) -> None:
-    """Put the client's messages into the queue while it is being answered, as far as there is room.
+    """Queue the client's messages during an answer, as far as there is room.
 
-    A server that is being stopped receives no more, and finishes the turn that runs.
+    A server that is being stopped receives no more, and finishes the running turn.
     """
     while (message := await receive())["type"] != "websocket.disconnect":
         await queue.send(_content(message, reading))
-        del message  # its memory is not held until the next message
+        del message  # its memory is released before the next message
     if message.get("code") == RESTART:
         queue.close()
         while (await receive())["type"] != "websocket.disconnect":
@@ -190,7 +190,7 @@ async def _receive_messages(receive: Receive, reading: Reading, queue: Any, scop
 
 
 def _content(message: Message, reading: Reading) -> bytes | Refused:
-    """The content of a message, or why it is rejected."""
+    """The content of a message, or the reason for its rejection."""
     text = message.get("text")
     content: bytes = message.get("bytes") or b"" if text is None else text.encode()
     try:

@@ -1,8 +1,8 @@
 """A simulated vendor in this process: no key, no network, and the same answer every time.
 
-`handle` and `handle_stream` are what a socket server or an in-process transport calls. The simulated model is `model.py`, its
-script language `script.py`; the requests it rejects on each wire are in `refusals.txt`, its signatures in `signatures.py`. Two
-words are reserved to get errors: the model `missing` does not exist and the key `invalid` is not accepted.
+A socket server or an in-process transport calls `handle` and `handle_stream`. The simulated model is `model.py`, its
+script language `script.py`; the requests it rejects on each wire are in `refusals.txt`, its signatures in
+`signatures.py`. Two reserved words cause errors: the model `missing` does not exist and the key `invalid` is rejected.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..server.handler import Context, HandlerEvent
 
 MODELS = ("simulator",)
-"""The models in its list; it answers under any other name but `MISSING` as well."""
+"""The models in the model list; any other name except `MISSING` is accepted as well."""
 MISSING = "missing"
 INVALID_KEY = "invalid"
 CACHE = PromptCache()
@@ -47,12 +47,12 @@ class Simulator:
     """The handler that answers with a simulated model, and validates requests as the vendor of their wire does."""
 
     async def answer(self, request: Request, context: Context) -> Response:
-        """The model's response, signed as the wire's vendor signs. Raises `Refused` where that vendor answers with an error."""
+        """The model's response, signed like the vendor's. Raises `Refused` where the wire's vendor answers with an error."""
         document = self._checked(request, context, whole=True)
         return self._cached(self.signed(model.answer(request), document, context), document, context)
 
     async def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
-        """The same as a stream, with the pauses, errors and cuts that a script in the input asks for."""
+        """The model's response as a stream, with the pauses, errors and cuts of a script in the input."""
         document = self._checked(request, context)
         played = model.playback(request)
         response = self._cached(self.signed(played.response, document, context), document, context)
@@ -62,12 +62,12 @@ class Simulator:
             raise Refused(played.end.facts)
 
     async def count(self, request: Request, context: Context) -> int:
-        """The number of input tokens of `request`, as the simulator counts them."""
+        """The number of input tokens of `request`, as counted by the simulator."""
         self._checked(request, context)
         return estimate_tokens(request)
 
     def models(self) -> Sequence[str]:
-        """The names in its list of models."""
+        """The names in the model list."""
         return MODELS
 
     def has_model(self, name: str) -> bool:
@@ -75,11 +75,11 @@ class Simulator:
         return name != MISSING
 
     def problems(self, document: Plain, context: Context) -> Iterator[ErrorFacts]:
-        """What the vendor rejects in a request's JSON."""
+        """The validation errors of the vendor for a request's JSON."""
         return refusals.problems(document, context, marks="~*")
 
     def signed(self, response: Response, document: Plain, context: Context) -> Response:
-        """`response` with ids and signatures as the vendor makes them."""
+        """`response` with ids and signatures in the vendor's format."""
         return signatures.signed(response, document, context)
 
     def _cached(self, response: Response, document: Plain, context: Context) -> Response:
@@ -91,7 +91,7 @@ class Simulator:
         return response
 
     def _checked(self, request: Request, context: Context, *, whole: bool = False) -> Plain:
-        """The request's plain JSON. Raises `Refused` for what the vendor rejects."""
+        """The request's plain JSON. Raises `Refused` for a request that the vendor rejects."""
         wire = context.wire
         if key(context.headers) == INVALID_KEY:
             raise Refused(refusals.reserved(wire, "key", INVALID_KEY))
@@ -105,11 +105,11 @@ class Simulator:
 
 
 MAKERS = {"azure_openai": "openai"}
-"""The maker of the models that a vendor serves which has no rows of its own in the model table."""
+"""The maker of the models at a vendor that has no rows of its own in the model table."""
 
 
 def _unfit(request: Request, document: dict[str, Any], context: Context, *, whole: bool) -> ErrorFacts | None:
-    """Why the model, by the model table, does not take this request; `whole` where no stream was requested."""
+    """The reason why the model, by the model table, rejects this request; `whole` where no stream was requested."""
     name, vendor = request.model or "", context.dialect.issuer
     invalid = partial(ErrorFacts, status=400, type="invalid_request_error")
     known = models.capabilities(name, MAKERS.get(vendor, vendor))
@@ -134,12 +134,12 @@ def handle(method: str, path: str, headers: Headers, body: bytes, simulator: Sim
 def handle_stream(
     method: str, path: str, headers: Headers, body: bytes, simulator: Simulator | None = None
 ) -> tuple[int, dict[str, str], Iterator[bytes | float]]:
-    """The same with a body in pieces. A number among them is a pause of so many seconds."""
+    """The simulator's answer as a stream: the body in pieces, where a number is a pause in seconds."""
     answer = drive(exchange(method, path, dict(headers), body, simulator or Simulator()))
     if not isinstance(answer, Streamed):
         return answer.status, answer.headers, iter([answer.body])
     pieces = _pieces(answer.body)
-    next(pieces)  # a generator that was not started closes nothing when it is closed
+    next(pieces)  # a generator that was not started runs no cleanup when it is closed
     return answer.status, answer.headers, pieces
 
 

@@ -1,8 +1,8 @@
 """A value that fits a JSON Schema, always the same one for the same schema.
 
-`instance(schema)` walks the schema once and takes the simplest value that fits: the first example, default, constant or
-enumerated value, else one made from the type and its limits. References are followed inside the document; where a schema
-contains itself, the alternative that ends soonest is taken. Not supported: `not`, `if`, `dependentSchemas`,
+`instance(schema)` walks the schema once and returns the simplest valid value: the first example, default, constant or
+enumerated value, else one generated from the type and its limits. References are resolved inside the document; in a
+recursive schema, the alternative with the shallowest nesting is used. Not supported: `not`, `if`, `dependentSchemas`,
 `unevaluatedProperties`, and patterns beyond the usual ones.
 """
 
@@ -27,33 +27,33 @@ FORMATS = {
     json-pointer=/a relative-json-pointer=1/a regex=^a$ byte=YQ== binary=a
     """.split()
 }
-"""One string of each format."""
+"""An example string of each format."""
 
 _USUAL = (
     "a A 0 1 Aa A1 a1 a-b a_b a.b a@example.com https://example.com/ #a0b1c2 +4712345678 12:34 2026-01 01/02/2026 1.0 1.0.0 "
     "v1.0.0 en en-US NO USD 12345-6789 555-555-5555 ABC-123 AB-1234 AB1234 /a a/b true yes"
 ).split()
-"""Strings that fit the usual patterns, besides those with a format."""
+"""Strings that match common patterns, besides those with a format."""
 
 _DEPTH = 6
-"""How deep optional parts are made."""
+"""The maximum depth at which optional parts are generated."""
 _MANY = 64
 
 
 class NoInstance(ValueError):
-    """No value was found that fits the schema."""
+    """The error where no valid value of the schema was found."""
 
 
 def instance(schema: Schema | bool, name: str = "text") -> Any:
-    """A value that fits `schema`; `name` is what a string without other hints becomes.
+    """A value that is valid under `schema`; `name` is the value of a string without other hints.
 
-    Raises `NoInstance` where nothing fits, such as `false` or a required property that contains itself.
+    Raises `NoInstance` where no value is valid, such as `false` or a required property that contains itself.
     """
     return _Maker(schema).make(schema, name, 0)
 
 
 class _Maker:
-    """Makes values for the schemas of one document, which references point into."""
+    """Generates values for the schemas of one document, in which references are resolved."""
 
     def __init__(self, root: Schema | bool) -> None:
         self._root = root
@@ -129,7 +129,7 @@ class _Maker:
         return made[:most]
 
     def _item(self, schema: Schema, made: list[Any], name: str, depth: int) -> Any:
-        """Another item, unlike the ones before it where they have to differ."""
+        """Another item, different from the ones before it where items must be unique."""
         items = schema.get("items", True)
         value = self.make(items, name, depth + 1)
         if value not in made or not schema.get("uniqueItems"):
@@ -146,7 +146,7 @@ class _Maker:
         raise NoInstance(f"the items of {name!r} cannot differ")
 
     def _merged(self, schema: Schema, depth: int) -> Schema:
-        """`schema` with its references followed and its `allOf` merged into it."""
+        """`schema` with its references resolved and its `allOf` merged into it."""
         schema = self._resolved(schema)
         merged = {word: value for word, value in schema.items() if word != "allOf"}
         for part in schema.get("allOf") or ():
@@ -156,7 +156,7 @@ class _Maker:
         return merged
 
     def _resolved(self, schema: Any) -> Schema:
-        """The schema with its reference followed; an empty one for anything but an object."""
+        """The schema with its reference resolved; an empty one for anything but an object."""
         found: Schema = cast("Schema", schema) if isinstance(schema, dict) else {}
         for _ in range(_MANY):
             if not isinstance(reference := found.get("$ref"), str):
@@ -169,7 +169,7 @@ class _Maker:
 
 
 def _narrow(schema: Schema, part: Schema) -> None:
-    """Merge `part` into `schema`, so that a value has to fit both."""
+    """Merge `part` into `schema`, so that a value must be valid under both."""
     for word, value in part.items():
         mine = schema.get(word)
         if mine is None:
@@ -197,7 +197,7 @@ _HINTS = {
 
 
 def _type(schema: Schema) -> str:
-    """The type to make: the first that is not null, else guessed from the keywords used."""
+    """The type to generate: the first that is not null, else inferred from the keywords used."""
     asked = schema.get("type")
     if asked is None:
         return next((kind for kind, words in _HINTS.items() if any(word in schema for word in words)), "string")
@@ -206,7 +206,7 @@ def _type(schema: Schema) -> str:
 
 
 def _number(schema: Schema, kind: str) -> int | float:
-    """The number nearest to 1 or to a limit that is within the limits."""
+    """The number nearest to 1 or to a limit, within the limits."""
     limits = {word: schema[word] for word in _NUMERIC if isinstance(schema.get(word), int | float)}
     step = limits.get("multipleOf") or 1
     edges = [1, *(value for word, value in limits.items() if word != "multipleOf")]
@@ -220,7 +220,7 @@ def _number(schema: Schema, kind: str) -> int | float:
 
 
 def _string(schema: Schema, name: str) -> str:
-    """The string of the format, one that fits the pattern, or the name, as long as it has to be."""
+    """The string of the format, a match of the pattern, or the name, adjusted to the length limits."""
     text = FORMATS.get(schema.get("format", ""))
     least, most = schema.get("minLength", 0), schema.get("maxLength")
     if text is None and (pattern := schema.get("pattern")) is not None:
@@ -230,7 +230,7 @@ def _string(schema: Schema, name: str) -> str:
 
 
 def _matching(pattern: str, least: int, most: int) -> str:
-    """A string that matches a simple pattern: one of the usual ones, or one character repeated."""
+    """A string that matches a simple pattern: a common one, or one character repeated."""
     try:
         wanted = re.compile(pattern)
     except re.error:

@@ -1,10 +1,10 @@
 """A deterministic model without weights: the same request always gets the same answer.
 
-`answer(request)` and `playback(request)`, the same for a stream, are pure functions. The text of the last user message is a
-script (`script.py`) or ordinary text. For ordinary text the model reasons if reasoning was requested, calls the first offered
-tool once with arguments that fit its schema, repeats what the tool returned, answers in JSON where a format was requested, and
-otherwise repeats the user's text. Before changing this file, know that it sees only Responses: differences between vendors
-belong to `refusals.txt`, `refusals.py` and `signatures.py`.
+`answer(request)` and `playback(request)`, the same for a stream, are pure functions. The text of the last user message
+is a script (`script.py`) or ordinary text. For ordinary text the model reasons if reasoning was requested, calls the
+first offered tool once with arguments that fit its schema, repeats what the tool returned, answers in JSON where a
+format was requested, and otherwise repeats the user's text. Before changing this file, know that it handles only the
+Responses format: differences between vendors belong in `refusals.txt`, `refusals.py` and `signatures.py`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class Playback(Struct):
-    """An answer as it is streamed: its pace, and what happens instead of a regular end."""
+    """A streamed answer: its pace, and an abnormal end, if any."""
 
     response: Response
     pace: Pace
@@ -63,7 +63,7 @@ class Playback(Struct):
 
 
 def answer(request: Request) -> Response:
-    """The model's whole answer to `request`. Raises `Refused` where the script asks for an error."""
+    """The model's whole answer to `request`. Raises `Refused` for an error in the script."""
     played = _played(request)
     match played.end:
         case Fail():
@@ -75,7 +75,7 @@ def answer(request: Request) -> Response:
 
 
 def playback(request: Request) -> Playback:
-    """The answer for a stream. Raises `Refused` where the script asks for an error and for nothing before it."""
+    """The answer for a stream. Raises `Refused` for an error in the script with no output before it."""
     played = _played(request)
     if isinstance(played.end, Fail) and not played.response.output:
         raise Refused(played.end.facts)
@@ -89,7 +89,7 @@ def _played(request: Request) -> Playback:
 
 
 def play(request: Request, steps: list[Step]) -> Playback:
-    """The answer to `request` that consists of these steps."""
+    """The answer to `request` with the output of these steps."""
     pace = Pace()
     for step in steps:
         if isinstance(step, Pieces):
@@ -97,7 +97,7 @@ def play(request: Request, steps: list[Step]) -> Playback:
         elif isinstance(step, Delay):
             pace = replace(pace, delay=step.seconds)
     at, end = next(((i, step) for i, step in enumerate(steps) if isinstance(step, Fail | Break)), (len(steps), None))
-    # An answer that breaks off goes as far as one that reaches the token limit.
+    # An interrupted answer ends where one at the token limit would end.
     played = [*steps[:at], Cut()] if end else steps
     return Playback(AnswerWriter(request).play(played), pace, end)
 
@@ -124,7 +124,7 @@ class Turn(Struct):
         for item in items_of(request):
             match item:
                 case Message(role="user", content=content) if turn.outputs and _SHOWN.match(text_of(content)):
-                    pass  # the rest of an output, on a wire whose outputs are text alone
+                    pass  # the rest of an output, on a wire whose outputs are text only
                 case Message(role="user", content=content):
                     results = _delivered(content)
                     if results is None:
@@ -143,14 +143,14 @@ class Turn(Struct):
         return turn
 
     def deliver(self, results: dict[str, str]) -> None:
-        """Take in the results, by call id, of calls that were pending."""
+        """Add the results, by call id, of calls that were pending."""
         self.followed += self.answered
         self.answered = False
         self.outputs = [output for output in self.outputs if output.call_id not in results]
         self.outputs += [FunctionCallOutput(call_id=name, output=text) for name, text in results.items()]
 
     def scripted(self) -> list[Step] | None:
-        """The answer that the script asks for after the calls made so far; `None` without one."""
+        """The scripted answer after the calls made so far; `None` without one."""
         made, followed = len(self.calls), self.followed
         pace: list[Step] = []
         for steps in parse(self.said) or ():
@@ -161,10 +161,10 @@ class Turn(Struct):
                 return [*pace, *steps]
             made -= calls
             pace += [step for step in steps if isinstance(step, Tempo)]
-        return None  # after the end of the script an output is repeated like any other
+        return None  # after the end of the script an output is repeated as without a script
 
     def improvised(self, request: Request) -> list[Step]:
-        """The answer of the model without a script."""
+        """The steps of an answer without a script."""
         thought: list[Step] = []
         if given(request.reasoning) and given(request.reasoning.effort) and request.reasoning.effort != "none":
             thought = [Think(f"The prompt: {self.said}")]
@@ -184,7 +184,7 @@ class Turn(Struct):
         return [*thought, Say(text)]
 
     def repeated(self) -> str:
-        """What the tools returned, else what the user said."""
+        """The outputs of the tools, else the user's text."""
         names = {call.call_id: call.name for call in self.calls}
         lines = [
             f"{names.get(output.call_id or '', 'the tool')} {'failed' if output.is_error else 'said'}: {text_of(output.output)}"
@@ -194,7 +194,7 @@ class Turn(Struct):
 
 
 def _delivered(content: str | list[ContentPart]) -> dict[str, str] | None:
-    """The late results in a user's message, by the ids of their calls; `None` for any other message."""
+    """The late results in a user's message, by call id; `None` for any other message."""
     found: dict[str, str] = {}
     for text in [content] if isinstance(content, str) else [p.text for p in content if isinstance(p, InputText)]:
         try:
@@ -206,7 +206,7 @@ def _delivered(content: str | list[ContentPart]) -> dict[str, str] | None:
 
 
 _SHOWN = re.compile(r"From the tool call \S+:")
-"""How Chat's wire begins what it shows of an output that is more than text."""
+"""The prefix in Chat's wire before the content of an output that is more than text."""
 
 
 class _Result(Struct, tag_field="type", tag=DELIVERY):
@@ -218,7 +218,7 @@ class _Result(Struct, tag_field="type", tag=DELIVERY):
 
 
 def choose(request: Request, *, called: bool) -> AnyFunction | None:
-    """The tool to call now: the first allowed one, once a turn, and always where the request insists."""
+    """The tool to call now: the first allowed one, once a turn, and always where the request requires a call."""
     tools = offered(request)
     choice = request.tool_choice if given(request.tool_choice) else "auto"
     match choice:
@@ -244,7 +244,7 @@ def _json_for(schema: dict[str, Any] | Any) -> str:
 
 
 CREATED = 1_790_000_000
-"""When every answer was made: the model has no clock."""
+"""The creation time of every answer: the model has no clock."""
 
 
 class AnswerWriter:
@@ -262,7 +262,7 @@ class AnswerWriter:
         self._broken = False
 
     def play(self, steps: list[Step]) -> Response:
-        """The answer that consists of `steps`."""
+        """The answer with the output of `steps`."""
         cut = any(isinstance(step, Cut) for step in steps)
         for i, step in enumerate(steps):
             if self._broken or isinstance(step, Cut):
@@ -318,7 +318,7 @@ class AnswerWriter:
                 assert_never(step)
 
     def _pay(self, text: str) -> str:
-        """As much of `text` as the token limit still allows."""
+        """The part of `text` within the remaining token limit."""
         cost = tokens(text)
         if self._left is not None:
             if cost > self._left:
@@ -335,7 +335,7 @@ class AnswerWriter:
         return text[: min((end for end in ends if end >= 0), default=len(text))]
 
     def _parts(self) -> list[ContentPart]:
-        """The parts of the message that is being written."""
+        """The content parts of the current message."""
         last = self._output[-1] if self._output else None
         if isinstance(last, Message) and isinstance(last.content, list):
             return last.content
@@ -344,7 +344,7 @@ class AnswerWriter:
         return parts
 
     def _text(self) -> OutputText | None:
-        """The text that is being written."""
+        """The current text part."""
         last = parts[-1] if (parts := self._parts()) else None
         return last if isinstance(last, OutputText) else None
 

@@ -1,4 +1,4 @@
-"""Plain JSON of any shape read as objects and lists; a place in a request that a rule checks."""
+"""Helpers to read plain JSON of any shape as objects and lists; a place in a request that a rule validates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def table(value: Any) -> Plain:
 
 
 def entries(value: Any, wire: str = "") -> list[Any]:
-    """The entries of a list; Gemini takes one for a list of one."""
+    """The entries of a list; for Gemini a single value counts as a list of one."""
     if isinstance(value, dict) and wire == "gemini_generate_content":
         return [cast("Plain", value)]
     return [*cast("Any", value)] if isinstance(value, list) else []
@@ -30,7 +30,7 @@ def rows(value: Any, wire: str = "") -> list[Plain]:
 
 
 def kind_of(value: Any) -> str:
-    """The JSON type of a value; `missing` for none."""
+    """The JSON type of a value; `missing` for an absent one."""
     kinds = {dict: "object", list: "array", str: "string", bool: "bool", type(None): "null", object: "missing"}
     return kinds.get(cast("Any", type(value)), "number")
 
@@ -39,11 +39,11 @@ MISSING: Any = object()
 """The value of an absent field."""
 
 Found = Iterable[Plain]
-"""The faults that a test found: one entry for each, with the values for its message."""
+"""The validation errors found by a test: one entry for each, with the values for its message."""
 
 
 class Place(NamedTuple):
-    """A value in a request, its place, and the words of the rule."""
+    """A value in a request, its path, and the arguments of the rule."""
 
     at: str
     path: str
@@ -58,5 +58,5 @@ class Place(NamedTuple):
 
     @property
     def given(self) -> bool:
-        """Whether there is a value."""
+        """Whether the value is present."""
         return self.value is not MISSING and self.value is not None

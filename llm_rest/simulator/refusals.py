@@ -1,8 +1,8 @@
-"""Validation of a request as its vendor does it, on the plain JSON as it arrived and not through our own converters.
+"""Validation of a request as its vendor does it, on the received plain JSON, independent of our own converters.
 
-The rules are rows: `refusals.txt` for what the vendors' references say of a wire, the tables of `models.py` and `dialects.py` for
-what single models and hosts take. Before changing this file, know that it must accept whatever the real API accepted:
-`tests/test_simulator_peers.py` checks every recorded request.
+The rules are data: `refusals.txt` has those of each wire, from the vendors' references; the tables of `models.py` and
+`dialects.py` have those of single models and hosts. Before changing this file, know that it must accept every request
+that the real API accepted: `tests/test_simulator_peers.py` checks every recorded request.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ITEMS = {str(kind.__struct_config__.tag) for kind in ItemBase.__subclasses__()}
 
 
 class Rule(NamedTuple):
-    """One row of `refusals.txt`."""
+    """A validation rule: one row of `refusals.txt`."""
 
     mark: str
     facts: list[tuple[str, str]]
@@ -51,7 +51,7 @@ class Rule(NamedTuple):
     codes: list[str]
 
     def error(self, message: str, path: str | None = None) -> ErrorFacts:
-        """The error of this row."""
+        """The vendor's error for this rule."""
         status = next((int(word) for word in self.codes if word.isdecimal()), 400)
         kind = next((word.removeprefix("type=") for word in self.codes if word.startswith("type=")), None)
         code = next((word for word in self.codes if not word.isdecimal() and "=" not in word), None)
@@ -65,7 +65,7 @@ _FILTER = re.compile(r"\[([\w.]+?)(!?=)([^\]]*)\]")
 
 @cache
 def rules(wire: str) -> list[Rule]:
-    """The rows of a wire; none for a wire whose vendors are not known."""
+    """The rules of a wire; none for a wire with unknown vendors."""
     text = (get_data(__name__, "refusals.txt") or b"").decode()
     head, *lines = text.partition(f"[{wire}")[2].partition("\n\n")[0].splitlines() or [""]
     kind = head.partition(" ")[2].rstrip("]")
@@ -78,7 +78,7 @@ def rules(wire: str) -> list[Rule]:
 
 
 def reserved(wire: str, word: str, value: str) -> ErrorFacts:
-    """The vendor's error for a `key` that is not valid, or a `model` that does not exist."""
+    """The vendor's error for an invalid `key`, or for a `model` that does not exist."""
     rule = next(rule for rule in rules(wire) if rule.mark == "!" and rule.steps[0][0] == word)
     return rule.error(rule.says.format(value=value))
 
@@ -98,7 +98,7 @@ def problems(document: Plain, context: Context, marks: str = "") -> Iterator[Err
 
 
 def canonical(document: Plain, wire: str) -> Plain:
-    """A request in the one of its notations that the rules know."""
+    """A request in the notation that the rules use."""
     return _CANONICAL[wire](document) if wire in _CANONICAL else document
 
 
@@ -158,7 +158,7 @@ def _error(rule: Rule, place: Place, fields: Plain) -> ErrorFacts:
     return rule.error(rule.says.format(**about | fields), path)
 
 
-# --- tests of one value ---------------------------------------------------------------------------------------------
+# --- tests of one value -----------------------------------------------------------------------------------------------
 
 
 def _beyond(place: Place, sign: int) -> bool:
@@ -200,11 +200,11 @@ _NOT_STRICT = set(
     maxProperties patternProperties propertyNames not if then else oneOf prefixItems contains
     """.split()
 )
-"""Keywords that Anthropic rejects in a schema that it enforces."""
+"""Keywords that Anthropic rejects in a strict schema."""
 
 
 def strict(schema: Any, host: str) -> Iterator[str]:
-    """What a host rejects in a schema that it promises to enforce; from the structured-output guides, read 2026-11-20."""
+    """The errors of a host for a strict schema; from the structured-output guides, read 2026-11-20."""
     openai = host == "openai"
     if openai and table(schema).get("type") != "object":
         yield f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{table(schema).get('type')}\"'."
@@ -226,7 +226,7 @@ _OLLAMA_SCHEMA = {"required": "array", "enum": "array", "properties": "object", 
 
 
 def _unreadable(place: Place) -> Found:
-    """What Ollama's server cannot read into its own structure of a schema."""
+    """Parts of a schema that Ollama's server cannot decode into its own structure."""
     left = [("", table(place.value))]
     for path, schema in left:
         for name, kinds in _OLLAMA_SCHEMA.items():
@@ -248,7 +248,7 @@ def _typed_items(document: Plain) -> Plain:
 
 
 def _fields(place: Place) -> Found:
-    """Fields that this kind of item or part does not have."""
+    """Unknown fields of this kind of item or part."""
     known = _FIELDS.get(str(table(place.value).get("type")))
     return [{"name": name} for name in place.value if name not in (*known, "parsed")] if known else []
 
@@ -276,7 +276,7 @@ VERSIONS = ("2023-06-01", "2026-10-21")
 
 
 def _text_blocks(document: Plain) -> Plain:
-    """The document with texts as blocks of text."""
+    """The document with plain texts converted to text blocks."""
     messages = rows(document.get("messages"))
     for i, message in enumerate(messages):
         if message.get("content") and isinstance(message["content"], str):
@@ -285,7 +285,7 @@ def _text_blocks(document: Plain) -> Plain:
 
 
 def _betas(place: Place) -> Found:
-    """Unknown fields, and fields that need a beta which the request does not name (`field=name`)."""
+    """Unknown fields, and fields that require a beta header which the request does not have (`field=name`)."""
     fields = [name for name in place.document if name not in place.words]
     known = {word.partition("=")[0] for word in place.words if fields and _has_beta(place, word)}
     return [{"name": name} for name in fields if name not in known]
@@ -313,11 +313,11 @@ def _blank(place: Place) -> bool:
 _CHOSEN = frozenset(
     "args response parameters parametersJsonSchema responseSchema responseJsonSchema labels partMetadata".split()
 )
-"""Fields whose names inside are the caller's own."""
+"""Fields whose inner names are the caller's own."""
 
 
 def _camel(value: Any) -> Any:
-    """A document with its names in camelCase, as ProtoJSON also takes snake_case."""
+    """A document with its names in camelCase; ProtoJSON also accepts snake_case."""
     if isinstance(value, list):
         return [_camel(inner) for inner in cast("Any", value)]
     if not isinstance(value, dict):
@@ -327,7 +327,7 @@ def _camel(value: Any) -> Any:
 
 
 def _in_camel(document: Plain) -> Plain:
-    """The request in its usual spelling; a request to count may hold it whole."""
+    """The request in camelCase; a token-counting request may contain the whole request."""
     whole: Plain = _camel(document)
     return table(whole.get("generateContentRequest")) or whole
 
@@ -398,4 +398,4 @@ _CANONICAL: dict[str, Callable[[Plain], Plain]] = {
     "anthropic_messages": _text_blocks,
     "gemini_generate_content": _in_camel,
 }
-"""One notation of a request for all rules."""
+"""The conversion of a request to the notation of the rules, by wire."""

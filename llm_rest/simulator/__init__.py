@@ -44,7 +44,7 @@ CACHE = PromptCache()
 
 
 class Simulator:
-    """The handler that answers with a simulated model, and validates requests as the vendor of their wire does."""
+    """The handler of the simulated vendor: a simulated model, and validation of requests as the vendor does it."""
 
     async def answer(self, request: Request, context: Context) -> Response:
         """The model's response, signed like the vendor's. Raises `Refused` where the wire's vendor answers with an error."""
@@ -83,7 +83,7 @@ class Simulator:
         return signatures.signed(response, document, context)
 
     def _cached(self, response: Response, document: Plain, context: Context) -> Response:
-        """`response` with the tokens that the prompt cache held; Anthropic's holds marked prompts only, Ollama reports none."""
+        """`response` with the tokens read from the prompt cache; Anthropic's has marked prompts only, Ollama reports none."""
         usage, mark = response.usage, b'"cache_control"' if context.wire == "anthropic_messages" else b""
         if usage and context.wire != "ollama_chat" and len(context.body) > 4096 and mark in context.body:
             found = CACHE.take(document, context.wire, context.vendor, response.model)

@@ -252,7 +252,7 @@ class AnswerWriter:
 
     def __init__(self, request: Request) -> None:
         self._request = request
-        # The ids are a digest of the request: the same whether it is streamed or not, which a wire also notes in the leftovers.
+        # The ids are a digest of the request without the streaming options, which a wire also records in the leftovers.
         asked = replace(request, stream=None, stream_options=None, leftovers=None)
         self._seed = digest(msgspec.json.encode(asked).decode())
         self._left = request.max_output_tokens if given(request.max_output_tokens) else None

@@ -297,13 +297,13 @@ def _has_beta(place: Place, beta: str) -> bool:
 
 
 def _marks(value: Any) -> int:
-    """How many blocks have `cache_control`; the input of a call and the schema of a tool are the caller's own JSON."""
+    """The number of blocks with `cache_control`; inputs of calls and schemas of tools are the caller's own JSON."""
     inner = [one for name, one in table(value).items() if name not in ("input", "input_schema")]
     return sum(map(_marks, inner + entries(value))) + bool(table(value).get("cache_control"))
 
 
 def _blank(place: Place) -> bool:
-    """A text of white space. Models write it before a call, and recorded requests that send it back were accepted."""
+    """Whether a text is white space. Models write it before a call, and recorded requests with it were accepted."""
     calls = place.value.get("role") == "assistant" and '"tool_use"' in str(msgspec.json.encode(place.value))
     return not calls and any(not str(block.get("text", "x")).strip() for block in rows(place.value.get("content")))
 

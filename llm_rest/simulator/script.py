@@ -1,24 +1,19 @@
-"""The script language: commands in the last user message that say what the simulator answers.
+"""The script language: commands in the last user message that determine the simulator's answer.
 
 The text of the last user message is a script when every line of it is a command; any other text is ordinary text:
 
-    say TEXT               text; several lines make one text
-    json VALUE             the JSON value as text
-    cite URL [TITLE]       a citation of that page on the text
-    reason [TEXT]          reasoning before the answer; without a text it is hidden (redacted, encrypted)
-    call NAME [{...}]      a function call with these arguments, written as they shall arrive, even broken
-    input NAME TEXT        a call of a custom tool with this text
-    refuse [TEXT]          a refusal
-    length                 the answer breaks off here at the token limit, inside the call before it if there is one
-    fail STATUS [CODE] [TEXT]   no answer but the vendor's error of that HTTP status; in a stream after what stands before it
-    break                  the stream is cut here, inside the call before it if there is one
-    pieces N               a stream sends its texts N characters at a time, from this answer on
-    delay SECONDS          a stream waits so long before each piece, from this answer on
-    then                   what follows belongs to the next answer
+say TEXT text; several lines make one text json VALUE the JSON value as text cite URL [TITLE] a citation of that page on
+the text reason [TEXT] reasoning before the answer; without a text it is hidden (redacted, encrypted) call NAME [{...}]
+a function call with these arguments, written as they shall arrive, even broken input NAME TEXT a call of a custom tool
+with this text refuse [TEXT] a refusal length the answer breaks off here at the token limit, inside the call before it
+if there is one fail STATUS [CODE] [TEXT] no answer but the vendor's error of that HTTP status; in a stream after what
+stands before it break the stream is cut here, inside the call before it if there is one pieces N a stream sends its
+texts N characters at a time, from this answer on delay SECONDS a stream waits so long before each piece, from this
+answer on then what follows belongs to the next answer
 
-Calls in a row go out together, in one answer. What follows a call belongs to the answer after its result, so a whole tool
-conversation is one script. Before changing this file, know that a command that ordinary text could begin with makes that
-text a script: commands are few, and one line that is no command makes the whole text ordinary.
+Consecutive calls are sent in one answer. Commands after a call belong to the answer after its result, so a whole tool
+conversation is one script. Before changing this file, know that a command that ordinary text could begin with makes
+that text a script: commands are few, and one line that is no command makes the whole text ordinary.
 """
 
 from __future__ import annotations
@@ -46,7 +41,7 @@ class Cite(Struct, frozen=True):
 
 
 class Think(Struct, frozen=True):
-    """Reasoning; without text it is hidden."""
+    """Reasoning; without text it is hidden (redacted, encrypted)."""
 
     text: str
 
@@ -66,7 +61,7 @@ class Refuse(Struct, frozen=True):
 
 
 class Cut(Struct, frozen=True):
-    """The token limit, reached here."""
+    """The answer ends here at the token limit."""
 
 
 class Fail(Struct, frozen=True):
@@ -78,22 +73,22 @@ class Fail(Struct, frozen=True):
 
     @property
     def facts(self) -> ErrorFacts:
-        """The error as a handler raises it."""
+        """The facts of the error, as a handler raises it."""
         return ErrorFacts(status=self.status, message=self.text, code=self.code)
 
 
 class Break(Struct, frozen=True):
-    """The stream is cut here."""
+    """The stream is interrupted here."""
 
 
 class Pieces(Struct, frozen=True):
-    """How many characters a stream sends at a time."""
+    """The number of characters that a stream sends at a time."""
 
     size: int
 
 
 class Delay(Struct, frozen=True):
-    """How long a stream waits before each piece."""
+    """The delay of a stream before each piece, in seconds."""
 
     seconds: float
 
@@ -105,11 +100,11 @@ class Then(Struct, frozen=True):
 Tempo = Pieces | Delay
 Step = Say | Cite | Think | Call | Refuse | Cut | Fail | Break | Tempo
 Round = list[Step]
-"""What one answer is made of."""
+"""The steps of one answer."""
 
 
 def parse(text: str) -> list[Round] | None:
-    """The answers a script asks for, in order; `None` for ordinary text."""
+    """The scripted answers, in order; `None` for ordinary text."""
     rounds: list[Round] = [[]]
     for line in text.splitlines():
         if not line.strip():
@@ -158,4 +153,4 @@ _COMMANDS: dict[str, tuple[str, Callable[[re.Match[str]], Step | Then | None]]] 
     "delay": (r"((?:[0-5]?\d(?:\.\d{1,6})?)|60(?:\.0{1,6})?)", lambda found: Delay(float(found[1]))),
     "then": ("", lambda _: Then()),
 }
-"""What follows each command, and what it makes of it; a delay is 60 seconds at most."""
+"""The pattern of each command's arguments, and the step made from them; a delay is 60 seconds at most."""

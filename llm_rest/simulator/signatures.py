@@ -1,9 +1,9 @@
-"""Signatures of the simulator: reasoning that comes back must be unchanged and in its place.
+"""Signatures of the simulator: reasoning in a request must be unchanged and in its place.
 
-Real vendors sign or encrypt a model's thoughts and reject them when they come back altered. So does the simulator, with one seal
-for all wires and a key that is published here. A seal covers the text that is shown with it and the last text of the user, on
-the Messages wire everything before it; the id of the item after a thought is made from the seal of the thought. `refusals.txt`
-has the places of seals on each wire.
+Real vendors sign or encrypt a model's reasoning and reject altered reasoning. So does the simulator, with one signature
+format (seal) for all wires and a published key. A seal covers the visible text of the reasoning and the last text of
+the user, on the Messages wire everything before it; the id of the item after a thought is derived from the thought's
+seal. `refusals.txt` lists the fields with seals on each wire.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 
 KEY = b"llm_rest simulator: this key is public"
 START = "gAAAA"
-"""The beginning of a seal, the same as of OpenAI's encrypted content; `_HEAD` are its first bytes."""
+"""The prefix of a seal, as in OpenAI's encrypted content; `_HEAD` are its first bytes."""
 _HEAD = b"\x80\0\0\0\0\0"
 
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 
 
 def mac(*covered: Any) -> str:
-    """16 hexadecimal digits that depend on every one of the plain values `covered`, and on their order."""
+    """A message authentication code (16 hexadecimal digits) of the plain values `covered`, in their order."""
     return hmac.digest(KEY, _CANONICAL.encode(covered), "sha256")[:8].hex()
 
 
 def seal(issuer: str, *fields: str) -> str:
-    """`fields` in an opaque string that only `issuer` opens again. A field must not hold a colon."""
+    """`fields` in an opaque string that only `issuer` can open. A field must not contain a colon."""
     whole = ":".join((*fields, mac("seal", issuer, *fields)))
     return binascii.b2a_base64(_HEAD + whole.encode(), newline=False).decode()
 
 
 def opened(issuer: str, sealed: object) -> list[str] | None:
-    """The fields that `issuer` sealed; `None` for anything else, and for a seal that was changed."""
+    """The fields in a seal of `issuer`; `None` for anything else, and for an altered seal."""
     try:
         text = binascii.a2b_base64(str(sealed).encode(), strict_mode=True).removeprefix(_HEAD).decode()
         *fields, whole = text.split(":")
@@ -56,7 +56,7 @@ def opened(issuer: str, sealed: object) -> list[str] | None:
 
 
 def last_user_text(document: Plain, path: str = "") -> str:
-    """The last text of the user before the place that `path` names."""
+    """The last text of the user before the place at `path`."""
     listed: Any = next((document[name] for name in ("input", "messages", "contents") if name in document), None)
     index = re.match(r"\w+\.?\[?(\d+)", path)
     for message in reversed(rows(listed)[: int(index[1]) if index else None]):
@@ -69,7 +69,7 @@ def last_user_text(document: Plain, path: str = "") -> str:
 
 
 def prefix_mac(document: Plain, path: str = "") -> str:
-    """The mac of everything before the message that `path` names, to which newer models on the Messages wire bind a thought."""
+    """The mac of everything before the message at `path`, to which newer models on the Messages wire bind a thought."""
     index = re.match(r"messages\.(\d+)", path)
     turns: list[tuple[Any, list[Any]]] = []
     for message in rows(document.get("messages"))[: int(index[1]) if index else None]:
@@ -92,7 +92,7 @@ def _unmarked(value: Any) -> Any:
 
 
 def id_of_thoughts(issuer: str, name: str, seals: list[str]) -> str:
-    """`name` as the id of the item after the thoughts with these seals."""
+    """An id derived from `name` for the item after the thoughts with these seals."""
     return f"{name}x{mac('name', issuer, name)[:4]}{mac('call', name, seals)[:12]}"
 
 
@@ -100,14 +100,14 @@ _WITH_THOUGHTS = re.compile(r"(.+)x[0-9a-f]{16}")
 
 
 def has_its_thoughts(issuer: str, id: str, runs: list[list[str]]) -> bool:
-    """Whether the thoughts of an id are among these runs of seals; true for any other id."""
+    """Whether the thoughts that an id was derived from are among these runs of seals; true for any other id."""
     ours = _WITH_THOUGHTS.fullmatch(id)
     if ours is None or not id.startswith(id_of_thoughts(issuer, ours[1], [])[:-12]):
         return True
     return any(id_of_thoughts(issuer, ours[1], seals) == id for seals in runs)
 
 
-# --- issuing --------------------------------------------------------------------------------------------------------
+# --- creating signatures ----------------------------------------------------------------------------------------------
 
 _ANSWERS = {"openai_responses": "resp_", "openai_chat": "chatcmpl-", "anthropic_messages": "msg_"}
 _CALLS = {"anthropic_messages": "toolu_"}
@@ -115,12 +115,12 @@ _CALLS = {"anthropic_messages": "toolu_"}
 
 
 def signed(response: Response, document: Plain, context: Context) -> Response:
-    """`response` with ids as the vendor makes them, its thoughts sealed where the wire and the host have a field for that."""
+    """`response` with ids in the vendor's format, its thoughts sealed where the wire and the host have a field for that."""
     wire, seeds = context.wire, response.id.removeprefix("resp_")
     signer = Signer(document, context, seeds)
     output: list[AnyItem] = []
     items = response.output
-    if wire == "openai_chat":  # a message has one place for all its thoughts
+    if wire == "openai_chat":  # a message has one field for all its thoughts
         items = sorted(items, key=lambda item: not isinstance(item, Reasoning))
     for i, item in enumerate(items):
         match item:
@@ -153,7 +153,7 @@ class Signer:
         self._seals: list[str] = []
 
     def thought(self, item: Reasoning, name: str, *, followed: bool) -> list[AnyItem]:
-        """The thought as this wire has it."""
+        """The thought in the format of this wire."""
         text = "\n".join(part.text for part in item.summary or ())
         match self._wire:
             case "openai_responses":
@@ -181,7 +181,7 @@ class Signer:
         return []
 
     def flush(self) -> list[AnyItem]:
-        """The thoughts that are one item on this wire."""
+        """The thoughts that this wire has in one item."""
         held, self._held = self._held, []
         if not held:
             return []
@@ -193,7 +193,7 @@ class Signer:
         return [Reasoning(summary=[], content=[ReasoningText(text="\n".join(part["text"] for part in held))])]
 
     def call(self, item: FunctionCall | CustomToolCall, name: str) -> list[AnyItem]:
-        """The call with an id of this vendor's, after the thoughts before it."""
+        """The call with an id in this vendor's format, after the thoughts before it."""
         exact = getattr(self._dialect, "exact_call_id", False) and self._dialect.longest_call_id
         id = (
             mac("id", name)[: exact or 8] if exact or "ollama" in self._wire else _CALLS.get(self._wire, "call_") + name
@@ -205,7 +205,7 @@ class Signer:
         return [*self.flush(), self.named(made)]
 
     def named(self, item: AnyItem) -> AnyItem:
-        """The item; on the Responses API one that follows a thought gets an id that is made from its seal."""
+        """The item; on the Responses API an item that follows a thought gets an id derived from its seal."""
         if isinstance(item, Message):
             self._told = self._told or any(isinstance(part, OutputText) and part.text for part in item.content)
         if self._wire != "openai_responses" or not self._seals or isinstance(item, Unknown):
@@ -241,7 +241,7 @@ class Signer:
         return seal(self._issuer, mac("shown", shown), self._turn, *more)
 
     def _read(self, native: Any) -> Any:
-        """The first item that the wire's decoder reads in an answer with this thought or these parts."""
+        """The first item decoded from an answer with this thought or these parts."""
         document: Plain = {"id": "msg_", "model": "", "role": "assistant"}
         match self._wire:
             case "anthropic_messages":

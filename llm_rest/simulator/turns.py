@@ -1,6 +1,6 @@
-"""Validation of a conversation as a whole: calls and their results, the order of roles, signatures that come back.
+"""Validation of a conversation as a whole: calls and their results, the order of roles, signatures of reasoning.
 
-Each function is the test of rows in `refusals.txt`, by its name in `TESTS`, and yields the faults it found.
+Each function is a test of rules in `refusals.txt`, by its name in `TESTS`, and yields the errors found.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ DUMMIES = (
     "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=",
     "context_engineering_is_the_way_to_go",
 )
-"""Taken by Gemini for the signature of any call."""
+"""Values that Gemini accepts as the signature of any call."""
 
 
 def _sealed(place: Place) -> Found:
-    """Anything but a seal of ours over the fields beside it."""
+    """Signatures that are not a seal of the simulator over the fields beside them."""
     if place.value in DUMMIES and "functionCall" in place.holder:
         return
     fields = opened(place.context.dialect.issuer, place.value)
@@ -37,19 +37,19 @@ def _sealed(place: Place) -> Found:
 
 
 def _moved(place: Place) -> bool:
-    """A seal that was made in another turn."""
+    """Whether a seal was made in another turn."""
     fields = opened(place.context.dialect.issuer, place.value)
     return fields is not None and fields[1] != mac("turn", last_user_text(place.document, place.path))
 
 
 def _prefix(place: Place) -> bool:
-    """A seal that is bound to another beginning of the conversation."""
+    """Whether a seal is bound to another beginning of the conversation."""
     fields = opened(place.context.dialect.issuer, place.value)
     return fields is not None and fields[2] != prefix_mac(place.document, place.path)
 
 
 def _followed(place: Place) -> bool:
-    """A thought that was followed by an item, and is not any more."""
+    """Whether a thought was followed by an item in its answer, and no longer is."""
     fields = opened(place.context.dialect.issuer, place.value) or [""]
     items = place.document["input"]
     later = items[next(i for i, item in enumerate(items) if item is place.holder) + 1 :]
@@ -58,7 +58,7 @@ def _followed(place: Place) -> bool:
 
 
 def _thoughts(place: Place) -> Found:
-    """A call, or an item, whose thoughts are left out; in a turn that is over they may be."""
+    """Calls, or items, whose thoughts are missing; in a completed turn they may be."""
     document, items = place.document, place.words == ["always"]
     if isinstance(place.value, str) and (items or last_user_text(document) == last_user_text(document, place.path)):
         index = int(re.findall(r"\d+", place.path)[0])
@@ -74,22 +74,22 @@ def _thoughts(place: Place) -> Found:
 
 
 class Turn(NamedTuple):
-    """The blocks of one role in a row, with the path of each."""
+    """Consecutive blocks of one role, each with its path."""
 
     role: str
     blocks: list[tuple[str, Plain]]
 
     def lacking(self, name: str, *values: str) -> bool:
-        """Whether there are other blocks than these."""
+        """Whether there are blocks other than these."""
         return len(self.having(name, *values)) < len(self.blocks)
 
     def having(self, name: str, *values: str) -> list[tuple[str, Plain]]:
-        """The blocks that have this field, with one of the values if there are any."""
+        """The blocks that have this field, with one of the values if any are given."""
         return [(at, one) for at, one in self.blocks if name in one and (not values or one[name] in values)]
 
 
 def turns(place: Place) -> list[Turn]:
-    """The turns of the conversation: neighbours of one role are one, on Chat only tool messages are."""
+    """The turns of the conversation: adjacent messages of one role are one turn, on Chat only tool messages are."""
     found: list[Turn] = []
     wire = place.context.wire
     gemini, chat = wire == "gemini_generate_content", wire == "openai_chat"
@@ -119,7 +119,7 @@ _UNANSWERED = {
 
 
 def _results(place: Place) -> Found:
-    """Every call has its result right after it (on Messages at the start of the message), and every result its call."""
+    """Calls without a result right after them (on Messages at the start of the message), and results without a call."""
     wire, asked = place.context.wire, list[str]()
     for turn in [*turns(place), Turn("", [])]:
         if wire == "openai_chat":
@@ -143,7 +143,7 @@ def _results(place: Place) -> Found:
 
 
 def _placed(place: Place) -> Found:
-    """A system message in the conversation is after a user's turn and before the assistant's, or last."""
+    """System messages in the conversation that are not after a user's turn and before the assistant's, or last."""
     found = turns(place)
     for before, turn, after in zip(found, found[1:], [*found[2:], None], strict=False):
         ended = str(before.blocks[-1][1].get("type")) if before.blocks else ""
@@ -184,11 +184,11 @@ def _unthought(place: Place) -> Found:
 
 
 def _functions(place: Place) -> Found:
-    """Calls are after the user's turn, and their results, one for each, in the very next turn."""
+    """Calls that are not after the user's turn, and calls without exactly one result in the very next turn."""
     calls: list[Plain] = []
     for i, turn in enumerate(turns(place)):
         results = [table(one["functionResponse"]) for _, one in turn.having("functionResponse")]
-        # The vendor's own client, where it runs functions itself, sends no ids.
+        # The vendor's own client sends no ids where it executes functions itself.
         known = ("name", "id") if any(result.get("id") for result in results) else ("name",)
         pairs = [sorted([str(one.get(key) or "") for key in known] for one in side) for side in (results, calls)]
         if turn.role == "user" and len(results) != len(calls):
@@ -203,7 +203,7 @@ def _functions(place: Place) -> Found:
 
 
 def _signed(place: Place) -> Found:
-    """Calls of the current turn that came back without their signature."""
+    """Calls of the current turn that were sent back without their signature."""
     found = turns(place)
     user_turns = [0, *(i for i, turn in enumerate(found) if turn.role == "user" and turn.lacking("functionResponse"))]
     for i, turn in enumerate(found[user_turns[-1] :]):
@@ -213,7 +213,7 @@ def _signed(place: Place) -> Found:
 
 
 def _outputs(place: Place) -> Found:
-    """Every output of the Responses API has its call before it, and every call its output."""
+    """Outputs of the Responses API without a call before them, and calls without an output."""
     if place.document.get("previous_response_id") or place.document.get("conversation"):
         return
     for call, words in (("function_call", "function call"), ("custom_tool_call", "custom tool call")):
@@ -225,7 +225,7 @@ def _outputs(place: Place) -> Found:
                     yield {"problem": f"No tool call found for {words} output with call_id {id}."}
                 waiting.pop(id, None)
             elif "call_id" in item and not kind.endswith("_output"):
-                made.add(id)  # the output of a hosted call, such as a tool search, may come as a function's
+                made.add(id)  # the output of a hosted call, such as a tool search, may be a function's output
                 waiting |= {id: None} if kind == call else {}
         for id in waiting:
             yield {"problem": f"No tool output found for {words} {id}."}
@@ -247,4 +247,4 @@ TESTS: dict[str, Callable[[Place], Found | bool]] = {
     "outputs": _outputs,
     "last": lambda p: [turn.role for turn in turns(p)][-1:] == p.words,
 }
-"""The tests by the names that rows give them."""
+"""The tests by their names in rules."""

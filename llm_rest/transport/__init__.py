@@ -1,8 +1,8 @@
-"""HTTP transport: one request, one answer, whole or streamed, for sync and async callers by the same code.
+"""HTTP transport: sends one request and returns its answer, whole or streamed, for sync and async callers by the same code.
 
 A call is written once as a coroutine over `exchange.Transport`; `sync.py` runs it for sync callers, whose transport never
 suspends, so no thread and no event loop is involved. Nothing here depends on vendors or wires. Before changing this package,
-know that importing it loads no sockets and no event loop: `blocking` and `asynchronous` do, when a client is made.
+know that importing it loads neither sockets nor an event loop: a new client imports `blocking` or `asynchronous`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WHOLE = 600.0
 
 
 class Hidden(Protocol):
-    """A secret header value, which is revealed only while the request is written."""
+    """A secret header value, which is unwrapped only while the request is written."""
 
     def reveal(self) -> str: ...
 
@@ -39,7 +39,7 @@ class HTTPRequest(Struct, frozen=True):
     headers: Mapping[str, str | Hidden]
     body: bytes = b""
     stream: bool = False
-    """Whether it asks for a stream; only a server in this process uses this."""
+    """Whether it requests a stream; used only by in-process servers."""
     vendor: str = ""
     """The vendor, for errors."""
 
@@ -48,7 +48,7 @@ class HTTPRequest(Struct, frozen=True):
 
 
 class HTTPAnswer(Struct, frozen=True):
-    """A complete answer, its content coding undone. Header names are lower case; repeated ones are joined with commas."""
+    """A complete HTTP answer, decompressed. Header names are lower case; repeated headers are joined with commas."""
 
     status: int
     headers: dict[str, str]
@@ -59,25 +59,25 @@ class HTTPAnswer(Struct, frozen=True):
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
-    """How long a call may take, in seconds. `"none"` is no limit, `None` is the default.
+    """The timeouts of a call, in seconds. `"none"` is no limit, `None` is the default.
 
-    When a limit passes, `APITimeoutError` names it in `phase`.
+    When one expires, `APITimeoutError` is raised and names it in `phase`.
 
-    Most vendors send the head of a whole answer only when it is complete, so for those `first_byte` is unlimited unless it is
-    given; for streams its default is in the vendor's row. The time that the caller takes between two waits does not count.
+    Most vendors send the head of a whole answer only when it is complete, so for those `first_byte` is unlimited unless
+    it is given; for streams its default is in the vendor's row. The caller's own time between two waits does not count.
     Raises `ConfigError` for anything else than a positive number or `"none"`.
     """
 
     connect: float | Literal["none"] | None = 10.0
-    """Seconds for one attempt to connect."""
+    """The connect timeout: seconds for one attempt to connect."""
     first_byte: float | Literal["none"] | None = None
     """Seconds from the end of the request to the first bytes of the answer."""
     read: float | Literal["none"] | None = 60.0
-    """The longest time without any byte, once the answer began to come."""
+    """The read timeout: the longest time without any byte, once the answer has begun."""
     stall: float | Literal["none"] | None = 600.0
-    """The longest time of a stream without content: keep-alives count as bytes and not as content."""
+    """The stall timeout: the longest time of a stream without content; keep-alives count as bytes, not as content."""
     total: float | Literal["none"] | None = None
-    """Seconds for the whole call with all its attempts: 600 for a whole answer and unlimited for a stream, unless given."""
+    """The total timeout of the call with all attempts: 600 for a whole answer and unlimited for a stream, unless given."""
 
     def __post_init__(self) -> None:
         for name, default in zip(self.__struct_fields__, self.__struct_defaults__, strict=True):
@@ -89,18 +89,18 @@ class Timeouts(Struct, frozen=True, kw_only=True):
 
 
 def limit(value: float | Literal["none"] | None, usual: float | None) -> float | None:
-    """The seconds of a limit; `usual` where it is not given, and `None` for no limit."""
+    """The seconds of a timeout; `usual` where it is not given, and `None` for no limit."""
     return usual if value is None else None if value == "none" else value
 
 
 class Remaining(Timeouts, frozen=True, kw_only=True):
-    """The limits of a call that began earlier: `total` is what is left of the `whole`, which errors name."""
+    """The remaining timeouts of a call in progress: `total` is the rest of the `whole`, which errors name."""
 
     whole: float | None = None
 
 
 def remaining(timeouts: Timeouts, total: float | None, started: float) -> Timeouts:
-    """The limits as they are now of a call that may take `total` seconds since `started`, a time of `time.monotonic`."""
+    """The remaining timeouts of a call that may take `total` seconds since `started`, a time of `time.monotonic`."""
     if total is None:
         return replace(timeouts, total="none")
     whole = timeouts.whole if isinstance(timeouts, Remaining) else total
@@ -109,7 +109,7 @@ def remaining(timeouts: Timeouts, total: float | None, started: float) -> Timeou
 
 
 def total_of(timeouts: Timeouts, otherwise: float | None) -> float | None:
-    """The seconds that the whole call may take, however much of them has passed; `otherwise` where that is not given."""
+    """The total timeout of the whole call, without subtracting elapsed time; `otherwise` where it is not given."""
     return timeouts.whole if isinstance(timeouts, Remaining) else limit(timeouts.total, otherwise)
 
 
@@ -119,22 +119,22 @@ def is_duration(value: object) -> bool:
 
 
 class Stopped(BaseException):
-    """Ends the waits of a thread whose call was stopped. Handled inside this package."""
+    """Ends the waits of a thread whose call was stopped (cancellation). Handled inside this package."""
 
 
 class Call(ABC):
-    """A call in flight, which `stop` ends from outside, as `client.cancel()` does.
+    """A cancellable call in flight: `stop` ends it from outside, as `client.cancel()` does.
 
-    Use it in a `with` around every wait of the call. The `with` suppresses the errors that `stop` causes. No stop is missed:
-    `stop` first sets `stopped` and then wakes the call, while every wait first sets how to wake it and then checks `stopped`.
-    Native cancellation passes through untouched.
+    Use it in a `with` around every wait of the call. The `with` suppresses the errors that `stop` causes. No stop is
+    missed: `stop` first sets `stopped` and then wakes the call, while every wait first sets how to wake it and then
+    checks `stopped`. Native cancellation passes through untouched.
     """
 
     def __init__(self) -> None:
         self.stopped = False
         self.trial: Any = None
         self.watch: Any = None
-        """The request in flight (`trial`), and the call as event hooks get it (`watch`), as the client knows them."""
+        """The request in flight (`trial`), and the watched call for event hooks (`watch`), set by the client."""
 
     @abstractmethod
     def __enter__(self) -> Self: ...
@@ -146,8 +146,8 @@ class Call(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """End it, from any thread."""
+        """Cancel it, from any thread."""
 
     def _ended_by(self, problem: BaseException | None) -> bool:
-        # Waking it may close its connection, which raises an error of its own.
+        # Waking it may close its connection, which raises another error.
         return self.stopped and isinstance(problem, Stopped | LLMError)

@@ -74,12 +74,12 @@ def _parsed(url: str) -> tuple[SplitResult, str, str, int]:
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port of a URL; of an in-process one its module."""
+    """The origin of a URL: scheme, host and port; of an in-process URL its module."""
     return url.partition("/")[0] if url.startswith(IN_PROCESS) else address_of(url).origin
 
 
 def peer_of(request: HTTPRequest) -> str:
-    """The server of a request as errors name it: scheme, host, port and the vendor, such as `https://api.x.ai (xai)`."""
+    """The server of a request for errors: scheme, host, port and vendor, such as `https://api.x.ai (xai)`."""
     origin = origin_of(request.url)
     return f"{origin} ({request.vendor})" if request.vendor else origin
 
@@ -88,7 +88,7 @@ AddressInfo = list[tuple[Any, ...]]
 """The result of `getaddrinfo`."""
 
 MAX_ABANDONED = 64
-"""The most abandoned lookups in flight: where DNS does not answer, their threads would accumulate."""
+"""The maximum number of abandoned lookups in flight: where DNS does not respond, their threads would accumulate."""
 
 
 class Lookup:
@@ -101,7 +101,7 @@ class Lookup:
         self.wakes: list[Callable[[], object]] = []
 
     def answer(self) -> AddressInfo:
-        """The addresses. Raises what the system raised."""
+        """The addresses. Raises the system's error."""
         if self.problem is not None:
             raise self.problem
         return self.found
@@ -114,15 +114,15 @@ class Lookups:
         self.forget()
 
     def forget(self) -> None:
-        """Start again after a fork, where the threads are gone and a lock may be locked."""
+        """Reset after a fork, where the threads do not exist and a lock may be locked."""
         self._lock = threading.Lock()
         self._shared: dict[tuple[str, int], Lookup] = {}
         self._abandoned = 0
 
     @contextmanager
     def lookup(self, host: str, port: int, wake: Callable[[], object]) -> Generator[Lookup]:
-        """A lookup that calls `wake`, from its thread, when it is over. Leaving earlier abandons it: the next lookup of the
-        same name is a new one, because the system may have been answered meanwhile.
+        """A lookup that calls `wake`, from its thread, when it ends. Leaving early abandons it: the next lookup of the
+        same name is a new one, because DNS may respond by then.
         """
         where = (host, port)
         with self._lock:
@@ -138,7 +138,7 @@ class Lookups:
             try:
                 threading.Thread(target=work, name="llm_rest name", daemon=True).start()
             except RuntimeError:
-                work()  # no more threads, or the interpreter ends: it blocks
+                work()  # no more threads, or the interpreter is shutting down: this blocks
         try:
             yield lookup
         finally:
@@ -159,7 +159,7 @@ class Lookups:
                 self._abandoned -= not lookup.wakes
                 self._unshare(where, lookup)
             for wake in lookup.wakes:
-                with suppress(RuntimeError):  # the loop that waited has ended
+                with suppress(RuntimeError):  # the event loop that waited has ended
                     wake()
 
     def _unshare(self, where: tuple[str, int], lookup: Lookup) -> None:
@@ -173,7 +173,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def as_number(host: str, port: int) -> AddressInfo | None:
-    """The host as an IP address, which needs no lookup; `None` for a name."""
+    """The `getaddrinfo` result for an IP address, which needs no lookup; `None` for a name."""
     for family, more in ((socket.AF_INET, ()), (socket.AF_INET6, (0, 0))):
         with suppress(OSError):
             socket.inet_pton(family, host)
@@ -182,7 +182,7 @@ def as_number(host: str, port: int) -> AddressInfo | None:
 
 
 class Credentials:
-    """The value of a `Proxy-Authorization` header, taken out only while the request is written."""
+    """The value of a `Proxy-Authorization` header, unwrapped only while the request is written."""
 
     __slots__ = ("__text",)
 
@@ -190,7 +190,7 @@ class Credentials:
         self.__text = "Basic " + b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
 
     def reveal(self) -> str:
-        """The value itself."""
+        """The value in the clear."""
         return self.__text
 
     def __repr__(self) -> str:
@@ -200,7 +200,7 @@ class Credentials:
 class Proxy(Struct, frozen=True):
     """A proxy: its address, whether it uses TLS itself, its credentials, and the environment variable that named it.
 
-    `shown` is its URL for errors: empty where the value could have a part of a password in an unusual place.
+    `shown` is its URL for errors: empty where a part of a password could be in an unusual place of the value.
     """
 
     host: str
@@ -211,13 +211,13 @@ class Proxy(Struct, frozen=True):
     shown: str = ""
 
     def named_for(self, peer: str) -> str:
-        """The proxy on the way to `peer`, as errors name it."""
+        """The description of this proxy and of the `peer` behind it, for errors."""
         named = f"{self.shown} ({self.variable})" if self.shown else f"of {self.variable}"
         return f"the proxy {named} for {peer}"
 
 
 def proxy_for(address: Address) -> Proxy | None:
-    """The proxy that the environment names for an address. Raises `ConfigError` for an invalid variable."""
+    """The proxy of the environment for an address. Raises `ConfigError` for an invalid variable."""
     variable = _variable("HTTPS_PROXY" if address.secure else "HTTP_PROXY") or _variable("ALL_PROXY")
     if variable is None or _excepted(address):
         return None
@@ -228,11 +228,11 @@ def proxy_for(address: Address) -> Proxy | None:
 
 
 def _variable(name: str) -> str | None:
-    """The variable that is set: in lower case first, where an empty one means no proxy."""
+    """The value of a proxy variable: the lower-case one first, where an empty value means no proxy."""
     if name.lower() in os.environ:
         return name.lower() if os.environ[name.lower()].strip() else None
     if name == "HTTP_PROXY" and "REQUEST_METHOD" in os.environ:
-        return None  # in a CGI program this is a header of the request (httpoxy)
+        return None  # in a CGI program this variable is a header of the request (httpoxy)
     return name if os.environ.get(name, "").strip() else None
 
 
@@ -263,7 +263,7 @@ def _excepted(address: Address) -> bool:
 
 
 def _covers(entry: str, address: Address) -> bool:
-    """Whether an entry names the address. Raises `ValueError` for an invalid one."""
+    """Whether an entry matches the address. Raises `ValueError` for an invalid one."""
     scheme, separator, named = entry.partition("://")
     if separator:
         if scheme != ("https" if address.secure else "http"):
@@ -296,10 +296,10 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is reachable from everywhere: not private, loopback, link-local, multicast or reserved."""
+    """Whether an IP address is public: not private, loopback, link-local, multicast or reserved."""
     found = _ip(address.partition("%")[0])
     if isinstance(found, IPv6Address):
-        # An IPv4 address inside an IPv6 address is checked by itself.
+        # An IPv4 address inside an IPv6 address is checked separately.
         inner = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
         if found in _NAT64:
             inner = IPv4Address(found.packed[-4:])
@@ -308,8 +308,8 @@ def is_public(address: str) -> bool:
 
 
 def checked_public(host: str, found: Iterable[tuple[Any, ...]]) -> None:
-    """Return if a `getaddrinfo` answer holds public addresses only. Raises `ConfigError` otherwise."""
+    """Return if all addresses of a `getaddrinfo` result are public. Raises `ConfigError` otherwise."""
     addresses = [str(entry[4][0]) for entry in found]
-    # All of them: a name with both kinds is an attempt to pass a check of the first.
+    # All of them are checked: mixing both kinds may be an attempt to bypass a check of the first.
     if not addresses or not all(is_public(address) for address in addresses):
         raise ConfigError(f"{host} is not a public address", hint="only public addresses are fetched")

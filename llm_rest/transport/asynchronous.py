@@ -1,6 +1,6 @@
 """The transport of async callers, on asyncio and trio by anyio.
 
-Connections belong to the event loop they were made in; each loop has its own pool, even at the same time.
+Connections belong to the event loop that opened them; each loop has its own pool, also if several run at once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class TaskCall(Call):
-    """A call of the task that is inside its `with`, on asyncio or trio."""
+    """A cancellable call of the task inside its `with`, on asyncio or trio."""
 
     _scope: anyio.CancelScope | None = None
     _loop: Any = None
@@ -56,7 +56,7 @@ class TaskCall(Call):
     def stop(self) -> None:
         self.stopped = True
         if self._scope is not None:
-            with suppress(RuntimeError):  # its loop has ended
+            with suppress(RuntimeError):  # its event loop has ended
                 _run_in(self._loop, self._cancel)
 
     def _cancel(self) -> None:
@@ -65,8 +65,8 @@ class TaskCall(Call):
 
 
 def _run_in(loop: Any, work: Callable[[], Any]) -> None:
-    """Run `work` in an event loop: at once where this is its thread, else by a callback of the loop."""
-    with suppress(Exception):  # there is no loop in this thread
+    """Run `work` in an event loop: at once in the loop's own thread, else by a callback of the loop."""
+    with suppress(Exception):  # no event loop runs in this thread
         if current_token() == loop:
             work()
             return
@@ -78,7 +78,7 @@ class _TaskSignal(Signal):
         self._loop, self._event = current_token(), anyio.Event()
 
     def set(self) -> None:
-        with suppress(RuntimeError):  # its loop has ended
+        with suppress(RuntimeError):  # its event loop has ended
             _run_in(self._loop, self._event.set)
 
     async def wait(self, seconds: float | None) -> bool:
@@ -111,7 +111,7 @@ class TaskWaiter(Waiter):
             with anyio.fail_after(seconds):
                 await anyio.wait_readable(opened)
         else:
-            # anyio.wait_readable takes twice as long, for every piece of every stream.
+            # anyio.wait_readable takes twice as long for every piece of a stream.
             reader = self._readers[opened] = _Reader(loop, opened.fileno())
             timer = None if seconds is None else loop.call_later(seconds, reader.wake, False)
             try:
@@ -145,8 +145,8 @@ class TaskWaiter(Waiter):
         if reader is not None:
             if reader.loop is _loop():
                 del self._readers[opened]
-                reader.loop.remove_reader(reader.number)  # before the number is given to another socket
-            with suppress(RuntimeError):  # a loop that has ended
+                reader.loop.remove_reader(reader.number)  # before the file descriptor is reused by another socket
+            with suppress(RuntimeError):  # an event loop that has ended
                 reader.loop.call_soon_threadsafe(reader.wake)
         with suppress(Exception):
             anyio.notify_closing(opened)
@@ -164,7 +164,7 @@ class _Reader:
         loop.add_reader(number, self.wake)
 
     def wake(self, ready: bool = True) -> None:
-        """End the wait: there is something to read, or the time is up."""
+        """End the wait: the socket is readable, or the time is up."""
         if not self.woken.done():
             self.woken.set_result(ready)
 
@@ -179,11 +179,11 @@ def _loop() -> asyncio.AbstractEventLoop | None:
 
 
 _PROACTOR: tuple[type, ...] = tuple(filter(None, [getattr(asyncio, "ProactorEventLoop", None)]))
-"""The loop of Windows, which cannot."""
+"""The event loop of Windows, which cannot wait for sockets."""
 
 
 class AsyncTransport(Transport):
-    """Sends requests for tasks."""
+    """The HTTP transport of async callers."""
 
     def __init__(self, **options: Any) -> None:
         _load_ahead()
@@ -198,7 +198,7 @@ class AsyncTransport(Transport):
 
     async def _acquire(self, deadline: Deadline) -> Slot:
         token = current_token()
-        loop: Any = getattr(token, "native_token", token)  # what it is since anyio 4.11
+        loop: Any = getattr(token, "native_token", token)  # the name since anyio 4.11
         pool = self._loops.get(loop)
         if pool is None:
             for other in [*self._loops]:
@@ -218,12 +218,12 @@ class AsyncTransport(Transport):
     def abandoned(self, slot: Slot) -> None:
         if slot.connection is not None:
             slot.connection.drop()
-        with suppress(Exception):  # the loop may have ended
+        with suppress(Exception):  # the event loop may have ended
             _spawn(slot.pool.loop, partial(self.release, slot, again=False))
 
 
 def _load_ahead() -> None:
-    """Load the modules that Python and `anyio` would load in the first call, which would block the event loop."""
+    """Import modules that Python and `anyio` would import in the first call, which would block the event loop."""
     import_module("encodings.idna")
     for loop in ("asyncio", "trio"):
         if loop in sys.modules:

@@ -1,4 +1,4 @@
-"""The transport of sync callers: blocking sockets, usable from many threads."""
+"""The HTTP transport of sync callers: blocking sockets, usable from many threads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _thread = threading.local()
 
 
 def about_to_wait(wake: Callable[[], Any]) -> None:
-    """Set the function that ends the wait that follows. Raises `Stopped` where the call of this thread was stopped before."""
+    """Set the function that ends the next wait. Raises `Stopped` where the call of this thread was stopped before."""
     call: ThreadCall | None = getattr(_thread, "call", None)
     if call is not None:
         call.wake = wake
@@ -38,7 +38,7 @@ def about_to_wait(wake: Callable[[], Any]) -> None:
 
 
 class ThreadCall(Call):
-    """A call of the thread that is inside its `with`."""
+    """A cancellable call of the thread inside its `with`."""
 
     wake: Callable[[], Any] | None = None
     _around: ThreadCall | None = None
@@ -102,11 +102,11 @@ class ThreadWaiter(Waiter):
         return work()
 
     def closing(self, opened: socket.socket) -> None:
-        """Nothing: `shutdown` ends the wait of a thread."""
+        """Does nothing: `shutdown` ends the wait of a thread."""
 
 
 class SyncTransport(Transport):
-    """Sends requests for threads, which share its connections."""
+    """The HTTP transport of threads, which share its connections."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(ThreadWaiter(), **options)
@@ -135,12 +135,12 @@ class SyncTransport(Transport):
 
 
 _CHECK_INTERVAL = 0.05
-"""Seconds after which a thread that waits for a connection checks whether its call was stopped."""
+"""The interval in seconds at which a thread that waits for a connection checks whether its call was stopped."""
 
 
 class _ThreadSlot(Slot):
-    """A slot of a thread. It ends with `release` and with the last reference to it, because a `KeyboardInterrupt` may come
-    before any statement.
+    """A slot of a thread. It is released by `release` or with its last reference, because a `KeyboardInterrupt` may be
+    raised before any statement.
     """
 
     __slots__ = ("number",)
@@ -154,17 +154,17 @@ class _ThreadSlot(Slot):
 
 
 class _Slots:
-    """A semaphore with a deadline, first come, first served. It loses nothing to a `KeyboardInterrupt`.
+    """A fair semaphore with a deadline (first come, first served). A `KeyboardInterrupt` loses no slot.
 
-    The first slots in the queue hold it, as many as there may be; a slot that is released or collected leaves the queue. Every
-    change of the queue is one operation of the interpreter, which nothing interrupts.
+    The first slots in the queue hold it, up to its capacity; a released or garbage-collected slot leaves the queue.
+    Every change of the queue is one operation of the interpreter, which nothing interrupts.
     """
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._numbers = itertools.count()
         self._queue: dict[int, weakref.ref[_ThreadSlot]] = {}
-        self._waiting: dict[int, threading.Lock] = {}  # each is locked until its slot may be one of the first
+        self._waiting: dict[int, threading.Lock] = {}  # each is locked until its slot is among the first
 
     def acquire(self, slot: _ThreadSlot, deadline: Deadline) -> None:
         number = slot.number = next(self._numbers)
@@ -190,10 +190,10 @@ class _Slots:
             self._waiting.pop(number, None)
 
     def release(self, slot: _ThreadSlot) -> None:
-        """Remove the slot and wake those that are first now. A second call does nothing."""
+        """Remove the slot and wake the slots that are now among the first. A second call does nothing."""
         self._queue.pop(slot.number, None)
         if self._waiting:
             for number in [*self._queue][: self._count]:
                 if (gate := self._waiting.get(number)) is not None:
-                    with suppress(RuntimeError):  # another thread was faster
+                    with suppress(RuntimeError):  # another thread released it first
                         gate.release()

@@ -1,8 +1,8 @@
-"""Exchanges through an HTTP client of the caller, through tools that intercept `httpx`, and with a server in this process.
+"""Exchanges through an HTTP client of the caller, through tools that intercept `httpx`, and with an in-process server.
 
-Written once for threads and tasks: `httpx` and `httpx2`, sync and async, differ only in how they are called. Before changing
-this file, know that such a client has its own connections, for which the promises about ours do not hold; docs/client.md has
-the differences.
+Written once for threads and tasks: `httpx` and `httpx2`, sync and async, differ only in how they are called. Before
+changing this file, know that such a client has its own connections, without the guarantees of this package's
+connections; docs/client.md lists the differences.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ClientConnection(Connection):
-    """An exchange through an `httpx.Client` or `httpx.AsyncClient`, or one of `httpx2`, that the caller gave."""
+    """An exchange through the caller's `httpx.Client` or `httpx.AsyncClient`, or one of `httpx2`."""
 
     def __init__(self, origin: str, waiter: Waiter, http: Any) -> None:
         super().__init__(origin, waiter)
@@ -42,7 +42,7 @@ class ClientConnection(Connection):
         self._deadline: Deadline
 
     async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
-        deadline.sent()  # as far as can be known
+        deadline.sent()  # as far as can be detected
         return await self._open(request, deadline)
 
     async def _open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
@@ -76,8 +76,8 @@ class ClientConnection(Connection):
             response, self._response = self._response, None
             if response is not None:
                 await _result(response.aclose() if self._waiter.interrupts else response.close())
-            # Async clients read by nested generators, which all end only at the end or at an error. A closed response gives one
-            # of them at once.
+            # Async clients read by nested generators, which all end only at the end or at an error. A closed response
+            # raises an error at once.
             while self._waiter.interrupts and await self._next() is not None:
                 pass
             self._pieces = None
@@ -90,7 +90,7 @@ class ClientConnection(Connection):
 # --- interception -------------------------------------------------------------------------------------------------------
 
 _Seam = tuple[str, str, str]
-"""A method of `httpx` that tools replace: the library, the class and the method, from the outermost to the innermost."""
+"""A method of `httpx` that tools replace: its library, class and name, ordered from the outermost to the innermost."""
 
 _SEAMS: tuple[_Seam, ...] = (
     ("httpx", "Client", "_send_single_request"),  # vcrpy before 8
@@ -103,7 +103,7 @@ _ASYNC_SEAMS = tuple((lib, f"Async{kind}", name.replace("handle_", "handle_async
 
 
 def intercepting(waiter: Waiter) -> bool:
-    """Whether a method by which `httpx` sends was replaced, as tools that mock, record or trace do.
+    """Whether a method with which `httpx` sends was replaced, as by tools that mock, record or trace.
 
     Raises `ConfigError` for a mock that our requests would not go through.
     """
@@ -120,7 +120,7 @@ def intercepting(waiter: Waiter) -> bool:
 
 
 def _replaced(seam: _Seam) -> bool:
-    """Whether the method is not the library's own."""
+    """Whether the method was replaced by another one."""
     library, kind, name = seam
     module: Any = sys.modules.get(library)
     method: Any = getattr(getattr(module, kind, None), name, None)
@@ -131,7 +131,7 @@ def _replaced(seam: _Seam) -> bool:
 
 @lru_cache(maxsize=8)
 def _folder(module: Any) -> str:
-    """The folder of the code of a library."""
+    """The source folder of a library."""
     return str(Path(module.URL.__init__.__code__.co_filename).parent)
 
 
@@ -141,7 +141,7 @@ def _is_mock(method: Any) -> bool:
 
 
 class InterceptedConnection(ClientConnection):
-    """An exchange over a connection of ours through an `httpx` client, so that replaced methods of it are called."""
+    """An exchange over our own connection through an `httpx` client, so that its replaced methods are called."""
 
     def __init__(self, inner: HTTPConnection, waiter: Waiter) -> None:
         super().__init__(inner.origin, waiter, None)
@@ -176,11 +176,11 @@ class InterceptedConnection(ClientConnection):
         else:
             transport._pool = inner
         client = getattr(httpx, single[1])(transport=transport, trust_env=False)
-        client.headers.clear()  # its default headers
+        client.headers.clear()  # headers that `httpx` adds by default
         return client
 
     async def finish(self) -> HTTPConnection | None:
-        """The connection, if the answer came over it and was read to its end."""
+        """The connection, if the answer was received over it and read to its end."""
         await self._end()
         return await self._inner.finish()
 
@@ -190,14 +190,14 @@ class InterceptedConnection(ClientConnection):
 
 @lru_cache(maxsize=1)
 def _no_tls() -> Any:
-    """The TLS configuration of a transport that never encrypts anything itself, since a full one is slow to make."""
+    """An empty TLS configuration, since the transport encrypts nothing itself and a full one is slow to create."""
     import ssl
 
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _core_connection(kind: str, inner: _PoolOfOne, origin: Any) -> Any:
-    """A connection of `httpcore` that sends over ours."""
+    """An `httpcore` connection that sends over ours."""
     import httpcore
 
     made = getattr(httpcore, kind)(origin)
@@ -206,14 +206,14 @@ def _core_connection(kind: str, inner: _PoolOfOne, origin: Any) -> Any:
 
 
 class _PoolOfOne:
-    """One connection of ours as the pool, or the connection, of an `httpx` transport."""
+    """One connection of ours in the role of the pool, or the connection, of an `httpx` transport."""
 
     def __init__(self, connection: HTTPConnection, deadline: Deadline) -> None:
         self._connection = connection
         self._deadline = deadline
 
     async def _open(self, request: Any, body: bytes) -> Any:
-        """Send the request of the interceptor, which may have changed it."""
+        """Send the request from the interceptor, which may have changed it."""
         headers = {name.decode("ascii"): value.decode("latin-1") for name, value in request.headers}
         url = f"{self._connection.origin}{request.url.target.decode('ascii')}"
         kept = {name: value for name, value in headers.items() if name.lower() not in ("host", "content-length")}
@@ -222,7 +222,7 @@ class _PoolOfOne:
         return status, [*came]
 
     def handle_request(self, request: Any) -> Any:
-        """Send a request in a thread."""
+        """Send a request (sync)."""
         from httpcore import Response
 
         status, headers = drive(self._open(request, b"".join(request.stream)))
@@ -233,7 +233,7 @@ class _PoolOfOne:
             yield piece
 
     async def handle_async_request(self, request: Any) -> Any:
-        """The same in a loop."""
+        """Send a request (async)."""
         from httpcore import Response
 
         status, headers = await self._open(request, b"".join([piece async for piece in request.stream]))
@@ -244,7 +244,7 @@ class _PoolOfOne:
             yield piece
 
     def _no(self) -> bool:
-        """The pool of `httpcore` uses the connection for this one request."""
+        """False: the pool of `httpcore` uses the connection for this one request."""
         return False
 
     is_available = has_expired = is_idle = is_closed = _no
@@ -254,7 +254,7 @@ async def _result(given: Any) -> Any:
     return await given if isawaitable(given) else given
 
 
-# --- servers in this process --------------------------------------------------------------------------------------------
+# --- in-process servers -----------------------------------------------------------------------------------------------
 
 
 class InProcessConnection(Connection):
@@ -291,6 +291,6 @@ class InProcessConnection(Connection):
         return piece
 
     def drop(self) -> None:
-        """Close the generator of the module."""
+        """Close the module's generator."""
         with suppress(Exception):
             getattr(self._body, "close", bool)()

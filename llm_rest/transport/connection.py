@@ -1,10 +1,10 @@
 """One HTTP/1.1 connection to one origin, direct or through a proxy: opened on first use, one exchange at a time.
 
 Written once for threads and tasks. Answers are parsed by h11 (0.16, read 2026-11-20); requests, whose headers were checked
-before, are written here. A used connection that ends before all of a request was written is replaced at once, which is no
-retry: the server cannot have the request. Before changing this file, know that secrets are revealed here, inside expressions
-and never in a variable, because tracebacks are recorded with the variables of every frame, and that a connection is used
-again only when both sides are done and no bytes follow the answer: they would be taken for the next answer.
+before, are written here. A reused connection that ends before all of a request was written is replaced at once, which is not
+a retry: the server cannot have the whole request. Before changing this file, know that secrets are revealed here, inside
+expressions and never in a variable, because tracebacks are recorded with the variables of every frame, and that a connection
+is reused only when both sides are done and no bytes follow the answer: they would be read as the next answer.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     from .sockets import RawHeaders, Stream, Waiter
 
 KEEP_ALIVE = 60.0
-"""Seconds that an idle connection is kept; most servers close theirs after that."""
+"""The maximum idle time of a connection (keep-alive), in seconds; most servers close theirs after that."""
 
 _REFUSED_BY_PROXY = 407
 _AT_ONCE = 262_144
-"""The bytes of a request that are written to a used connection before the next check whether it ended."""
+"""The bytes of a request that are written to a reused connection between two checks whether it has ended."""
 
 
 class _EndedBefore(Exception):
-    """A used connection ended before all of a request was written to it: the server cannot have the request."""
+    """The error where a reused connection ended before all of a request was written: the server cannot have it."""
 
 
 def plain(value: str | Hidden) -> str:
-    """The value of a header, out of its wrapper."""
+    """The value of a header, unwrapped."""
     return value if isinstance(value, str) else value.reveal()
 
 
@@ -57,7 +57,7 @@ class Connection(ABC):
     """
 
     ends_in_time = True
-    """Whether a read ends by the deadline, even if that was changed after the exchange began."""
+    """Whether a read ends by the deadline, even if the deadline was changed during the exchange."""
 
     def __init__(self, origin: str, waiter: Waiter) -> None:
         self.origin = origin
@@ -65,14 +65,14 @@ class Connection(ABC):
 
     @abstractmethod
     async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
-        """Send the request; the status and the headers of the answer."""
+        """Send the request and return the status and the headers of the answer."""
 
     @abstractmethod
     async def read(self) -> bytes | None:
         """The next bytes of the body; `None` at its end."""
 
     async def finish(self) -> HTTPConnection | None:
-        """End the exchange after the body was read to its end; a connection that can be used for another one, if any."""
+        """End the exchange after the body was read to its end. Returns the connection if it can be reused."""
         await self.close()
         return None
 
@@ -86,7 +86,7 @@ class Connection(ABC):
 
 
 class HTTPConnection(Connection):
-    """A connection to `address`; `tls` is for the encrypted parts: to the proxy, to the address, or both."""
+    """An HTTP/1.1 connection to `address`; `tls` is for the encrypted parts: to the proxy, to the address, or both."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class HTTPConnection(Connection):
         self._deadline: Deadline
 
     def usable(self) -> bool:
-        """Whether another exchange may follow: it was not idle for too long, and nothing came unasked, be it the end."""
+        """Whether the connection can be reused: it was not idle for too long, and received neither data nor its end."""
         return self._stream is not None and time.monotonic() - self._idle_since <= KEEP_ALIVE and self._stream.quiet()
 
     async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
@@ -135,7 +135,7 @@ class HTTPConnection(Connection):
         try:
             await self._write(stream, pieces, deadline, used=used)
         except OSError as problem:
-            # A server that refuses early may have answered before it stopped reading.
+            # A server that rejects early may have answered before it stopped reading.
             cut = used and not isinstance(problem, TimeoutError)
         deadline.sent()
         try:
@@ -149,13 +149,13 @@ class HTTPConnection(Connection):
         return status, answered
 
     async def _write(self, stream: Stream, pieces: Iterable[memoryview], deadline: Deadline, *, used: bool) -> None:
-        """Send all pieces. Raises `OSError` where the other side ended the connection before the last byte was sent."""
+        """Send all pieces. Raises `OSError` where the peer closed the connection before the last byte was sent."""
         begun = False
         for piece in pieces:
             while piece:
                 if used and (came := stream.take()) is not None:
                     if not begun:
-                        raise _EndedBefore  # the end, or bytes that answer no request
+                        raise _EndedBefore  # the end of the connection, or unsolicited bytes
                     if not came:
                         raise ConnectionResetError
                     self._http.feed(came)
@@ -210,7 +210,7 @@ class HTTPConnection(Connection):
         raise error.with_traceback(None)
 
     async def _encrypted(self, stream: Stream, host: str, deadline: Deadline) -> Stream:
-        from .tls import TLSStream  # not loaded for plain connections
+        from .tls import TLSStream  # not imported for plain connections
 
         assert self._tls is not None
         encrypted = TLSStream(stream, self._tls, host)
@@ -240,7 +240,7 @@ async def _head(stream: Stream, http: HTTP11, deadline: Deadline) -> tuple[int, 
 
 
 def _headers(request: HTTPRequest, authority: str, proxy: Proxy | None) -> list[tuple[bytes, bytes]]:
-    """The headers as they are sent: those of the request and those that HTTP requires."""
+    """The headers to send: those of the request and those that HTTP requires."""
     headers = [(b"Host", authority.encode("ascii"))]
     headers += [(name.encode("ascii"), plain(value).encode("latin-1")) for name, value in request.headers.items()]
     if request.body or request.method != "GET":
@@ -263,7 +263,7 @@ def _refused(proxy: Proxy, status: int, named: str) -> ProxyError:
 
 
 LARGEST_HEAD = 102_400
-"""The most bytes of the head of an answer, or of its trailers."""
+"""The maximum size of the head of an answer, or of its trailers, in bytes."""
 
 _CHUNK_HEAD = re.compile(rb"([0-9a-fA-F]{1,20})(?:;[^\n]*?)?[ \t]*\r\n")
 _CHUNK_HEAD_BEGINS = re.compile(rb"[0-9a-fA-F]{0,20}[ \t]*(?:[;\r]|\Z)")
@@ -296,9 +296,9 @@ class HTTP11:
     __slots__ = ("_buffer", "_chunked", "_closed", "_ended", "_head_bytes", "_keep_alive", "_left", "_parser")
 
     def __init__(self) -> None:
-        self._parser: h11.Connection | None = None  # while a head, or trailers, are parsed
+        self._parser: h11.Connection | None = None  # only while a head, or trailers, are parsed
         self._head_bytes = 0  # received before the head was parsed
-        self._buffer = b""  # received of the body and not read yet
+        self._buffer = b""  # received bytes of the body that were not read yet
         self._left: int | None = (
             0  # bytes to come of the body, or of the chunk and its line end; `None` is all until the end
         )
@@ -317,7 +317,7 @@ class HTTP11:
         return (memoryview(head + body),) if len(body) <= _TOGETHER else (memoryview(head), memoryview(body))
 
     def head(self) -> tuple[int, RawHeaders] | None:
-        """Status and headers of the answer; `None` while more bytes are needed."""
+        """The status and headers of the answer; `None` while more bytes are needed."""
         assert self._parser is not None
         event = self._parser.next_event()
         while isinstance(event, h11.InformationalResponse):
@@ -329,7 +329,7 @@ class HTTP11:
             raise RemoteProtocolError("the server changed to another protocol")
         self._buffer = self._parser.trailing_data[0]
         self._parser = None
-        if self._head_bytes - len(self._buffer) > LARGEST_HEAD:  # h11 bounds only one that is still incomplete
+        if self._head_bytes - len(self._buffer) > LARGEST_HEAD:  # h11 limits only an incomplete head
             what = f"the head of the answer is larger than {LARGEST_HEAD:,} bytes"
             raise RemoteProtocolError(what, error_status_hint=431)
         empty, headers = event.status_code in (204, 304), dict(event.headers)
@@ -353,7 +353,7 @@ class HTTP11:
             self._closed = True
 
     def piece(self) -> bytes | None:
-        """All bytes of the body that were received, empty at its end; `None` while more are needed."""
+        """All received bytes of the body, empty at its end; `None` while more are needed."""
         data = b""
         if self._chunked:
             if not (self._ended or self._parser):
@@ -371,7 +371,7 @@ class HTTP11:
         return data if data or self._ended else None
 
     def _chunks(self) -> bytes:
-        """The data of the chunks that were received."""
+        """The data of the received chunks."""
         received, at, left = self._buffer, 0, self._left or 0
         pieces: list[bytes] = []
         problem = ""
@@ -404,12 +404,12 @@ class HTTP11:
                 break
         self._buffer, self._left = received[at:], left
         data = b"".join(pieces)
-        if problem and not data:  # else after the data before it
+        if problem and not data:  # otherwise raised after the data before it
             raise RemoteProtocolError(problem)
         return data
 
     def _read_end(self, rest: bytes) -> None:
-        """Read what follows the last chunk: an empty line, or trailers and an empty line."""
+        """Parse what follows the last chunk: an empty line, or trailers and an empty line."""
         self._ended = rest.startswith(b"\r\n")
         self._buffer = rest[2:] if self._ended else b""
         if not self._ended:
@@ -422,5 +422,5 @@ class HTTP11:
             self._ended, self._buffer, self._parser = True, parser.trailing_data[0], None
 
     def reusable(self) -> bool:
-        """Whether another exchange can follow on the connection."""
+        """Whether the connection can be reused for another exchange."""
         return self._ended and self._keep_alive and not self._buffer

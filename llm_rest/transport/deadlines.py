@@ -1,9 +1,9 @@
-"""The time limits of a call, and error mapping: exceptions of sockets, TLS, parser and HTTP clients as errors of this library.
+"""Timeouts of a call, and error mapping: from exceptions of sockets, TLS, parser and HTTP clients to errors of this library.
 
 Nothing here waits: the connections wait as long as `left` allows. Before changing this file, know that exception classes are
 recognised by name, because `httpx` and `httpx2` have the same tree, and that an error keeps text only, never the exception it
-came from: its frames hold requests with their headers. The text names the peer (scheme, host, port, vendor), the limit and its
-seconds, and what to try.
+came from: its frames hold requests with their headers. The message has the peer (scheme, host, port, vendor), the timeout and
+its seconds, and a suggestion.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _NEVER = float("inf")
 _ROUNDED = 0.95
-"""The part of a limit after which a timeout of an HTTP client counts as ours: its clock started a little later."""
+"""The part of a timeout after which an HTTP client's timeout counts as ours: its clock started slightly later."""
 
 
 class Deadline:
@@ -76,14 +76,14 @@ class Deadline:
         self._step_end = _NEVER
 
     def wait(self) -> None:
-        """Begin to wait for more of the body. Raises where a limit has passed."""
+        """Begin to wait for more of the body. Raises where a timeout has passed."""
         self._wait_begun = now = time.monotonic()
         if self._step == "read" and self._stall_left < self._limits["read"]:
             self._step, self._step_end = "stall", now + self._stall_left
             if self._stall_left <= 0:
                 raise timed_out(self, "stall")
         elif self._step == "read" or self._stream:
-            # Some hosts send the head at once, and the first bytes of the body as late as others send the head.
+            # Some hosts send the head at once, and the first bytes of the body as late as other hosts send the head.
             self._step_end = now + self._limits[self._step]
         if now >= self._linger_end:
             raise timed_out(self, "read")
@@ -92,7 +92,7 @@ class Deadline:
             self._for_client["read"] = _for_client(self._until() - now)
 
     def came(self) -> None:
-        """More of the body was received. Raises where a limit has passed meanwhile."""
+        """More of the body was received. Raises where a timeout has passed meanwhile."""
         if self._stream:
             self._step_end = _NEVER
             self._stall_left -= time.monotonic() - self._wait_begun
@@ -104,23 +104,23 @@ class Deadline:
         self._stall_left = self._limits["stall"]
 
     def linger(self, seconds: float | None) -> None:
-        """The content is complete: wait for the rest no longer than this; `None` ends this limit."""
+        """After the last content, limit the wait for the rest to this many seconds; `None` removes this limit."""
         self._linger_end = _NEVER if seconds is None else time.monotonic() + seconds
 
     def hurry(self, seconds: float) -> None:
-        """The rest of the answer may take no longer than this."""
+        """Limit the time for the rest of the answer."""
         self._end = min(self._end, time.monotonic() + seconds)
 
     def _until(self) -> float:
         return min(self._end, self._step_end)
 
     def left(self) -> float | None:
-        """Seconds until the nearer limit, not above zero when it has passed; `None` without a limit."""
+        """Seconds until the nearest timeout, not above zero when it has passed; `None` without a timeout."""
         until = self._until()
         return None if until == _NEVER else until - time.monotonic()
 
     def allowed(self) -> float | None:
-        """Seconds that a wait may take, `None` without a limit. Raises where one has passed."""
+        """Seconds that a wait may take, `None` without a timeout. Raises where one has passed."""
         left = self.left()
         if left is not None and left <= 0:
             raise timed_out(self)
@@ -128,23 +128,23 @@ class Deadline:
 
     @property
     def phase(self) -> str:
-        """The nearer limit: `total`, or that of the step."""
+        """The name of the nearest timeout: `total`, or that of the step."""
         return "total" if self._end <= self._step_end else self._step
 
     def limit(self, phase: str) -> tuple[str, float]:
-        """The name of the limit that ends a phase, and its seconds."""
-        # The pool has no limit of its own, and a nearer one may end connecting in an HTTP client.
+        """The name of the timeout that ends a phase, and its seconds."""
+        # The pool has no timeout of its own, and an earlier one may end connecting in an HTTP client.
         if phase == "pool" or (phase == "connect" and self._until() <= time.monotonic()):
             phase = self.phase
         return phase, self._limits[phase]
 
     def passed(self, phase: str) -> bool:
-        """Whether the limit of a phase can have passed since the exchange began."""
+        """Whether the timeout of a phase can have passed since the exchange began."""
         now = time.monotonic()
         return now >= self._end or now - self._begun >= _ROUNDED * self.limit(phase)[1]
 
     def for_client(self) -> dict[str, float | None]:
-        """The limits as an HTTP client takes them: for each single wait. A later wait changes them in place."""
+        """The timeouts for an HTTP client, each for a single wait. Later waits change them in place."""
         left = self._until() - time.monotonic()
         wait = _for_client(min(left, self._limits["first_byte"]))
         connect = _for_client(min(left, self._limits["connect"]))
@@ -162,7 +162,7 @@ def _or_never(seconds: float | None) -> float:
 
 
 def _for_client(seconds: float) -> float | None:
-    # A timeout of zero makes a socket non-blocking, which raises another error.
+    # A timeout of zero would make a socket non-blocking, which raises another error.
     return None if seconds == _NEVER else max(seconds, 0.001)
 
 
@@ -174,26 +174,26 @@ LATE = {
     "stall": "no content for {limit} from {peer}, keep-alives at most; make the call again, or allow more time",
     "total": "no complete answer from {peer} after {limit}; ask for less, or allow more time",
 }
-"""The text of a timeout, by the phase it passed in."""
+"""The error messages of timeouts, by phase."""
 
 
 def timed_out(deadline: Deadline, phase: str | None = None) -> APITimeoutError:
-    """The error for a deadline that passed, in the current phase or the one given."""
+    """The error for an expired timeout, in the current phase or in the given one."""
     phase = phase or deadline.phase
     text = LATE[phase].format(peer=deadline.peer, limit=limit_text(*deadline.limit(phase)))
     return APITimeoutError(text, phase=phase)
 
 
 def limit_text(name: str, seconds: float | None) -> str:
-    """A limit of `Timeouts` as it is written in errors, such as `60 s (Timeouts.read)`."""
+    """A timeout of `Timeouts` as text for errors, such as `60 s (Timeouts.read)`."""
     return "too long" if seconds in (None, _NEVER) else f"{seconds:g} s (Timeouts.{name})"
 
 
 def map_error(problem: Exception, deadline: Deadline) -> LLMError:
-    """An exception as an error of this library, at this moment of the exchange."""
+    """Map an exception, at this moment of the exchange, to an error of this library."""
     if isinstance(problem, LLMError):
         return problem
-    from ssl import SSLEOFError, SSLError, SSLSyscallError, SSLZeroReturnError  # not needed before something fails
+    from ssl import SSLEOFError, SSLError, SSLSyscallError, SSLZeroReturnError  # not needed before an error
 
     names = [kind.__name__ for kind in type(problem).__mro__]
     peer, text = deadline.peer, _reason(problem)
@@ -202,14 +202,14 @@ def map_error(problem: Exception, deadline: Deadline) -> LLMError:
         if not deadline.passed(error.phase):
             return APITimeoutError(f"the HTTP client stopped waiting for {peer}: {text}", phase=error.phase)
         return error
-    if isinstance(problem, TimeoutError) and problem.errno is None:  # one with a number is the system's
+    if isinstance(problem, TimeoutError) and problem.errno is None:  # one with a number is a system error
         return timed_out(deadline)
     if "ProxyError" in names:
         return ProxyError(f"the proxy of the HTTP client failed for {peer}: {text}; check its address and password")
     connecting = "ConnectError" in names or (deadline.connecting and isinstance(problem, OSError))
     refusal = next((cause for cause in _causes(problem) if isinstance(cause, SSLError)), None)
-    # A TLS error, and not a broken connection. A server may reject a client's certificate, or the lack of one, when it reads
-    # the request: by an alert.
+    # A TLS error, not a broken connection. A server may reject a client certificate, or its absence, with an alert only
+    # when it reads the request.
     broke = isinstance(refusal, SSLEOFError | SSLZeroReturnError | SSLSyscallError)
     if refusal and not broke and (connecting or "ALERT" in (refusal.reason or "")):
         advice = "check that the server expects TLS at this port, and tls="
@@ -221,8 +221,8 @@ def map_error(problem: Exception, deadline: Deadline) -> LLMError:
     if isinstance(problem, OSError) or not {"NetworkError", "ClosedResourceError"}.isdisjoint(names):
         return ConnectError(f"the connection to {peer} broke: {text}; check the network, and the log of the server")
     if "RemoteProtocolError" in names:
-        too_large = getattr(problem, "error_status_hint", None) == 431  # the next attempt would get the same
-        text = text.partition(": bytearray(")[0]  # the received bytes may repeat the request
+        too_large = getattr(problem, "error_status_hint", None) == 431  # the next attempt would fail in the same way
+        text = text.partition(": bytearray(")[0]  # the received bytes may repeat the request, with its secrets
         return ProtocolError(f"no complete HTTP answer from {peer}: {text}", retryable=False if too_large else None)
     if names[0] in ("LocalProtocolError", "UnsupportedProtocol", "InvalidURL", "UnicodeEncodeError"):
         return ConfigError(f"the request cannot be sent: {text}")
@@ -246,7 +246,7 @@ def _connect_error(problem: Exception, text: str) -> ConnectError:
 
 
 def _reason(problem: BaseException) -> str:
-    """The message of the system, without the number of its error, else that of the exception."""
+    """The system's message without the error number, else the message of the exception."""
     from errno import errorcode
     from os import strerror
     from socket import gaierror
@@ -255,7 +255,7 @@ def _reason(problem: BaseException) -> str:
     for cause in _causes(problem):
         if isinstance(cause, OSError) and isinstance(text := cause.strerror, str) and text:
             if cause.errno is not None and cause.errno in errorcode and not isinstance(cause, gaierror | SSLError):
-                text = strerror(cause.errno)  # event loops write longer ones
+                text = strerror(cause.errno)  # event loops prepend text to it
             return text[0].lower() + text[1:] if text[1:2].islower() else text
     return str(problem) or type(problem).__name__
 
@@ -265,6 +265,6 @@ def _causes(problem: BaseException) -> Iterator[BaseException]:
     for _ in range(10):
         if cause is not None:
             yield cause
-            # Of several addresses that were tried at once, the first failure is reported.
+            # Of several addresses tried at once, the first failure is reported.
             (inner, *_) = getattr(cause, "exceptions", None) or (None,)
             cause = inner or cause.__cause__ or cause.__context__

@@ -1,10 +1,10 @@
-"""One request and its answer over one connection, under deadlines: the common part of the transports for threads and tasks.
+"""One request and its answer over one connection, with timeouts: the common part of the sync and async transports.
 
 A connection returns to the pool only when its answer was read to the end, and is closed in all other cases, cancellation
 included. (The pool of `httpx` loses slots when requests are cancelled and gives bytes that follow an answer to the next
-request, so it is not used.) Bodies are read raw and decoded here, with a limit on their size: an HTTP client's own decoding
-has no limit and accepts a truncated gzip. Before changing this file, know that errors are raised outside the frames that have
-the headers, and that threads share the pool: a connection belongs to the one that took it.
+request, so it is not used.) Bodies are decompressed here, with a limit on their size: an HTTP client's own decoding has no
+limit and accepts a truncated gzip. Before changing this file, know that errors are raised outside the frames that have the
+headers, and that threads share the pool: a connection belongs to the thread that took it.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ if TYPE_CHECKING:
     from .sockets import RawHeaders, Waiter
 
 MAX_BODY = 64 * 1024 * 1024
-"""The most bytes of a decoded answer."""
+"""The maximum size of a decompressed answer, in bytes."""
 MAX_STREAM = 128 * 1024 * 1024
-"""The same of a stream, which is larger because of its frames."""
+"""The maximum size of a decompressed stream, which is larger because of its frames."""
 MAX_ERROR_BODY = 64 * 1024
-"""The bytes of an error's body that are read."""
+"""The maximum number of bytes read of an error's body."""
 ERROR_BODY_SECONDS = 10.0
-"""Seconds that the body of an error is waited for."""
+"""The timeout for the body of an error, in seconds."""
 LINGER = 0.2
-"""Seconds that the end of a stream's body is waited for after its last event, so that the connection can be used again."""
+"""Seconds to wait for the end of a stream's body after its last event, so that the connection can be reused."""
 
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 _MEMBER = b"\x1f"
-"""How each member of a gzip begins: there may be several, as from servers that compress what they have at the moment."""
+"""The first byte of each gzip member: there may be several, as from servers that compress each piece separately."""
 _STEP = 1024 * 1024
-"""The bytes that are inflated at once."""
+"""The maximum number of bytes decompressed at once."""
 
 
 class Body:
-    """Decodes the content coding of a body: `feed` decodes a piece of it, `close` checks that it was complete.
+    """Decompresses a body (content coding): `feed` decompresses a piece of it, `close` checks that it was complete.
 
-    With `cut`, a body above the limit is cut there and `full` is set; without, it raises `ResponseTooLargeError`.
+    With `cut`, a body above the limit is truncated and `full` is set; without, `ResponseTooLargeError` is raised.
     """
 
     __slots__ = ("_behind", "_coding", "_cut", "_held", "_inflate", "_left", "_limit", "full", "more")
@@ -69,15 +69,15 @@ class Body:
         self._inflate: Any = None  # set at the first byte
         self._limit = self._left = limit
         self._cut = cut
-        self._held = b""  # received and not inflated yet
-        self._behind = False  # whether bytes follow the end of the coding
+        self._held = b""  # received and not decompressed yet
+        self._behind = False  # whether bytes follow the end of the compressed data
         self.full = self.more = False
         if self._coding not in ("identity", "gzip", "x-gzip", "deflate"):
             what = f"the answer has a content coding that was not requested: {self._coding[:100]}"
             raise ProtocolError(what, retryable=False)
 
     def feed(self, piece: bytes = b"") -> bytes:
-        """Decode a piece: 1 MiB at most of a coding. Call it again while there is `more`."""
+        """Decompress a piece, at most 1 MiB at once. Call it again while there is `more`."""
         if self._coding != "identity":
             piece = self._inflated(self._held + piece)
         self._left -= len(piece)
@@ -96,7 +96,7 @@ class Body:
                 self.more = False
                 if self._inflate is None or (self._inflate.eof and packed):
                     if self._inflate and (self._coding == "deflate" or not packed.startswith(_MEMBER)):
-                        # It counts against the limit, because it may have no end.
+                        # It counts against the limit, because it may be endless.
                         self._behind = True
                         self._left -= len(packed)
                         packed = b""
@@ -111,7 +111,7 @@ class Body:
         return b"".join(pieces)
 
     def close(self) -> None:
-        """Return if the coding came to its end. Raises `MalformedResponseError` otherwise."""
+        """Return if the compressed data were complete. Raises `MalformedResponseError` otherwise."""
         if self._inflate is not None:
             if not self._inflate.eof:
                 raise MalformedResponseError(f"the {self._coding} of the answer ends early")
@@ -131,7 +131,7 @@ class Pool:
 
     def __init__(self, slots: Any, loop: object = None) -> None:
         self.slots = slots
-        """A semaphore of threads or of tasks."""
+        """A semaphore of threads or tasks: the connections in use."""
         self.loop = loop
         self.idle: dict[str, list[HTTPConnection]] = {}
 
@@ -151,16 +151,16 @@ class Pool:
         """Add an idle connection, and close the oldest ones of its origin that cannot be used; the newest is used first."""
         connections = self.idle.setdefault(connection.origin, [])
         connections.append(connection)
-        with suppress(LookupError, ValueError):  # another thread takes one meanwhile
+        with suppress(LookupError, ValueError):  # another thread took one meanwhile
             while len(connections) > 1 and not (oldest := connections[0]).usable():
                 connections.remove(oldest)
                 oldest.drop()
 
     def tidy(self) -> None:
-        """Close the idle connections that cannot be used any more: too old, or ended by the other side."""
+        """Close the idle connections that can no longer be used: too old, or closed by the peer."""
         for connections in [*self.idle.values()]:
             for connection in [one for one in connections if not one.usable()]:
-                with suppress(ValueError):  # another thread uses it now, which is why it is not quiet
+                with suppress(ValueError):  # another thread uses it now, so it is not quiet
                     connections.remove(connection)
                     connection.drop()
 
@@ -173,7 +173,7 @@ class Pool:
 
 
 class Slot:
-    """The right to one exchange in a pool, with the connection that the exchange has."""
+    """The right to one exchange in a pool, and the connection of that exchange."""
 
     __slots__ = ("__weakref__", "connection", "pool")
 
@@ -182,15 +182,15 @@ class Slot:
         self.connection: Connection | None = None
 
     def release(self) -> None:
-        """Let another exchange have it."""
+        """Release the slot for another exchange."""
         self.pool.slots.release()
 
 
 class Transport(ABC):
-    """Sends requests over up to `max_connections` connections of its own, or through the HTTP client given.
+    """An HTTP transport over up to `max_connections` connections of its own, or through the given HTTP client.
 
-    With `public_only` hosts that resolve to private addresses are rejected, and no proxy is used. The transport of threads never
-    suspends.
+    With `public_only` hosts that resolve to private addresses are rejected, and no proxy is used. The sync transport
+    never suspends.
     """
 
     def __init__(
@@ -213,23 +213,23 @@ class Transport(ABC):
         self._max = max_connections
         self._http = http
         self._tls: ssl.SSLContext | None = tls
-        self._has_usual = False  # whether the default one was made before, which is slow
+        self._has_usual = False  # whether the default TLS configuration exists, which is slow to create
         self._public_only = public_only
         self._max_body = max_body
         self.closed = False
 
     async def send(self, request: HTTPRequest, timeouts: Timeouts) -> HTTPAnswer:
-        """The answer, whatever its status. Raises our errors only, and lets cancellation pass."""
+        """The answer, whatever its status. Raises only errors of this library, and passes cancellation on."""
         answer = await self._begin(request, Deadline(timeouts, peer_of(request)), self._max_body)
         return answer if isinstance(answer, HTTPAnswer) else await answer.whole()
 
     async def open(self, request: HTTPRequest, timeouts: Timeouts, most: int | None = None) -> Incoming | HTTPAnswer:
-        """An answer whose body is still to be read; one with another status than 200 to 299 is read whole."""
+        """An answer with an unread body; an answer with another status than 200 to 299 is read whole."""
         deadline = Deadline(timeouts, peer_of(request), stream=True)
         return await self._begin(request, deadline, max(self._max_body, MAX_STREAM if most is None else most))
 
     async def _begin(self, request: HTTPRequest, deadline: Deadline, limit: int) -> Incoming | HTTPAnswer:
-        """An answer whose body is still to be read, or an error with as much of its body as was received."""
+        """An answer with an unread body, or an error answer with the received part of its body."""
         if self.closed:
             raise ClientClosedError("the client is closed")
         slot = await self._acquire(deadline)
@@ -246,7 +246,7 @@ class Transport(ABC):
         except Exception as problem:
             error = map_error(problem, deadline)
             if isinstance(error, APITimeoutError):
-                error.retryable = True  # for any limit: no answer began, and a retry may get one
+                error.retryable = True  # for any timeout: no answer began, and a retry may get one
         except BaseException:
             await self.release(slot, again=False)
             raise
@@ -254,11 +254,11 @@ class Transport(ABC):
         if answer is not None:
             return answer
         assert error is not None
-        raw, headers = [], {}  # they may repeat the key, and a traceback shows variables
+        raw, headers = [], {}  # they may contain the key, and a traceback shows variables
         raise error.with_traceback(None)
 
     async def _connection(self, pool: Pool, url: str) -> Connection:
-        """An idle connection, or a new one, which connects when its first exchange begins."""
+        """An idle connection from the pool, or a new one, which connects when its first exchange begins."""
         own = partial(self._own_connection, pool, url)
         return INTERCEPTORS[-1](origin_of(url), self.waiter, own) if INTERCEPTORS else await own()
 
@@ -283,11 +283,11 @@ class Transport(ABC):
         return HTTPConnection(address, self.waiter, tls=tls, proxy=proxy, public_only=self._public_only)
 
     async def release(self, slot: Slot, *, again: bool) -> None:
-        """End an exchange. The connection becomes idle if it may be used `again`, and is closed otherwise."""
+        """End an exchange. The connection becomes idle if it may be reused (`again`), and is closed otherwise."""
         pool, connection = slot.pool, slot.connection
         try:
             if connection is not None and again and (idle := await connection.finish()) is not None:
-                connection = None  # from here on another thread may use it
+                connection = None  # now another thread may use it
                 pool.put(idle)
                 if self.closed:  # meanwhile
                     pool.drop()
@@ -299,11 +299,11 @@ class Transport(ABC):
                 slot.release()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for so many seconds."""
         await self.waiter.sleep(seconds)
 
     def tidy(self) -> None:
-        """Close the idle connections that cannot be used any more."""
+        """Close the idle connections that can no longer be used."""
         for pool in self._pools():
             pool.tidy()
 
@@ -315,7 +315,7 @@ class Transport(ABC):
 
     @abstractmethod
     def call(self) -> Call:
-        """A call that may be ended from outside."""
+        """A new cancellable call."""
 
     @abstractmethod
     def _pools(self) -> Iterable[Pool]:
@@ -327,11 +327,11 @@ class Transport(ABC):
 
     @abstractmethod
     def abandoned(self, slot: Slot) -> None:
-        """End an exchange from outside any coroutine: its answer was collected as garbage."""
+        """End an exchange outside of any coroutine: its answer was garbage-collected."""
 
 
 class Incoming:
-    """An answer whose body is still to be read. End it: read it to `None`, or `finish` or `close` it.
+    """An answer with an unread body. It must be ended: read to `None`, or `finish` or `close`.
 
     An abandoned one is closed when it is garbage collected.
     """
@@ -355,7 +355,7 @@ class Incoming:
         self.deadline = deadline
 
     async def read(self) -> bytes | None:
-        """The next bytes of the body, decoded; `None` at its end. Ends the exchange when it raises."""
+        """The next bytes of the body, decompressed; `None` at its end. An exception ends the exchange."""
         connection, deadline = self._connection, self.deadline
         if connection is None:
             return None
@@ -374,7 +374,7 @@ class Incoming:
         raise error.with_traceback(None)
 
     async def whole(self) -> HTTPAnswer:
-        """The complete answer."""
+        """Read the complete answer."""
         pieces: list[bytes] = []
         try:
             while (piece := await self.read()) is not None:
@@ -394,7 +394,7 @@ class Incoming:
         await self.close()
 
     async def close(self) -> None:
-        """End the exchange, and its connection with it unless the body was read to its end."""
+        """End the exchange; its connection is closed unless the body was read to its end."""
         await self._release(again=False)
 
     @property
@@ -407,13 +407,13 @@ class Incoming:
             await self._transport.release(slot, again=again)
 
     def __del__(self) -> None:
-        slot = getattr(self, "_slot", None)  # it may have been interrupted before it had one
+        slot = getattr(self, "_slot", None)  # interrupted before it had a connection
         if slot is not None:
             self._transport.abandoned(slot)
 
 
 async def _next(connection: Connection, body: Body, deadline: Deadline) -> bytes | None:
-    """The next bytes of a body, decoded; `None` at its end."""
+    """The next bytes of a body, decompressed; `None` at its end."""
     if body.more:
         return body.feed()
     deadline.wait()
@@ -425,7 +425,7 @@ async def _next(connection: Connection, body: Body, deadline: Deadline) -> bytes
 
 
 async def _body_of_error(connection: Connection, headers: dict[str, str], deadline: Deadline) -> bytes:
-    """As much of the body as can be read; an error in it must not hide the status."""
+    """The readable part of an error's body; an exception in it must not hide the status."""
     pieces: list[bytes] = []
     with suppress(Exception):
         deadline.hurry(ERROR_BODY_SECONDS)
@@ -441,7 +441,7 @@ def _decoded(raw: RawHeaders) -> dict[str, str]:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
     if "retry-after" in headers and "date" not in headers:
-        from email.utils import formatdate  # not needed before something fails
+        from email.utils import formatdate  # not needed before an error
 
         # An answer without a date gets the time of its arrival (RFC 9110, 6.6.1): a wait until a date counts from it.
         headers["date"] = formatdate(usegmt=True)

@@ -1,9 +1,9 @@
-"""Framing of streams: Server-Sent Events and newline-delimited JSON, from bytes to frames and back; entries of JSON texts.
+"""Framing of streams: Server-Sent Events (SSE) and newline-delimited JSON, from bytes to frames and back; JSON entry limits.
 
 Follows "Server-sent events" of the WHATWG HTML standard and the NDJSON convention (read 2026-11-20), with two additions for
 vendors: a last event without its blank line counts, and bare JSON between events is a frame of its own. Before changing this
-file, know that it never decodes text: a character cut in two, U+2028 and a 30 MB line are only bytes, and every byte is read
-a constant number of times wherever the network cuts the stream.
+file, know that it never decodes text: a split character, U+2028 and a 30 MB line are only bytes, and every byte is read a
+constant number of times, however the network splits the stream.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import NamedTuple
 from ..errors import ResponseTooLargeError
 
 LIMIT = 64 * 1024 * 1024
-"""The most bytes one event or line may have."""
+"""The maximum size of one event or line, in bytes."""
 
 
 class Frame(NamedTuple):
-    """One piece of a stream: the event's name ("" where it has none) and its data."""
+    """A frame of a stream: the event's name ("" without one) and its data."""
 
     event: str
     data: bytes
@@ -33,13 +33,13 @@ class SSE:
 
     def __init__(self, *, limit: int = LIMIT) -> None:
         self._limit = limit
-        self._pieces: list[bytes] = []  # of the event whose blank line has not come, line ends already LF
+        self._pieces: list[bytes] = []  # the incomplete event, line ends already LF
         self._size = 0
-        self._skip_lf = False  # the last chunk ended in CR, so a leading LF belongs to it
+        self._skip_lf = False  # the last chunk ended in CR, so a leading LF belongs to that line end
         self._started = False
 
     def feed(self, chunk: bytes) -> list[Frame]:
-        """The frames that `chunk` completes."""
+        """The frames completed by `chunk`."""
         if self._skip_lf or b"\r" in chunk:
             chunk = self._only_lf(chunk)
         if not chunk:
@@ -78,7 +78,7 @@ class SSE:
         return head + b"data: " + one_line(data) + b"\n\n"
 
     def _only_lf(self, chunk: bytes) -> bytes:
-        """`chunk` with every line end as LF, also where a CRLF was cut in two."""
+        """`chunk` with every line end as LF, also where a CRLF was split."""
         if self._skip_lf and chunk:
             self._skip_lf = False
             chunk = chunk.removeprefix(b"\n")
@@ -98,7 +98,7 @@ _BOM = b"\xef\xbb\xbf"
 
 def _frame(block: bytes) -> Frame | None:
     """The event in the lines of `block`; `None` where no line is data."""
-    # Nearly every event is one of these two shapes, and has no line end inside its data.
+    # Nearly every event has one of these two forms, and no line end inside its data.
     if block.startswith(b"data: "):
         if b"\n" not in block:
             return Frame("", block[6:])
@@ -139,7 +139,7 @@ class NDJSON:
         self._size = 0
 
     def feed(self, chunk: bytes) -> list[Frame]:
-        """The frames that `chunk` completes."""
+        """The frames completed by `chunk`."""
         lines = chunk.split(b"\n")
         if len(lines) > 1 and self._line:
             lines[0] = b"".join(self._line) + lines[0]
@@ -155,7 +155,7 @@ class NDJSON:
         return [Frame("", data) for line in lines if (data := line.strip())]
 
     def close(self) -> list[Frame]:
-        """The last line, where it has no line end."""
+        """The last line, if it has no line end."""
         data = b"".join(self._line).strip()
         self._line.clear()
         self._size = 0
@@ -169,14 +169,14 @@ class NDJSON:
 
 _SPACES = bytes.maketrans(b"\r\n", b"  ")
 _SEPARATORS = tuple((char.encode(), f"\\u{ord(char):04x}".encode()) for char in "\u0085\u2028\u2029")
-"""Characters at which line readers of several languages split, and which JSON allows inside strings; with their escapes."""
+"""Characters at which line readers of several languages split, but which JSON strings may contain; with their escapes."""
 
 
 def one_line(text: bytes) -> bytes:
-    """The JSON in `text` without characters that a client may take for the end of a line.
+    """The JSON in `text` without characters that a client may treat as the end of a line.
 
-    Line breaks are between tokens only, where a space is equivalent: models write them in the arguments of calls, which some
-    wires keep unchanged. Unicode separators are inside strings only, where their escape is equivalent.
+    Line breaks are between tokens only, where a space is equivalent: models write them in the arguments of calls, which
+    some wires keep unchanged. Unicode separators are inside strings only, where their escape is equivalent.
     """
     if b"\n" in text or b"\r" in text:
         text = text.translate(_SPACES)
@@ -186,18 +186,18 @@ def one_line(text: bytes) -> bytes:
     return text
 
 
-# --- how much a JSON text holds -------------------------------------------------------------------------------------
+# --- the number of entries of a JSON text -----------------------------------------------------------------------------
 
 ENTRIES = 250_000
-"""The most entries of one answer, or of one event of a stream, that is decoded: see `EntryCounter`."""
+"""The maximum number of entries of one answer, or of one event of a stream, that is decoded: see `EntryCounter`."""
 
 
 class EntryCounter:
     """Counts the entries of a JSON text without decoding it: `{`, `[` and `,` outside strings.
 
-    The time and the memory that decoding takes grow with the entries, not with the bytes: a text of 3 MB may be one string or a
-    million objects. `feed` pieces of the text, cut anywhere, get the number of entries so far. It is exact for JSON up to the
-    first character that is none, which is as far as a decoder comes.
+    The time and the memory that decoding takes grow with the entries, not with the bytes: a text of 3 MB may be one
+    string or a million objects. `feed` takes pieces of the text, split anywhere, and returns the number of entries so
+    far. It is exact up to the first invalid character, where a decoder stops.
     """
 
     __slots__ = ("_escaped", "_in_string", "entries")
@@ -208,7 +208,7 @@ class EntryCounter:
         self._escaped = False  # the last piece ended in the backslash of an escape
 
     def feed(self, piece: bytes) -> int:
-        """The number of entries so far, with those of `piece`."""
+        """The number of entries so far, including those of `piece`."""
         if self._escaped and piece:
             self._escaped = False
             piece = piece[1:]
@@ -217,7 +217,7 @@ class EntryCounter:
         if self._in_string and b'"' not in piece:
             return self.entries  # in the middle of a long string
         marks = piece.translate(None, _NO_MARKS)
-        # Where two quotes meet, no entry is between them, be it inside a string or outside.
+        # Where two quotes are adjacent, there is no entry between them, inside or outside of a string.
         outside = marks.replace(b'""', b"").split(b'"')[self._in_string :: 2]
         self.entries += sum(map(len, outside))
         self._in_string ^= marks.count(b'"') % 2 == 1
@@ -237,12 +237,12 @@ _WINDOW = 64 * 1024
 def exceeds_entries(text: bytes, limit: int) -> bool:
     """Whether a whole JSON text has more than `limit` entries."""
     if text.count(b"{") + text.count(b"[") + text.count(b",") <= limit:
-        return False  # even if none of them is in a string
+        return False  # even if all of them are outside strings
     counter = EntryCounter()
     return any(counter.feed(text[start : start + _WINDOW]) > limit for start in range(0, len(text), _WINDOW))
 
 
 def check_entries(text: bytes, limit: int = ENTRIES) -> None:
-    """Return if an answer, or an event of a stream, may be decoded, else raise `ResponseTooLargeError`."""
+    """Return if an answer, or an event of a stream, is small enough to decode, else raise `ResponseTooLargeError`."""
     if exceeds_entries(text, limit):
         raise ResponseTooLargeError(f"the answer has more than {limit:,} JSON objects, lists and entries of them")

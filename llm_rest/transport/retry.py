@@ -1,8 +1,8 @@
-"""Whether a failed request is made again, and after how long: a policy, a pure decision, and a budget.
+"""Retries with exponential backoff: the policy, the decision about a failed request, and the retry budget.
 
-Pure functions: `client/send.py` waits, reads the clock and draws the random numbers. Before changing this file, know that every
-retry may be billed, and that many clients retrying at once keep an overloaded server down: waits are random up to a ceiling, the
-server's `retry-after` is obeyed, and the budget ends retries where most requests fail.
+Pure functions: `client/send.py` waits, reads the clock and draws the random numbers. Before changing this file, know
+that every retry may be billed, and that many clients retrying at once keep an overloaded server down: waits are random
+up to a ceiling, the server's `retry-after` is respected, and the budget ends retries where most requests fail.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STRETCH = 0.1
 CAPACITY = 100
 COST = 5
 COST_AFTER_TIMEOUT = 10
-"""The cost is higher for a request that timed out, because it occupied the server all that time."""
+"""The retry budget's cost of a request that timed out, which is higher because it occupied the server all that time."""
 
 
 class RetryPolicy(Struct, frozen=True, kw_only=True):
@@ -32,19 +32,19 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     """
 
     attempts: int = 3
-    """Requests in all; 1 means no retries."""
+    """The maximum number of requests per call; 1 means no retries."""
     base_delay: float = 1.0
-    """The longest delay before the first retry, in seconds. It doubles for each retry after that (exponential backoff)."""
+    """The maximum delay before the first retry, in seconds. It doubles for each further retry (exponential backoff)."""
     max_delay: float = 8.0
-    """The longest delay before any retry, in seconds."""
+    """The maximum delay before any retry, in seconds."""
     jitter: Literal["full", "none"] = "full"
     """`full`: each delay is random between 0 and its limit. `none`: it is the limit itself."""
     max_malformed: int = 1
-    """How often a complete answer that is malformed is retried; each was billed. Delays grow by `base_delay` seconds."""
+    """How often a complete but malformed answer is retried; each was billed. Delays grow by `base_delay` seconds."""
     max_retry_after: float = 60.0
-    """Seconds. Where a server asks for a longer delay (`Retry-After`), the error is raised at once, with `retry_after`."""
+    """Seconds. Beyond a longer `Retry-After` of the server, the error is raised at once, with `retry_after`."""
     retry_after_timeout: bool = True
-    """Whether to retry when no answer came in time. The server may have answered all the same, and bill that answer too."""
+    """Whether to retry after a timeout. The server may have processed the request all the same, and bill it too."""
 
     def __post_init__(self) -> None:
         for name, least in (("attempts", 1), ("max_malformed", 0)):
@@ -63,7 +63,7 @@ DEFAULT = RetryPolicy()
 
 
 def policy_of(value: object) -> RetryPolicy:
-    """What `retry=` means: how many requests in all, or a whole policy."""
+    """The value of `retry=` as a policy: a number of requests, or a whole policy."""
     if value is None:
         return DEFAULT
     if isinstance(value, RetryPolicy):
@@ -75,20 +75,20 @@ def policy_of(value: object) -> RetryPolicy:
 
 
 class Failed(NamedTuple):
-    """The attempts of a call up to one that failed: how many they are, and how many of them came back malformed."""
+    """The attempts of a call up to a failed one: their number, and the number of malformed answers."""
 
     attempts: int
     malformed: int = 0
 
 
 Stop = Literal["final", "attempts", "asked too long", "deadline"]
-"""Why there is no retry: it would not help, no attempts are left, the server asks for too long a delay, or no time is left."""
+"""The reason for no retry: it would not help, no attempts are left, the `Retry-After` is too long, or no time is left."""
 
 
 def decide(error: LLMError, failed: Failed, policy: RetryPolicy, *, left: float | None, chance: float) -> float | Stop:
-    """Seconds to wait before the next attempt, or why there is none.
+    """Seconds to wait before the next attempt, or the reason for no retry.
 
-    `left` is how many seconds the call may still take, `chance` a random number from 0 to 1.
+    `left` is the remaining time of the call in seconds, `chance` a random number from 0 to 1.
     """
     if not worth_another(error, policy):
         return "final"
@@ -107,7 +107,7 @@ def decide(error: LLMError, failed: Failed, policy: RetryPolicy, *, left: float 
 
 
 def worth_another(error: LLMError, policy: RetryPolicy = DEFAULT) -> bool:
-    """Whether the same request may succeed at another time."""
+    """Whether the same request may succeed later."""
     if isinstance(error, APITimeoutError) and error.phase != "connect":
         # A call that waited for a free connection has used up its time.
         return error.retryable and policy.retry_after_timeout and error.phase not in ("total", "pool")
@@ -115,7 +115,7 @@ def worth_another(error: LLMError, policy: RetryPolicy = DEFAULT) -> bool:
 
 
 def ceiling(failed: Failed, policy: RetryPolicy, *, malformed: bool = False) -> float:
-    """The longest wait after so many attempts, without a `Retry-After`."""
+    """The maximum delay after so many attempts, without a `Retry-After`."""
     # Beyond 2 ** 60 the shift would only cost memory.
     factor = failed.malformed if malformed else 1 << min(failed.attempts - 1, 60)
     return min(policy.base_delay * factor, policy.max_delay)
@@ -125,23 +125,23 @@ def ceiling(failed: Failed, policy: RetryPolicy, *, malformed: bool = False) -> 
 
 
 def cost_of(error: LLMError) -> int:
-    """The tokens that a retry after this error takes from the budget."""
+    """The tokens of the retry budget that a retry after this error takes."""
     return COST_AFTER_TIMEOUT if isinstance(error, TimeoutError) else COST
 
 
 class RetryBudget:
-    """The tokens for retries of each origin, shared by the threads and tasks of one client."""
+    """The retry budget: tokens for retries by origin, shared by the threads and tasks of one client."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._levels: dict[str, int] = {}  # full ones are left out
+        self._levels: dict[str, int] = {}  # origins with all tokens are omitted
 
     def level(self, url: str) -> int:
-        """The tokens that are left for this URL's origin."""
+        """The remaining tokens of this URL's origin."""
         return self._levels.get(_origin(url), CAPACITY)
 
     def take(self, url: str, cost: int) -> bool:
-        """Take the tokens of a retry, if there are that many."""
+        """Take the tokens of a retry, if enough are left."""
         with self._lock:
             left = self.level(url) - cost
             if left >= 0:
@@ -149,7 +149,7 @@ class RetryBudget:
         return left >= 0
 
     def give(self, url: str, amount: int) -> None:
-        """Return the tokens that the retries of a successful request took, or 1 where there were none."""
+        """Return the tokens taken by the retries of a successful request, or 1 where there were none."""
         if self._levels:
             with self._lock:
                 self._levels[_origin(url)] = min(self.level(url) + max(amount, 1), CAPACITY)

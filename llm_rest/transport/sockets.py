@@ -1,7 +1,7 @@
-"""TCP connections, the same code for threads and tasks, which differ in their `Waiter` alone.
+"""TCP connections, with the same code for threads and tasks, which differ only in their `Waiter`.
 
-Before changing this file, know that closing never waits and cannot be interrupted, so that the socket of a cancelled call is
-closed when the call ends.
+Before changing this file, know that closing never waits and cannot be interrupted, so that the socket of a cancelled
+call is closed when the call ends.
 """
 
 from __future__ import annotations
@@ -29,47 +29,47 @@ T = TypeVar("T")
 READ_AT_ONCE = 65_536
 
 _IN_PROGRESS = frozenset({0, errno.EINPROGRESS, errno.EWOULDBLOCK})
-"""The results of `connect_ex` where the connection is being made."""
+"""The results of `connect_ex` while the connection is being established."""
 _STAGGER = 0.25
-"""Seconds after which the next address of a name is tried at the same time (happy eyeballs, RFC 8305)."""
+"""Seconds after which the next address of a name is tried in parallel (happy eyeballs, RFC 8305)."""
 _KEEP_ALIVE_SECONDS = 60
 """Seconds without a byte after which the system sends TCP keep-alives, so that routers keep a connection on which a model
 reasons for minutes."""
 
 
 class Signal(ABC):
-    """What a thread or a task waits for. `set` may be called from any thread."""
+    """A signal for a waiting thread or task. `set` may be called from any thread."""
 
     @abstractmethod
     def set(self) -> None:
-        """Wake it, or let its next wait end at once."""
+        """Wake the waiter, or let its next wait end at once."""
 
     @abstractmethod
     async def wait(self, seconds: float | None) -> bool:
-        """Wait until it is set, or for so long; whether it is set."""
+        """Wait until it is set, or until the timeout; whether it is set."""
 
 
 class Waiter(ABC):
-    """The waits of a caller: a thread blocks, a task lets others run. They end with `TimeoutError` after so many seconds."""
+    """The waits of a caller: a thread blocks, a task lets others run. They raise `TimeoutError` after so many seconds."""
 
     interrupts = False
     """Whether it can interrupt a wait in other code, as an event loop can."""
 
     @abstractmethod
     def within(self, seconds: float | None) -> AbstractContextManager[object]:
-        """Ends the block with `TimeoutError` after so many seconds, where it can interrupt."""
+        """A context that ends its block with `TimeoutError` after so many seconds, where it can interrupt."""
 
     @abstractmethod
     def shielded(self) -> AbstractContextManager[object]:
-        """Protects the block from cancellation."""
+        """A context that protects its block from cancellation."""
 
     @abstractmethod
     async def sleep(self, seconds: float) -> None:
-        """Wait; zero seconds let other tasks run."""
+        """Sleep; zero seconds let other tasks run."""
 
     @abstractmethod
     def signal(self) -> Signal:
-        """A signal for which this thread or task can wait until another one sets it."""
+        """A new signal that this thread or task can wait for."""
 
     @abstractmethod
     async def readable(self, opened: socket.socket, seconds: float | None) -> None:
@@ -77,11 +77,11 @@ class Waiter(ABC):
 
     @abstractmethod
     async def writable(self, opened: socket.socket, seconds: float | None) -> None:
-        """The same for a write."""
+        """Return when the socket is writable; a thread may wait in the write itself instead."""
 
     @abstractmethod
     async def connected(self, opened: socket.socket, seconds: float | None) -> None:
-        """Return when an attempt to connect ended."""
+        """Return when an attempt to connect has ended."""
 
     async def addresses(self, host: str, port: int, seconds: float | None) -> AddressInfo:
         """The addresses of a host name."""
@@ -93,7 +93,7 @@ class Waiter(ABC):
 
     @abstractmethod
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """The result of `work`, which would block other tasks."""
+        """The result of blocking `work`, in a thread where it would block other tasks."""
 
     @abstractmethod
     def closing(self, opened: socket.socket) -> None:
@@ -107,11 +107,11 @@ class Stream(ABC):
 
     @abstractmethod
     async def read(self, deadline: Deadline) -> bytes:
-        """The next bytes; none at the end, where the other side closed the stream properly."""
+        """The next bytes; empty at the end, where the peer closed the stream properly."""
 
     @abstractmethod
     async def write(self, data: memoryview, deadline: Deadline) -> int:
-        """Send some of the data; how many bytes."""
+        """Send some of the data; returns the number of bytes."""
 
     async def write_all(self, data: memoryview, deadline: Deadline) -> None:
         """Send all of the data."""
@@ -120,11 +120,11 @@ class Stream(ABC):
 
     @abstractmethod
     def take(self) -> bytes | None:
-        """Received bytes that were not read, without a wait: none at the end, `None` where there are none."""
+        """Received but unread bytes, without waiting: empty at the end, `None` where there are none."""
 
     @abstractmethod
     def quiet(self) -> bool:
-        """Whether nothing was received that was not read: neither bytes nor the end."""
+        """Whether nothing unread was received: neither bytes nor the end."""
 
     @abstractmethod
     def close(self) -> None:
@@ -140,7 +140,7 @@ class Socket(Stream):
         self._socket = opened
         self._waiter = waiter
         self._process = os.getpid()
-        with suppress(OSError, AttributeError):  # not every system knows all of these
+        with suppress(OSError, AttributeError):  # not every system has all of these options
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEP_ALIVE_SECONDS)
@@ -176,7 +176,7 @@ class Socket(Stream):
             self._socket.close()
 
     def __del__(self) -> None:
-        self._socket.close()  # a KeyboardInterrupt may have come before any other close
+        self._socket.close()  # a KeyboardInterrupt may have prevented any other close
 
 
 def is_ready(opened: socket.socket, *, to_write: bool = False, seconds: float | None = 0.0) -> bool:
@@ -197,7 +197,7 @@ async def connect(host: str, port: int, deadline: Deadline, waiter: Waiter, *, p
     if public_only:
         from .address import checked_public
 
-        # The checked addresses are used for the connection: a second lookup may give others (DNS rebinding).
+        # The validated addresses are used for the connection: a second lookup may return others (DNS rebinding).
         checked_public(host, found)
     waiting = list(reversed(found))
     begun: list[socket.socket] = []
@@ -219,7 +219,7 @@ async def connect(host: str, port: int, deadline: Deadline, waiter: Waiter, *, p
             seconds = deadline.allowed()
             if not waiting and len(begun) == 1:
                 await waiter.connected(begun[0], seconds)
-            else:  # wait for the newest for a moment, and check all
+            else:  # wait briefly for the newest one, and check all
                 with suppress(TimeoutError):
                     await waiter.connected(begun[-1], _STAGGER if seconds is None else min(_STAGGER, seconds))
             for opened in [one for one in begun if is_ready(one, to_write=True)]:

@@ -1,7 +1,7 @@
-"""TLS: trusted authorities and client certificates, and the encryption of any stream.
+"""TLS: certificate authorities, client certificates (mTLS), and the encryption of any stream.
 
-The encryption is written once for threads and tasks, over `ssl.MemoryBIO`. Before changing this file, know that the end of
-a stream counts only with a `close_notify` of the other side: any other end may be an attacker's truncation.
+The encryption is written once for threads and tasks, over `ssl.MemoryBIO`. Before changing this file, know that the end
+of a stream is valid only with a `close_notify` of the peer: any other end may be a truncation attack.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class TLS(Struct, frozen=True, kw_only=True):
     """
 
     ca: str | os.PathLike[str] | None = None
-    """A PEM file or a folder of certificate authorities to trust instead of the usual ones; `None` for those."""
+    """A PEM file or a folder of certificate authorities to trust instead of the default ones; `None` for those."""
     cert: str | os.PathLike[str] | None = None
     """A PEM file with the client's certificate and its chain (mutual TLS); `None` for no client certificate."""
     key: str | os.PathLike[str] | None = None
@@ -39,11 +39,11 @@ class TLS(Struct, frozen=True, kw_only=True):
 
 
 TLSOption = TLS | str | os.PathLike[str] | ssl.SSLContext
-"""The values of `tls=`: `TLS(...)`, the path of the authorities alone, or an `ssl.SSLContext` that is used as it is."""
+"""The type of `tls=`: `TLS(...)`, the path of the authorities alone, or an `ssl.SSLContext` that is used unchanged."""
 
 
 def context_of(option: object) -> ssl.SSLContext:
-    """The TLS configuration for `tls=`, made once per process. Raises `ConfigError` for an unusable file."""
+    """The SSL context for `tls=`, created once per process. Raises `ConfigError` for an unusable file."""
     if isinstance(option, ssl.SSLContext):
         return option
     if isinstance(option, str | os.PathLike):
@@ -60,12 +60,12 @@ def context_of(option: object) -> ssl.SSLContext:
 
 
 def usual_context() -> ssl.SSLContext:
-    """The default TLS configuration: `SSL_CERT_FILE` and `SSL_CERT_DIR`, else certifi's authorities."""
+    """The default SSL context: `SSL_CERT_FILE` and `SSL_CERT_DIR`, else certifi's authorities."""
     return _context(*_usual(), None, None)
 
 
 _File = tuple[str, str, int]
-"""The purpose of a path, the path, and the time of its last change: new clients read a changed file again."""
+"""The purpose of a path, the path, and its modification time: new clients read a changed file again."""
 
 
 def _file(what: str, path: str | os.PathLike[str] | None) -> _File | None:
@@ -81,7 +81,7 @@ def _file(what: str, path: str | os.PathLike[str] | None) -> _File | None:
 def _usual() -> tuple[_File | None, _File | None]:
     file, folder = (_file(name, os.environ.get(name) or None) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
     if file is None and folder is None:
-        import certifi  # comes with the HTTP client
+        import certifi  # a dependency of the HTTP client
 
         file = _file("certifi", certifi.where())
     return file, folder
@@ -95,7 +95,7 @@ def _context(file: _File | None, folder: _File | None, cert: _File | None, key: 
         context.set_alpn_protocols(["http/1.1"])
         if cert is not None:
             used, hint = cert, "a key that needs a password takes an ssl.SSLContext"
-            # Without any password OpenSSL would prompt for one on the terminal.
+            # Without a password callback OpenSSL would prompt on the terminal.
             context.load_cert_chain(cert[1], key and key[1], password=b"")
         return context
     except (ssl.SSLError, OSError, ValueError) as problem:
@@ -105,7 +105,7 @@ def _context(file: _File | None, folder: _File | None, cert: _File | None, key: 
 
 def _unusable(file: _File | None, why: str | None, hint: str | None = None) -> ConfigError:
     what, path = file[:2] if file else ("certifi", "")
-    # No colon between the path and what follows: behind a path that ends with "key" it would look like a secret.
+    # No colon between the path and the text after it: behind a path that ends with "key" it would look like a secret.
     return ConfigError(f"{what} names {path!r}, which cannot be used ({why})", hint=hint)
 
 
@@ -113,7 +113,7 @@ def _unusable(file: _File | None, why: str | None, hint: str | None = None) -> C
 
 
 class TLSStream(Stream):
-    """TLS over a stream; closing one closes the other."""
+    """TLS over another stream; closing it closes the other."""
 
     __slots__ = ("_in", "_out", "_tls", "_under")
 
@@ -123,11 +123,11 @@ class TLSStream(Stream):
         self._tls = context.wrap_bio(self._in, self._out, server_hostname=host)
 
     async def handshake(self, deadline: Deadline) -> None:
-        """Agree on the encryption, and verify the certificate of the other side."""
+        """Perform the TLS handshake, and verify the certificate of the peer."""
         try:
             await self._until_done(deadline, self._tls.do_handshake)
         except ssl.SSLError:
-            # Send the alert to the other side.
+            # Send the alert to the peer.
             with suppress(OSError):
                 await self._flush(deadline)
             raise

@@ -1,8 +1,8 @@
-"""Budgets: how much calls may spend together, checked before each request and settled after it.
+"""Budgets: shared spending limits of calls, checked before each request and settled after it.
 
-`Budget` is a gate of `gate.py`. Its arithmetic knows neither clock nor network: times come as arguments. Before changing this
-file, know that the sum of spent and reserved amounts never exceeds a limit when a request is sent, so that the limit is exceeded
-at most by what the requests in flight use beyond their reserve.
+`Budget` is a gate of `gate.py`. Its arithmetic uses neither clock nor network: times are arguments. Before changing
+this file, know that the sum of spent and reserved amounts never exceeds a limit when a request is sent, so that the
+limit is exceeded at most by what the requests in flight use beyond their reserve.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from .prices import Pricing
 
 FIRST_OUTPUT = 1000
-"""Output tokens that are reserved for a request without `max_output_tokens`, until answers show how many are usual."""
+"""Output tokens reserved for a request without `max_output_tokens`, until answers show the usual number."""
 
 
 class Budget:
-    """How much calls may spend together: `Client(budget=Budget(usd=5))`, or `budget=` of a call, a run or a chat.
+    """A spending limit that calls share: `Client(budget=Budget(usd=5))`, or `budget=` of a call, a run or a chat.
 
-    `usd` is US dollars and needs `prices=`, or a vendor that reports costs; `tokens` are those of input and output, `seconds`
+    `usd` is US dollars and requires `prices=`, or a vendor that reports costs; `tokens` are input and output tokens, `seconds`
     count from the first call. Before a request is sent, its estimated input and its `max_output_tokens` are reserved; when that
     exceeds the budget, `BudgetError` is raised. Afterwards the real usage is counted; failed and cancelled requests count
     nothing, a stream that is closed early an estimate. May be shared by clients, threads and event loops. Raises `ConfigError`.
@@ -49,7 +49,7 @@ class Budget:
                 self._limits[name] = number * DOLLAR if name == "usd" else number
         if not self._limits:
             raise ConfigError("Budget() limits nothing", hint="give usd=, tokens= or seconds=")
-        self._lock = RLock()  # a request may be forgotten at any moment, in this thread too
+        self._lock = RLock()  # a request may be garbage-collected at any moment, in this thread too
         self._spent = {"usd": 0.0, "tokens": 0.0}
         self._reserved = {"usd": 0.0, "tokens": 0.0}
         self._begun: float | None = None
@@ -65,7 +65,7 @@ class Budget:
         return dict(self._limits)
 
     def spent(self, name: str = "usd") -> float:
-        """The amounts spent of `usd` (in nano-dollars), `tokens` and `seconds`, without reservations of requests in flight."""
+        """The amount spent of `usd` (in nano-dollars), `tokens` or `seconds`, without reservations of requests in flight."""
         if name == "seconds":
             return 0.0 if self._begun is None else time.monotonic() - self._begun
         return self._spent[name]
@@ -73,7 +73,7 @@ class Budget:
     def reserve(
         self, usd: float, tokens: float, now: float, *, input: int = 0, pricing: Pricing | None = None
     ) -> BudgetShare:
-        """Reserve the maximum cost of a request. Raises `BudgetError` where that exceeds the rest."""
+        """Reserve the maximum cost of a request. Raises `BudgetError` where that exceeds the remaining budget."""
         with self._lock:
             self._begun = now if self._begun is None else self._begun
             needs = {"usd": usd, "tokens": tokens, "seconds": 0.0}
@@ -87,7 +87,7 @@ class Budget:
             return BudgetShare(self, usd, tokens, input, pricing)
 
     def settle(self, share: BudgetShare, usd: float, tokens: float, output: int | None = None) -> None:
-        """Count the real cost of a request instead of its reservation; once."""
+        """Count the real cost of a request instead of its reservation, once."""
         with self._lock:
             if share.ended:
                 return
@@ -118,21 +118,21 @@ class Budget:
 
 
 class BudgetShare(Admission):
-    """What is reserved for one request, until it ends."""
+    """The reservation of one request, until it ends."""
 
     __slots__ = ("_budget", "_input", "_pricing", "ended", "tokens", "usd")
 
     def __init__(self, budget: Budget, usd: float, tokens: float, input: int, pricing: Pricing | None) -> None:
         self._budget, self._input, self._pricing = budget, input, pricing
         self.usd = usd
-        """Nano-dollars."""
+        """The reserved cost in nano-dollars."""
         self.tokens = tokens
-        """Tokens of input and output."""
+        """The reserved tokens of input and output."""
         self.ended = False
-        """Whether what was used is counted."""
+        """Whether the real usage was counted."""
 
     def close(self, answer: Any, error: LLMError | None) -> None:
-        """The request has ended: count what it took."""
+        """The request has ended: count its usage."""
         settle, pricing = partial(self._budget.settle, self), self._pricing
         usage: Usage | None = getattr(answer, "usage", None)
         text: str | None = getattr(answer, "output_text", None)
@@ -143,13 +143,13 @@ class BudgetShare(Admission):
             settle(0, 0)
         elif text is None:
             settle(self.usd, self.tokens)
-        else:  # the count did not come: a stream that was left, or a host that gives none
+        else:  # without usage: a stream that was closed early, or a host that reports none
             estimate = Usage(input_tokens=self._input, output_tokens=-(-len(text) // 4))
             cost = None if pricing is None else pricing.of_usage(estimate)
             settle(self.usd if cost is None else cost, estimate.total_tokens)
 
     def __del__(self) -> None:
-        if not self.ended:  # forgotten: what was reserved may have been used
+        if not self.ended:  # garbage-collected: the reservation may have been used
             self._budget.settle(self, self.usd, self.tokens)
 
 

@@ -1,8 +1,8 @@
-"""`AnswerCache`: stores answers and returns them for the very same request, whole or as a stream (response cache).
+"""`AnswerCache`, a response cache: stores answers and returns them for identical requests, whole or as a stream.
 
-Exact: the key is a digest of the vendor, the URL and the encoded request. A hit makes no request: no key, no rate limit, no
-attempt. Before changing this file, know that only complete answers are stored, that an answer which repeats a secret is not
-stored, and that requests which refer to state at a vendor, or offer tools, are not cached.
+Exact: the key is a digest of the vendor, the URL and the encoded request. A hit makes no request: no key, no rate
+limit, no attempt. Before changing this file, know that only complete answers are stored, that an answer which repeats a
+secret is not stored, and that requests which refer to state at a vendor, or offer tools, are not cached.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ CREATE TABLE answers (key BLOB PRIMARY KEY, made REAL NOT NULL, pieces BLOB NOT 
 CREATE INDEX answers_made ON answers (made)
 """
 LEAST = 65_536
-"""The fewest bytes of a cache: an empty file takes some."""
+"""The minimum size of a cache in bytes: an empty file takes some."""
 _STATE = ("previous_response_id", "conversation", "background", "prompt", "store")
 
 _pieces = msgspec.msgpack.Decoder(list[bytes])
 
 
 class AnswerCache(SQLiteFile):
-    """A cache of answers, in memory or in a SQLite file that several processes may use.
+    """A response cache, in memory or in a SQLite file that several processes may share.
 
-    At most `max_bytes` are stored, the oldest answers are deleted first; with `max_age`, none longer than so many seconds. With
-    `tools`, requests that offer tools are cached too: calls in a cached answer are executed again. `clock` gives seconds.
-    Raises `StoreError` for a file that cannot be used.
+    At most `max_bytes` are stored, the oldest answers are deleted first; with `max_age`, those older than so many
+    seconds. With `tools`, requests that offer tools are cached too: calls in a cached answer are executed again.
+    `clock` returns seconds. Raises `StoreError` for a file that cannot be used.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class AnswerCache(SQLiteFile):
             synchronous="NORMAL",
         )
         self.max_bytes = max_bytes
-        """The most bytes that are kept."""
+        """The maximum size of the cache, in bytes."""
         self.max_age = max_age
-        """How many seconds an answer is given again; `None` for no limit."""
+        """The maximum age of an answer, in seconds; `None` for no limit."""
         self.tools = tools
-        """Whether requests that offer tools are looked up."""
+        """Whether requests that offer tools are cached."""
         self._clock = clock
 
     def __enter__(self) -> Self:
@@ -98,7 +98,7 @@ class AnswerCache(SQLiteFile):
             self._db.execute("DELETE FROM answers")
 
     def key(self, target: Any, settings: Any, request: Request, outgoing: Any) -> bytes | None:
-        """The key of a request; `None` where it is not cached."""
+        """The cache key of a request; `None` where it is not cached."""
         more: Any = request.extra or {}
         tools = bool(request.tools) or any("tools" in fields for fields in more.values())
         if settings.user_token is not None or outgoing.secrets or (tools and not self.tools):
@@ -111,7 +111,7 @@ class AnswerCache(SQLiteFile):
         return sha256(msgspec.msgpack.encode(facts)).digest()
 
     def get(self, key: bytes) -> list[bytes] | None:
-        """The answer in its original chunks, if there is one. Raises `StoreError`."""
+        """The cached answer in its original chunks, or `None`. Raises `StoreError`."""
         since = float("-inf") if self.max_age is None else self._clock() - self.max_age
         with self._store_errors():
             found = self._db.execute("SELECT pieces FROM answers WHERE key=? AND made>=?", (key, since)).fetchone()
@@ -187,7 +187,7 @@ class _Collecting:
 
 
 class _CachedAnswer:
-    """The body of an answer that was kept, in the place of one that comes, and of the attempt that brings it."""
+    """The body of a cached answer, in place of a received body and of its attempt."""
 
     cached = True
     status = 200
@@ -202,26 +202,26 @@ class _CachedAnswer:
 
     @property
     def deadline(self) -> _CachedAnswer:
-        """No time limit holds here."""
+        """Itself: no timeout applies."""
         return self
 
     async def read(self) -> bytes | None:
         return next(self._pieces, None)
 
     async def finish(self) -> None:
-        """Nothing is left to end."""
+        """Does nothing."""
 
     close = finish
 
     def progressed(self, *_: object) -> None:
-        """Nothing waits for it."""
+        """Does nothing."""
 
     linger = began = progressed
 
     def end(self, *_: object) -> tuple[Attempt, ...]:
-        """No request was made."""
+        """No attempts: no request was made."""
         return ()
 
     def cancel(self) -> tuple[Attempt, ...]:
-        """No request was made."""
+        """No attempts: no request was made."""
         return ()

@@ -1,8 +1,8 @@
-"""`Fallback`: several models for one client; where one fails, the call goes to the next.
+"""`Fallback` (failover): several models for one client; where one fails, the next one is tried.
 
-A call is prepared again for each model: its options, its checks, its encoding, its retries. Before changing this file, know that
-no other model is tried for an error of the caller, that a stream changes its model only before its first event was yielded
-(except with `midstream`), and that calls with state at one vendor (`previous_response_id` and the like) use the first model.
+A call is prepared anew for each model: options, validation, encoding, retries. Before changing this file, know that no other
+model is tried for an error of the caller, that a stream changes its model only before its first event was yielded (except with
+`midstream`), and that calls with state at one vendor (`previous_response_id` and the like) use the first model.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ _HELPED: dict[type[LLMError], tuple[bool, bool]] = {
 whether the model is paused: it is not where the error is about this request."""
 KINDS = {kind.kind: kind for kind in _HELPED}
 DEFAULT = tuple(kind.kind for kind, (usual, _) in _HELPED.items() if usual)
-"""The errors after which the next model is tried, unless `on=` says otherwise."""
+"""The default of `on=`: the errors after which the next model is tried."""
 _ABOUT_REQUEST = tuple(kind for kind, (_, pauses) in _HELPED.items() if not pauses)
 
 _STATE = ("previous_response_id", "conversation", "background", "prompt")
-"""Options that refer to what one vendor stores."""
+"""Options that refer to state stored at one vendor."""
 _OF_CALLS = (*_STATE, "tools", "tool_choice", "model")
-"""Options that are not those of one model."""
+"""Options that cannot be set for a single model."""
 
 
 class FallbackModel:
-    """A model of a `Fallback`, as `"vendor/model"`, with its own key, base URL, wire, vendor, and options of its calls.
+    """A model of a `Fallback`, as `"vendor/model"`, with its own key, base URL, wire, vendor, and call options.
 
     Options of the call take precedence. Raises `ConfigError` for options that no call has.
     """
@@ -109,12 +109,12 @@ class FallbackModel:
 
 
 class Fallback:
-    """Models in the order in which they are tried; a list of models as `Client([...])` is short for `Client(Fallback([...]))`.
+    """Failover between models, tried in order; a list of models as `Client([...])` is short for `Client(Fallback([...]))`.
 
     `on` are the errors after which the next one is tried, by `kind` or class, each with its subclasses. A model that failed is
-    not tried for `pause` seconds while another one answers. `midstream` lets the next model continue a text whose stream
-    broke off. `clock` gives seconds.
-    Raises `ConfigError` for an empty list, for a model that is there twice, and for errors that are the caller's.
+    not tried for `pause` seconds while another one answers. `midstream` lets the next model continue a text whose stream broke
+    off. `clock` returns seconds. Raises `ConfigError` for an empty list, for a model that is there twice, and for errors that
+    are the caller's.
     """
 
     def __init__(
@@ -139,11 +139,11 @@ class Fallback:
         if isinstance(pause, bool) or not isinstance(cast("object", pause), int | float) or not 0 <= pause < math.inf:
             raise ConfigError(f"pause is a number of seconds, not {pause!r}")
         self.pause = pause
-        """Seconds for which a model that failed is left alone."""
+        """Seconds for which a model that failed is not tried."""
         self.midstream = midstream
         """Whether another model continues a text whose stream broke off."""
         self.clock = clock
-        """What gives the time, in seconds."""
+        """The clock: a function that returns seconds."""
 
     def __repr__(self) -> str:
         return f"<Fallback {' -> '.join(one.model for one in self.models)}>"
@@ -160,7 +160,7 @@ def _kind(named: object) -> type[LLMError]:
 
 
 class Entry(NamedTuple):
-    """A model of a chain: where its calls go, and its own options."""
+    """A model of a chain: the target of its calls, and its own options."""
 
     model: str
     targets: Targets
@@ -179,10 +179,10 @@ class Chain:
         for entry in self.entries:
             entry.targets.find(entry.model)
         self.until = [0.0] * len(self.entries)
-        """The times until which each model is paused."""
+        """The time until which each model is paused."""
 
     def single(self, caller: Caller, model: str | None) -> Caller:
-        """The caller for one model alone: the one that is named, or else the first."""
+        """The caller for a single model: the named one, or else the first."""
         entry = self.entries[0]
         if model is not None:
             vendor = model.partition("/")[0]
@@ -192,7 +192,7 @@ class Chain:
         return caller.for_model(entry.model, entry.targets, entry.options)
 
     def trials(self, caller: Caller, input: Input | None, options: dict[str, Any], *, stream: bool = False) -> Trials:
-        """The models to try one call with."""
+        """The attempts of one call with these models."""
         wrap_secrets(options)
         request = input if isinstance(input, Request) else Request()
         named = options.get("model") or request.model or None
@@ -206,7 +206,7 @@ class Chain:
         options: dict[str, Any],
         work: Callable[[Caller, dict[str, Any]], Awaitable[T]],
     ) -> T:
-        """What `work` gives with the first model that answers. Raises the error that says most where none does."""
+        """The result of `work` with the first model that answers. Raises the most relevant error where none does."""
         trials = self.trials(caller, input, options)
         while True:
             try:
@@ -223,19 +223,19 @@ class Chain:
 
 
 class Trials:
-    """One call, tried with one model after the other; `attempts` are the requests to those that failed."""
+    """The attempts of one call with one model after the other; `attempts` are the requests to models that failed."""
 
     def __init__(
         self, chain: Chain, caller: Caller, options: dict[str, Any], named: str | None, *, alone: bool, stream: bool
     ) -> None:
         self.attempts: tuple[Attempt, ...] = ()
         self.latest_call: WatchedCall | None = None
-        """The last call that was made, where it is watched."""
+        """The latest call, if it has watchers."""
         self.failed_call: WatchedCall | None = None
-        """The last one to the model before this one."""
+        """The call to the previous model, if it has watchers."""
         self._chain, self._caller, self._options, self._named = chain, caller, options, named
         now, until = chain.fallback.clock(), chain.until
-        # Those that are paused come last, the one whose pause ends first before the others.
+        # Paused models come last, ordered by the end of their pause.
         order = sorted(range(len(until)), key=lambda i: max(until[i] - now, 0.0))
         self._left: list[int | None] = [None] if alone else [*order]
         self._tried: list[tuple[str, LLMError]] = []
@@ -246,7 +246,7 @@ class Trials:
         self._total = limit(total, None if stream else WHOLE)
 
     def trail(self) -> Trail | None:
-        """What follows the events of a stream, where another model may continue it."""
+        """The state of a stream that another model may continue, else `None`."""
         if not self._chain.fallback.midstream:
             return None
         from .midstream import Trail
@@ -290,19 +290,19 @@ class Trials:
         if fits and self._left and (left is None or left > 0):
             return None
         if fits:
-            # A vendor that is down may be back later, while a request that does not fit never will.
+            # A vendor may be available later, while a request that a model does not support never will be.
             telling = [one for _, one in self._tried if not isinstance(one, _ABOUT_REQUEST)]
             error = (telling or [error])[-1]
         if len(self._tried) > 1:
             tried = ", ".join(f"{model} ({one.kind})" for model, one in self._tried)
-            error.facts["said"] = error.message  # without the names of the models, for callers of a gateway
+            error.facts["said"] = error.message  # without the names of the models, for clients of a gateway
             error.message = printable(f"tried {tried}: {error.message}")
             error.args = (error.message,)
         error.attempts = self.attempts
         return error
 
     def _said(self, name: str) -> Any:
-        """The option of the call, or else the client's."""
+        """The option of the call, or else of the client."""
         said = self._options.get(name)
         return self._caller.defaults.get(name) if said is None else said
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def made(given: Any, kept: dict[Any, Any]) -> Any:
-    """The objects for `rate_limit="learn"` and a path in `prices=`, cached for later calls with the same value."""
+    """The objects for `rate_limit="learn"` and for a path in `prices=`, cached for later calls with the same value."""
     from .prices import Prices
     from .rate_limit import RateLimit
 
@@ -39,7 +39,7 @@ def made(given: Any, kept: dict[Any, Any]) -> Any:
 
 
 class NextAttempt:
-    """The request that is about to be sent: its target, deadline and prices."""
+    """The next request of a call: its target, deadline and prices."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class NextAttempt:
         headers: Mapping[str, object],
         until: float | None,
     ) -> None:
-        own = settings.headers  # which say nothing of the key
+        own = settings.headers  # headers that do not identify the key
         secrets = [one for name, one in headers.items() if isinstance(one, Secret) and name not in own]
         self.target = target
         """Its vendor, wire and model."""
@@ -72,19 +72,19 @@ class NextAttempt:
 
 
 class Admission:
-    """An attempt that a gate let in: at once, or after a wait."""
+    """An admitted attempt: at once, or after a wait."""
 
     __slots__ = ()
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
-        """The head of the answer came."""
+        """The head of the answer was received."""
 
     def close(self, answer: Any, error: LLMError | None) -> None:
-        """It has ended, with a (partial) answer or with an error; with neither it was cancelled."""
+        """The attempt has ended, with a (partial) answer or with an error; with neither it was cancelled."""
 
 
 class Gates:
-    """The gates of one call: what its options `budget` and `rate_limit` name."""
+    """The gates of one call, from its options `budget` and `rate_limit`."""
 
     __slots__ = ("_gates", "_waits")
 
@@ -115,7 +115,7 @@ class Gates:
 
 
 class Admissions:
-    """The admissions of an attempt by all gates."""
+    """The admissions of one attempt by all gates."""
 
     __slots__ = ("_waits", "admitted")
 
@@ -124,7 +124,7 @@ class Admissions:
         self._waits = waits
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
-        """The head of the answer came."""
+        """The head of the answer was received."""
         for one in self.admitted:
             one.answered(status, headers)
 
@@ -134,6 +134,6 @@ class Admissions:
             self.admitted.pop().close(answer, error)
 
     def waits_for(self, error: LLMError) -> bool:
-        """Whether the request is sent again after a wait at a gate, instead of as another attempt."""
+        """Whether the request is retried after a wait at a gate, without counting as another attempt."""
         limited = isinstance(error, RateLimitError) and not isinstance(error, QuotaError)
         return self._waits and limited and error.retryable

@@ -1,7 +1,7 @@
-"""Rate limits in the headers of answers, and when the next request may be sent.
+"""Rate limiting: the limits in the headers of answers, and the time at which the next request may be sent.
 
-Pure: the time comes as an argument; `rate_limit.py` waits. Before changing this file, know that answers arrive out of order, so a
-header describes the moment when its request was sent: later requests are subtracted, and refilled amounts added.
+Pure: the time is an argument; `rate_limit.py` waits. Before changing this file, know that answers arrive out of order,
+so a header describes the moment when its request was sent: later requests are subtracted, and refilled amounts added.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple, cast
 
-# --- what the headers say -------------------------------------------------------------------------------------------
+# --- headers ----------------------------------------------------------------------------------------------------------
 
 
 class Reading(NamedTuple):
-    """One limit in the headers of an answer."""
+    """One rate limit in the headers of an answer."""
 
     name: str
     """The limit as the headers name it, such as `requests` or `input tokens day`."""
     what: str
     """What is counted: `requests`, `tokens`, `input`, `output`, or `share` of an allowance of unknown size."""
     window: float
-    """Seconds in which the limit is full again after it was used up."""
+    """Seconds until a used-up limit is full again."""
     limit: float | None = None
     remaining: float | None = None
     reset: float | None = None
-    """Seconds until it is full again."""
+    """Seconds until the limit is full again."""
 
 
 FAMILY = re.compile(r"(?:x-)?(?:anthropic-)?(?:(ratelimit|priority)|(tokenlimit)|(trial-endpoint-call))-(.+)")
@@ -63,7 +63,7 @@ class _Name(NamedTuple):
 
 @lru_cache(maxsize=512)
 def _classified(header: str) -> _Name | None:
-    """What a header is about; `None` for one with a word that is not known."""
+    """The meaning of a header; `None` for one with an unknown word."""
     found = FAMILY.fullmatch(header)
     if found is None:
         return None
@@ -90,7 +90,7 @@ _PARAMETER = re.compile(r'([a-z]+)=("[^"]*"|[^;,\s]+)')
 
 
 def seconds_until(text: str, now: float) -> float | None:
-    """Seconds until a reset, in any notation; `now` is in seconds since 1970. `None` for an invalid value."""
+    """Seconds until a reset, from any notation; `now` is in seconds since 1970. `None` for an invalid value."""
     text = text.strip()
     if _NUMBER.fullmatch(text):
         number = float(text)
@@ -107,9 +107,9 @@ def seconds_until(text: str, now: float) -> float | None:
 
 
 def readings(headers: Mapping[str, str], now: float, windows: Mapping[str, float] = {}) -> list[Reading]:
-    """The limits in the headers of an answer, by lower-case names. Unknown headers are ignored.
+    """The rate limits in the headers of an answer, by lower-case names. Unknown headers are ignored.
 
-    `now` is when the answer arrived, in seconds since 1970; `windows` are the seconds of windows that no header names.
+    `now` is when the answer arrived, in seconds since 1970; `windows` are the windows that no header names, in seconds.
     """
     found: dict[str, dict[str, Any]] = {}
     for header, text in headers.items():
@@ -126,7 +126,7 @@ def readings(headers: Mapping[str, str], now: float, windows: Mapping[str, float
                 if _NUMBER.fullmatch(facts.get(key, "")) and facts.get("qu", "requests") == "requests":
                     of[kind] = float(facts[key])
     for dynamic in [key for key in found if " dynamic" in key]:
-        found.pop(dynamic.replace(" dynamic", ""), None)  # the dynamic limit is the one that holds
+        found.pop(dynamic.replace(" dynamic", ""), None)  # the dynamic limit is the one that applies
     for of in found.values():
         of["window"] = of["window"] or windows.get(of["what"], 60.0)
     return [Reading(name, **of) for name, of in found.items() if len(of) > 2]
@@ -140,7 +140,7 @@ def _value(kind: str, text: str, now: float) -> float | None:
 
 
 def quota_readings(body: Any) -> list[Reading]:
-    """The limits that a 429 of Google names in its body (`QuotaFailure`), all of them used up."""
+    """The rate limits in the body of Google's 429 responses (`QuotaFailure`), all of them used up."""
     found: list[Reading] = []
     for detail in _objects(_object(_object(body).get("error")).get("details")):
         for one in _objects(detail.get("violations")):
@@ -161,7 +161,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
     return map(_object, found)
 
 
-# --- when a request may be sent -------------------------------------------------------------------------------------
+# --- scheduling of requests ------------------------------------------------------------------------------------------
 
 COUNTED = ("requests", "tokens", "input", "output")
 Counts = tuple[float, float, float, float]
@@ -169,14 +169,14 @@ Counts = tuple[float, float, float, float]
 
 
 def counts_of(input: float, output: float, requests: float = 1) -> Counts:
-    """The amounts of one request, by limit."""
+    """The amounts of one request, one for each kind of limit."""
     return requests, input + output, input, output
 
 
 class Bucket:
-    """One limit: `level` is the remaining amount after all requests sent.
+    """A token bucket for one limit: `level` is the remaining amount after all requests sent.
 
-    It fills continuously, or at once at the end of a window; which of both is learned from `reset`, and from jumps.
+    It refills continuously, or at once at the end of a window, which is learned from `reset` and from jumps.
     """
 
     __slots__ = ("_corrected", "_early", "_rolled", "at", "full_at", "level", "limit", "name", "rate", "what", "window")
@@ -188,7 +188,7 @@ class Bucket:
         self.full_at: float | None = None
         """When it is full again, where it fills at once: infinite where that is not known; `None` where it fills continuously."""
         self._corrected = self._rolled = -math.inf
-        self._early = 0.0  # taken so shortly before it is full that it may count after that
+        self._early = 0.0  # taken so shortly before the refill that it may count after it
 
     def fill(self, now: float) -> None:
         """Add the refilled amount."""
@@ -200,7 +200,7 @@ class Bucket:
         self.at = now
 
     def take(self, amount: float, now: float) -> None:
-        """Subtract an amount that is sent; negative for a correction."""
+        """Subtract the amount of a request; negative for a correction."""
         self.level = min(self.full, self.level - amount)
         if self.full_at is not None and now > self.full_at - self.slack - JITTER:
             self._early += amount
@@ -212,11 +212,11 @@ class Bucket:
 
     @property
     def full(self) -> float:
-        """Its highest level: with a small reserve where it fills continuously, because requests may overtake each other."""
+        """The highest level: with a small reserve for continuous refill, because requests may overtake each other."""
         return self.limit if self.full_at is not None else self.limit - min(0.01 * self.limit + 1, self.limit / 4)
 
     def delay(self, amount: float, now: float) -> float:
-        """Seconds until it has this amount. A larger amount than its capacity is sent when it is full."""
+        """Seconds until this amount is available. An amount above the capacity is sent when the bucket is full."""
         self.fill(now)
         missing = min(amount, self.full) - self.level
         if self.full_at == math.inf:
@@ -256,14 +256,14 @@ class Bucket:
             self.level = max(self.level, min(least, remaining) - (self.limit - self.full))
 
     def _is_fixed(self, reading: Reading, level: float) -> bool | None:
-        """Whether it fills at once, as far as one answer tells."""
+        """Whether it refills at once, as far as one answer shows."""
         if reading.reset is None:
             return True if self.full_at == math.inf or level - self.level > self.limit / 2 else None
         used = 1 - min(1.0, (reading.remaining or 0) / self.limit) if self.limit else 1.0
         apart = abs(reading.reset - used * self.window)
         if apart > max(2.0, 0.2 * self.window):
             return True
-        # Where more than half is used, both may look the same.
+        # Where more than half of the limit is used, both kinds may look the same.
         return False if used < 0.5 and apart <= max(2.0, 0.1 * self.window) and used * self.window > 2 else None
 
 
@@ -284,10 +284,10 @@ LONGEST_PROBE = 60.0
 
 
 class Limiter:
-    """The limits of one vendor, base URL, key and model, without clock, lock and waiting.
+    """A rate limiter for one vendor, base URL, key and model, without clock, lock and waiting.
 
-    `delay` is the time until the next request may be sent, `admit` counts it, `read` and `limited` process the head of its
-    answer, and `settle` its end.
+    `delay` is the time until the next request may be sent, `admit` counts it, `read` and `limited` process the head of
+    its answer, and `settle` its end.
     """
 
     def __init__(
@@ -297,17 +297,17 @@ class Limiter:
             f"given {what}": Bucket(f"given {what}", what, limit, 60.0, now) for what, limit in given.items()
         }
         self.in_flight = 0
-        self._ratio = 1.0  # input tokens that were counted for each that was estimated
+        self._ratio = 1.0  # counted input tokens for each estimated one
         self._output, self._outputs = 0.0, 0  # the usual number of output tokens, and how many answers it is from
         self._most = concurrency
         self._window = float(FIRST_CONCURRENCY)
         self._reserves = reserves
         self._spent, self._settled = [0.0] * 4, [0.0] * 4
-        self._log: list[tuple[float, tuple[float, ...]]] = []  # what was spent, and when
+        self._log: list[tuple[float, tuple[float, ...]]] = []  # spent amounts, and their times
         self._paused, self._limited, self._unexplained = -math.inf, -math.inf, -math.inf
         self._probes, self._probing = 0, False
         self.reason = ""
-        """Why the last request had to wait."""
+        """The reason for the wait of the last request."""
 
     def counts(self, estimate: float, most_output: int | None) -> Counts:
         """The amounts of a request with so many estimated input tokens."""
@@ -317,7 +317,7 @@ class Limiter:
         return counts_of(estimate * self._ratio, output)
 
     def delay(self, counts: Counts, now: float) -> float | None:
-        """Seconds until a request may be sent, 0 for now; `None` until another one ends."""
+        """Seconds until a request may be sent, 0 for now; `None` until another request ends."""
         if now < self._paused:
             self.reason = "the pause that the vendor asked for"
             return self._paused - now
@@ -335,7 +335,7 @@ class Limiter:
         return longest
 
     def admit(self, counts: Counts, estimate: float, now: float) -> Ticket:
-        """Count a request that is sent now."""
+        """Count a request that is being sent."""
         sent = now
         self.in_flight += 1
         self._spend(counts, now)
@@ -363,7 +363,7 @@ class Limiter:
             i = COUNTED.index(one.what)
             if self._reserves or one.what in ("requests", "input"):
                 since = self._since(i, ticket.sent + JITTER), self._since(i, ticket.sent - JITTER)
-            else:  # the tokens of an answer count when it ends
+            else:  # the tokens of an answer are counted at its end
                 since = self._spent[i] - ticket.settled[i], self._spent[i] - ticket.settled[i]
             if bucket is None:
                 bucket = self.buckets[one.name] = Bucket(one.name, one.what, one.limit, one.window, now)
@@ -371,25 +371,25 @@ class Limiter:
             bucket.read(one, ticket.sent, since, now)
 
     def _since(self, i: int, moment: float) -> float:
-        """What was spent after a moment."""
+        """The amount spent after a moment."""
         found = bisect_right(self._log, moment, key=itemgetter(0))
         return self._spent[i] - (self._log[found - 1][1][i] if found else 0.0)
 
     def succeeded(self, ticket: Ticket) -> None:
-        """A request was answered: more may run at once, and probing is over if it was sent since."""
+        """A request was answered: allow more concurrency, and end probing if it was sent since."""
         if ticket.sent >= self._limited:
             self._probes, self._probing = 0, False
         self._window += 1 / self._window
 
     def slower(self) -> None:
-        """The vendor is overloaded: let fewer run at once, where no limit is known."""
+        """The vendor is overloaded: reduce concurrency, where no limit is known."""
         self._window = max(1.0, self._window / 2)
 
     def limited(self, ticket: Ticket, retry_after: float | None, found: list[Reading], now: float) -> None:
         """Process a 429, or the like: wait as the vendor requires, or probe with one request after a growing pause."""
         self._probing = True
         used_up = [one for one in found if one.remaining is not None and one.remaining < 1 and one.limit]
-        if ticket.sent >= self._limited:  # not another one of those that were sent together
+        if ticket.sent >= self._limited:  # ignore other requests that were sent together
             self._limited = now
             self.slower()
             self._probes += 1
@@ -410,7 +410,7 @@ class Limiter:
         self._paused = max(self._paused, now + wait)
 
     def settle(self, ticket: Ticket, usage: tuple[int, int] | None, now: float) -> None:
-        """A request has ended with this many input and output tokens; `None` is unknown."""
+        """A request has ended with this many input and output tokens; `None` means unknown."""
         if ticket.ended:
             return
         ticket.ended = True

@@ -1,8 +1,8 @@
-"""A streamed text that another model continues: yielded events stay, and one sequence of events continues.
+"""Failover in the middle of a stream: another model continues the text, in one sequence of events.
 
-Pure: `client/stream.py` notices that a stream broke off, asks the next model, and hands out what comes from here. Before changing
-this file, know that only plain text is continued (never a call or a refusal), that of the continuing model's answer
-its reasoning is left out, and that a model often repeats the end of a text, or all of it, before it continues.
+Pure: `client/stream.py` detects the broken stream, calls the next model, and yields the events made here. Before
+changing this file, know that only plain text is continued (never a call or a refusal), that the continuing model's
+reasoning is omitted, and that a model often repeats the end of a text, or all of it, before it continues.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Trail:
         self.number = 0
         """The next sequence number."""
         self.items = 0
-        """How many items were begun."""
+        """The number of items that were begun."""
         self.begun = False
-        """Whether the response was announced."""
+        """Whether the response was begun."""
         self.open: dict[int, AnyEvent | None] = {}
-        """The items that have no end yet, by index, each with the last event about a part of it."""
+        """The items without an end, by index, each with the last event about a part of it."""
         self._plain = True
 
     def feed(self, events: list[AnyEvent]) -> None:
@@ -78,7 +78,7 @@ class Trail:
         return self._plain and (form is None or form.type == "text")
 
     def continued(self, prepared: PreparedCall, said: str) -> PreparedCall:
-        """The request to the next model, to continue after this text."""
+        """The request to the next model to continue after this text."""
         if not said:
             return prepared
         end = [Message(role="assistant", content=said), Message(role="user", content=CONTINUE)]
@@ -86,7 +86,7 @@ class Trail:
         return prepared._replace(request=replace(request, input=[*items_of(request), *end]))
 
     def continuation(self, seen: Response, before: Target, after: Target) -> Continuation:
-        """Turns the next model's answer into the events that follow what was `seen`."""
+        """Converts the next model's answer to the events that follow those of `seen`."""
         made, cause = Continuation(self, seen), f"{before.vendor}/{before.model} broke off"
         what = f"{cause} after {len(seen.output_text)} characters, and {after.vendor}/{after.model} continued the text"
         made.losses.append(Loss("output", what, "emulated"))
@@ -100,16 +100,16 @@ class Overlap:
         self._said, self._held, self._settled = said, "", not said
 
     def feed(self, piece: str) -> str:
-        """The new part of the continuation, as far as it is known; the rest is held back."""
+        """The new part of the continuation, as far as it can be determined; the rest is held back."""
         if self._settled:
             return piece
         self._held += piece
-        # As long as the text goes on with the same words somewhere before its end, they may be a repetition.
+        # While the text continues with words that also occur before its end, they may be a repetition.
         place = self._said.find(self._held)
         return "" if 0 <= place < len(self._said) - len(self._held) else self.close()
 
     def close(self) -> str:
-        """The rest."""
+        """The text that was held back."""
         held, self._held, self._settled = self._held, "", True
         said = self._said
         if held.startswith(said):
@@ -126,11 +126,11 @@ class Continuation:
         self._to = Emitter(trail.number, trail.items)
         self._output: dict[int, AnyItem] = dict(enumerate(seen.output))
         self._overlap = Overlap(seen.output_text)
-        self._joined: int | None = None  # which item of the other answer goes on with the text
+        self._joined: int | None = None  # the item of the other answer that continues the text
         self._item: OpenItem | None = None  # the message that is continued,
-        self._message = Message(role="assistant", content=[])  # as far as its parts have ended,
-        self._part: OutputText | None = None  # the part of it that is under way,
-        self._pieces: list[str] = []  # and what is new in that
+        self._message = Message(role="assistant", content=[])  # its completed parts,
+        self._part: OutputText | None = None  # its current part,
+        self._pieces: list[str] = []  # and the new text of that part
         self.losses: list[Loss] = []
         for index, end in trail.open.items():
             last: Any = self._output[index]

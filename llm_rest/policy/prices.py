@@ -1,8 +1,8 @@
-"""The cost of an answer: as reported by the vendor, else by a price file of the user. Never a guess: `None` instead.
+"""The cost of an answer: as reported by the vendor, else by a price file of the user. Never an estimate: `None` instead.
 
 The file has the format of `data.json` of genai-prices (https://github.com/pydantic/genai-prices, read 2026-11-23). Costs are
-integers of nano-dollars. Before changing this file, know that a price is one of the file for what was counted: where one is
-missing that an answer needs, or a count that has a price of its own, the cost is not known.
+integers of nano-dollars. Before changing this file, know that a cost requires a price in the file for every count: where a
+required price is missing, or a count with a price of its own, the cost is unknown.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from ..responses.response import Response, Usage
 
 DOLLAR = 1_000_000_000
-"""Nano-dollars."""
+"""Nano-dollars in a dollar."""
 
-# --- the file ---------------------------------------------------------------------------------------------------------
+# --- the price file ---------------------------------------------------------------------------------------------------
 
 
 class _Tier(Struct):
@@ -47,7 +47,7 @@ _Prices = dict[str, Decimal | _Tiers | None]
 
 
 class _Entry(Struct):
-    """Prices that hold at some times (`constraint`) or for some requests (`when`)."""
+    """Prices that are valid at some times (`constraint`) or for some requests (`when`)."""
 
     prices: _Prices
     constraint: dict[str, str] = {}
@@ -88,16 +88,16 @@ _FORMAT = "the format is that of data.json in https://github.com/pydantic/genai-
 
 
 class Prices:
-    """The prices in a file: `Client(prices="prices.json")`, or `prices=Prices("prices.json", max_age=30)`.
+    """A price table from a file: `Client(prices="prices.json")`, or `prices=Prices("prices.json", max_age=30)`.
 
-    The format is that of `data.json` of genai-prices. The date of the prices is the file's `date`, else when it was last changed;
-    where that is more than `max_age` days ago, `ConfigError` is raised. It is raised for a file of another format as well, and
-    names the line and the entry.
+    The format is that of `data.json` of genai-prices. The date of the prices is the file's `date`, else when it was
+    last changed; where that is more than `max_age` days ago, `ConfigError` is raised. It is also raised for a file of
+    another format, with the line and the entry.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, max_age: float | None = None) -> None:
         self.path = Path(path)
-        """The file."""
+        """The path of the file."""
         data = b""
         try:
             data = self.path.read_bytes()
@@ -125,7 +125,7 @@ class Prices:
             raise ConfigError(f"prices: {self.path}: {what}", hint="get a newer file, or raise max_age=")
 
     def _error(self, what: str, data: bytes, names: list[str]) -> ConfigError:
-        """A fault in an entry of the file, with its line."""
+        """The error for an invalid entry of the file, with its line."""
         place = 0
         for name in names:
             found = re.compile(rb'"id"\s*:\s*' + re.escape(msgspec.json.encode(name))).search(data, place)
@@ -149,7 +149,7 @@ class Prices:
         request: Request | None = None,
         at: datetime | None = None,
     ) -> int | None:
-        """What this usage of `"vendor/model"` costs in nano-dollars; `None` where the file lacks a price for a part of it.
+        """The cost of this usage of `"vendor/model"` in nano-dollars; `None` where the file lacks a price for a part of it.
 
         `batch` is for answers of a vendor's batch API, and `calls` are calls of hosted tools by type, such as `web_search_call`.
         Where the audio, images or video in a `request` have a price of their own, the usage must count them.
@@ -201,7 +201,7 @@ class Prices:
 
 
 def _names(data: bytes, path: str) -> list[str]:
-    """The ids of the provider and the model that a path in the file is inside of."""
+    """The ids of the provider and the model that contain a path in the file."""
     names: list[str] = []
     value: Any = msgspec.json.decode(data)
     for index, key in re.findall(r"\[(\d+)\]|\.(providers|models)", path):
@@ -243,7 +243,7 @@ def _search(pattern: str, text: str) -> bool:
         raise ConfigError(f"prices: {pattern!r} is no regular expression: {problem}") from None
 
 
-# --- what is counted --------------------------------------------------------------------------------------------------
+# --- counts -----------------------------------------------------------------------------------------------------------
 
 _FEES = {
     "web_search_call": "web_searches_kcount",
@@ -265,7 +265,7 @@ class _Part(NamedTuple):
 
 
 _UNKNOWN = _Part((), 1)
-"""A part that has no price, so that the cost is not known."""
+"""A part without a price, so that the cost is unknown."""
 
 
 def _parts(prices: _Prices, usage: Usage, calls: Mapping[str, int], request: Request | None) -> Iterator[_Part]:
@@ -308,13 +308,13 @@ def _parts(prices: _Prices, usage: Usage, calls: Mapping[str, int], request: Req
 
 
 def _counted(details: Any, name: str) -> int | None:
-    """How many tokens of a kind the details of a usage count."""
+    """The number of tokens of a kind in the details of a usage."""
     found = extras(details).get(f"{name}_tokens") if details else None
     return found if isinstance(found, int) and found >= 0 else None
 
 
 def _media_of(request: Request | None) -> set[str]:
-    """What there is in a request beside text."""
+    """The media in a request besides text."""
     parts: list[Any] = []
     for item in () if request is None else items_of(request):
         for field in ("content", "output"):
@@ -324,14 +324,14 @@ def _media_of(request: Request | None) -> set[str]:
 
 
 class Pricing:
-    """What answers of one target cost, to requests such as this one."""
+    """The cost of answers of one target, to requests such as this one."""
 
     __slots__ = ("_prices", "_request", "_target", "reports")
 
     def __init__(self, prices: Prices | None, target: Target, request: Request | None) -> None:
         self._prices, self._target, self._request = prices, target, request
         self.reports = target.endpoint.vendor.reports_cost
-        """Whether the vendor reports what answers cost."""
+        """Whether the vendor reports costs."""
 
     @property
     def file(self) -> str:
@@ -339,17 +339,17 @@ class Pricing:
         return "" if self._prices is None else str(self._prices.path)
 
     def of_usage(self, usage: Usage, **facts: Any) -> int | None:
-        """What this usage would cost by the price file; `facts` are those of `Prices.cost`."""
+        """The cost of this usage by the price file; `facts` are those of `Prices.cost`."""
         if self._prices is None:
             return None
         endpoint = self._target.endpoint
         return self._prices.cost(usage, f"{endpoint.vendor.name}/{endpoint.model}", base_url=endpoint.base_url, **facts)
 
     def __call__(self, response: Response, batch_factor: float | None = None) -> int | None:
-        """What a response cost in nano-dollars; `None` where that is not known.
+        """The cost of a response in nano-dollars; `None` where it is unknown.
 
-        `batch_factor` is for answers of a vendor's batch API: the part of the usual price that they cost, where the file has no
-        batch prices. Calls of hosted tools are not discounted.
+        `batch_factor` is for answers of a vendor's batch API: the part of the usual price that they cost, where the
+        file has no batch prices. Calls of hosted tools are not discounted.
         """
         usage = response.usage
         if usage is None:

@@ -1,7 +1,7 @@
-"""Rate limits: requests wait until the vendor accepts them, instead of failing.
+"""Client-side rate limiting: requests wait until the vendor accepts them, instead of failing.
 
-`limiter.py` decides, this file waits. Before changing it, know that threads and event loops share one queue: a request that
-leaves it wakes the next one.
+`limiter.py` computes the waits, this file waits. Before changing it, know that threads and event loops share one queue:
+a request that leaves it wakes the next one.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ class LimitStatus(Struct, frozen=True, kw_only=True):
     waiting: int
     """Requests that wait for the limit."""
     wait: float
-    """Seconds until the next one is sent, as far as is known; 0 where none has to wait."""
+    """Seconds until the next request is sent, as far as known; 0 where none has to wait."""
     reason: str
-    """The limit that they wait for, such as `500 requests per minute`; empty where none waits."""
+    """The limit that requests wait for, such as `500 requests per minute`; empty where none waits."""
     limits: dict[str, tuple[float, float]]
-    """Every known limit by its name in the headers: what remains of it, and the limit itself."""
+    """All known limits by their names in the headers: the remaining amount, and the limit itself."""
     per_minute: dict[str, float]
-    """What the limits allow in a minute, by what they count: `requests`, `tokens`, `input` and `output`."""
+    """The limits per minute, by what they count: `requests`, `tokens`, `input` and `output`."""
     headers: dict[str, str]
     """The rate limit headers of the latest answer, unchanged."""
 
 
 class RateLimit(Struct, kw_only=True, dict=True, eq=False, weakref=True, omit_defaults=True, repr_omit_defaults=True):
-    """Makes requests wait for a rate limit instead of failing: `Client(rate_limit=RateLimit(rpm=500))`.
+    """A rate limit: requests wait for it instead of failing: `Client(rate_limit=RateLimit(rpm=500))`.
 
-    `rate_limit="learn"` is short for `RateLimit()`. Each vendor, base URL, key and model has its own limits. Share one object
-    between clients, threads and event loops that use the same key. Requests are sent first come, first served. A wait ends
-    with the timeout of the call, in a `RateLimitError` that names the limit. Raises `ConfigError` for limits that contradict
-    each other. A pickle has the configured limits, not the learned ones.
+    `rate_limit="learn"` is short for `RateLimit()`. Each vendor, base URL, key and model has its own limits. Share one
+    object between clients, threads and event loops that use the same key. Requests are sent first come, first served. A
+    wait ends with the timeout of the call, in a `RateLimitError` that names the limit. Raises `ConfigError` for limits
+    that contradict each other. A pickle has the configured limits, not the learned ones.
     """
 
     rpm: float | None = None
@@ -74,11 +74,11 @@ class RateLimit(Struct, kw_only=True, dict=True, eq=False, weakref=True, omit_de
     output_tpm: float | None = None
     """Output tokens per minute."""
     concurrency: int | None = None
-    """How many requests run at once."""
+    """The maximum number of concurrent requests."""
     learn: bool = True
     """Whether limits are also read from the headers of answers."""
     share: float = 1.0
-    """The part of all limits, given and learned, that is used here; see `divided`."""
+    """The fraction of all limits, configured and learned, that is used here; see `divided`."""
 
     def __post_init__(self) -> None:
         for name in (*LIMITS, "concurrency", "share"):
@@ -172,7 +172,7 @@ class RateLimit(Struct, kw_only=True, dict=True, eq=False, weakref=True, omit_de
 
 
 class _Waiting:
-    """A request in the line. The first one knows how long to wait; those behind it are woken by whoever leaves the line."""
+    """A request in the queue. The first one knows its wait; the others are woken when a request leaves the queue."""
 
     __slots__ = ("signal",)
 
@@ -181,7 +181,7 @@ class _Waiting:
 
 
 class _Line:
-    """The requests that wait for one limiter, first come, first served."""
+    """The queue of requests that wait for one limiter, first come, first served."""
 
     def __init__(self, limiter: Limiter, vendor: str, model: str) -> None:
         self.limiter, self.vendor, self.model = limiter, vendor, model
@@ -189,12 +189,12 @@ class _Line:
         self.headers: dict[str, str] = {}
 
     def wake(self) -> None:
-        """Let the first one look again."""
+        """Wake the first request, which checks again."""
         if self.waiting and (signal := self.waiting[0].signal) is not None:
             signal.set()
 
     def status(self, now: float) -> LimitStatus:
-        """What is known at the moment."""
+        """The current state."""
         limiter = self.limiter
         wait = limiter.delay(limiter.counts(0, None), now) or 0.0 if self.waiting else 0.0
         return LimitStatus(
@@ -214,7 +214,7 @@ class _Line:
 
 
 class LimitedAttempt(Admission):
-    """A request that the rate limit allowed, until it ends."""
+    """A request admitted by the rate limit, until it ends."""
 
     __slots__ = ("_line", "_of", "_readings", "_ticket", "_windows")
 
@@ -224,7 +224,7 @@ class LimitedAttempt(Admission):
         self._readings: list[Reading] = []
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
-        """The head of the answer came."""
+        """The head of the answer was received."""
         of, line = self._of, self._line
         if of.learn:
             share = of.share
@@ -241,7 +241,7 @@ class LimitedAttempt(Admission):
             line.wake()
 
     def close(self, answer: Any, error: LLMError | None) -> None:
-        """The request has ended, with an answer as far as it came or with an error; with neither it was cancelled."""
+        """The request has ended, with a (partial) answer or with an error; with neither it was cancelled."""
         usage: tuple[int, int] | None = (0, 0)
         if answer is not None:
             known = getattr(answer, "usage", None)
@@ -261,7 +261,7 @@ class LimitedAttempt(Admission):
             line.wake()
 
     def __del__(self) -> None:
-        # Forgotten without an end. No lock: this may run anywhere. Who waits looks again after a moment.
+        # Garbage-collected without an end. No lock: this may run anywhere. Waiting requests check again at intervals.
         if not self._ticket.ended:
             self._line.limiter.settle(self._ticket, None, time.monotonic())
 
@@ -275,7 +275,7 @@ def _part(reading: Reading, share: float) -> Reading:
 
 @lru_cache(maxsize=64)
 def _time_of(date: str) -> float | None:
-    """When an answer was made, by the server's clock, which is the one that its times are from; equal for those of a second."""
+    """The creation time of an answer by the server's clock, to which its times refer; equal for those of one second."""
     from email.utils import parsedate_to_datetime
 
     try:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 _OWN = NewChat.__annotations__.keys() - ChatOptions.__annotations__.keys()
-"""The options that are not those of a turn."""
+"""The options that are not options of a turn."""
 
 
 class _Turn(Struct):
@@ -72,7 +72,7 @@ class _Turn(Struct):
 
 
 class _BaseChat:
-    """What `Chat` and `AsyncChat` share. Its coroutines suspend in an `AsyncChat` only."""
+    """The shared part of `Chat` and `AsyncChat`. Its coroutines suspend in an `AsyncChat` only."""
 
     _run_of: ClassVar[Callable[..., Any]]
     _is_async: ClassVar[bool]
@@ -92,7 +92,7 @@ class _BaseChat:
         self._caller, self._options = caller.with_options({}), options
         self._tools = None if own["tools"] is None else [*as_list(own["tools"])]
         self._stored: tuple[str, list[AnyItem]] | None = None
-        """The id of a conversation, and copies of its items that the store has."""
+        """The id of the stored conversation, and copies of its items in the store."""
         if isinstance(conversation, str):
             if store is None:
                 what = "conversation= is an id, and there is no store"
@@ -103,7 +103,7 @@ class _BaseChat:
         if own["system"] is not None:
             self.conversation.set_system_prompt(own["system"])
         self.store: ConversationStore | None = store
-        """Where the conversation is kept; `None` for memory alone."""
+        """The store of the conversation; `None` for memory only."""
         self.context: PromptContext = PromptContext() if context is None else context
         """Entries that are sent before the history, and providers that are called for every turn and stay in the history."""
         self.keep_partial = bool(own["keep_partial"])
@@ -111,10 +111,10 @@ class _BaseChat:
         self.end_error: LLMError | None = None
         """Why the conversation could not be completed when the model asked for that; `None` where nothing failed."""
         self._end_asked: tuple[str, str | None] | None = None
-        self._uncounted: list[CallInfo] = []  # summaries that no reply has counted yet
+        self._uncounted: list[CallInfo] = []  # summaries that are not yet counted in a reply
         self._history = History()
-        self._earlier = Totals()  # of the turns before,
-        self._run_now: Any = None  # and the run of the latest one
+        self._earlier = Totals()  # the totals of the earlier turns,
+        self._run_now: Any = None  # and the run of the latest turn
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} about {self.conversation!r}; see .ask .stream .run>"
@@ -137,7 +137,7 @@ class _BaseChat:
             message_id = next((one.id for one in said if isinstance(one, Message) and one.role == "user"), None)
         fixed = [*talk.context, *self.context.items]
         how = {"instructions": talk.instructions, **self._options, **options}
-        # What two turns never share.
+        # Options that two turns never share.
         history, window = self._history, self._window
         self._history, self._window = History(), Window(self._limits)
         window.limits = window_of(how.pop("limits", None) or self._limits).limits
@@ -193,10 +193,10 @@ class _BaseChat:
         return found
 
     async def _abandon(self, turn: _Turn, partial: Reply | None = None) -> None:
-        """End a turn that did not complete; its new items are kept with `keep_partial`."""
+        """End a turn that did not complete; with `keep_partial` its new items are kept."""
         self._history, self._window = turn.history, turn.window
         state = turn.run.state
-        if not self.keep_partial or state.outcome == "completed":  # which was not kept, because it could not be stored
+        if not self.keep_partial or state.outcome == "completed":  # the partial answer could not be stored
             return
         text = "".join(turn.text)
         if not text and partial is not None and (state.response is None or partial.id != state.response.id):
@@ -207,7 +207,7 @@ class _BaseChat:
             await self._blocking(self._commit, turn, gained)
 
     def _commit(self, turn: _Turn, gained: list[AnyItem] | None = None) -> None:
-        """Add the new items of a turn to the conversation, to the store first."""
+        """Add the new items of a turn to the conversation, first in the store."""
         talk, run = turn.talk, turn.run.state
         if turn.committed:
             return
@@ -260,7 +260,7 @@ class _BaseChat:
     # --- the end of a conversation
 
     async def _complete_if_asked(self) -> None:
-        """Complete the conversation if the model asked for that: summarise, store, begin a new one. On failure it stays open."""
+        """Complete the conversation if the model requested it: summarise, store, begin a new one. On failure it stays open."""
         if self._end_asked is None:
             return
         (reason, model), self._end_asked, self.end_error = self._end_asked, None, None
@@ -296,7 +296,7 @@ class _BaseChat:
         if self._is_async:
             import anyio
 
-            with anyio.CancelScope(shield=True):  # what has begun to be written is written
+            with anyio.CancelScope(shield=True):  # a write that has begun is finished
                 await anyio.to_thread.run_sync(partial(function, *arguments, **named))
         else:
             function(*arguments, **named)
@@ -365,7 +365,7 @@ class _ChatStream:
     def _note_event(self, event: Any) -> AnyLoopEvent | AnyEvent:
         if isinstance(event, OutputTextDelta):
             self._turn.text.append(event.delta)
-        elif isinstance(event, LLMResponse):  # which is among the items now
+        elif isinstance(event, LLMResponse):  # its text is among the items now
             self._turn.text.clear()
         return cast("AnyLoopEvent | AnyEvent", event)
 

@@ -27,7 +27,7 @@ VERSION = 1
 """The version of saved conversations that this version of the library writes."""
 
 MAX_SIZE = 256 * 1024 * 1024
-"""The largest saved conversation that is loaded, in bytes."""
+"""The maximum size of a saved conversation that is loaded, in bytes."""
 
 
 class PendingContext(Model):
@@ -36,11 +36,11 @@ class PendingContext(Model):
     original_message_id: str | None = None
     """The program's id of the user's message that began the turn; `None` where it passed none."""
     tool_calls_completed: list[str] = field(default_factory=list[str])
-    """The names of the tools whose calls had completed in the turn, in their order."""
+    """The names of the tools whose calls had completed in the turn, in order."""
     last_agent_message: str = ""
     """The question, as it was sent to the user."""
     created_at: float = field(default_factory=time.time)
-    """When it was asked, in seconds since 1970."""
+    """The time of the question, in seconds since 1970."""
 
 
 class ConversationState(Model):
@@ -49,9 +49,9 @@ class ConversationState(Model):
     pending_context: PendingContext | None = None
     """The open question; `None` without one."""
     completed_at: float | None = None
-    """When it was completed, in seconds since 1970; `None` while it is open."""
+    """The time of completion, in seconds since 1970; `None` while it is open."""
     reason: str | None = None
-    """Why it was completed."""
+    """The reason for its completion."""
     summary: str | None = None
     """The summary of the completed conversation."""
 
@@ -60,7 +60,7 @@ class Compacted(Model):
     """Items that are sent instead of the first `count` items of a conversation, which stay in it."""
 
     count: int
-    """How many items are replaced."""
+    """The number of items that are replaced."""
     items: list[AnyItem]
     """The replacement: a summary, or the opaque state of a vendor's own compaction."""
 
@@ -78,11 +78,11 @@ class Conversation(Model):
     _one_line: ClassVar[bool] = True
 
     version: int = VERSION
-    """The version of the format in which it is saved."""
+    """The version of the format in which the conversation is saved."""
     id: str = field(default_factory=_new_id)
-    """Its id, made at random."""
+    """The random id of the conversation."""
     created_at: float = field(default_factory=time.time)
-    """When it was created, in seconds since 1970."""
+    """The time of creation, in seconds since 1970."""
     instructions: str | None = None
     """The system prompt; `None` for none. See `set_system_prompt`."""
     context: list[AnyItem] = field(default_factory=list[AnyItem])
@@ -90,7 +90,7 @@ class Conversation(Model):
     items: list[AnyItem] = field(default_factory=list[AnyItem])
     """All messages, calls and outputs, oldest first."""
     compacted: Compacted | None = None
-    """The replacement of the first items; `None` where all are sent."""
+    """The replacement of the first items (compaction); `None` where all are sent."""
     state: ConversationState = field(default_factory=ConversationState)
     """Whether it waits for the user, and whether it is completed."""
 
@@ -106,7 +106,7 @@ class Conversation(Model):
 
         Raises `ConfigError` naming an invalid entry; nothing is added then.
         """
-        from ..client.options import surrogates_in, to_request  # what a call's input is read by
+        from ..client.options import surrogates_in, to_request  # the decoder of a call's input
 
         if entries:
             request = to_request([*map(_said, entries)], {})
@@ -246,7 +246,7 @@ def _said(entry: Any) -> Any:
 _AGENT_ROLES = {known: ours for ours, known in ROLES.items()}
 
 CONVERSATION: Decoder[Conversation] = Decoder(Conversation, most_unknown=MOST_UNKNOWN)
-"""Decodes a saved conversation; `Conversation.load` also checks what types cannot."""
+"""Decodes a saved conversation; `Conversation.load` also validates what types cannot express."""
 
 
 def turn_input(input: Any) -> list[Any]:

@@ -49,19 +49,19 @@ SUMMARY = "Summary of the conversation so far:\n\n"
 """The beginning of the message with a summary."""
 
 _SETTINGS = (AdditionalTools, ConfigurationUpdate)
-"""Items that apply to everything after them, and so are kept."""
+"""Items with settings for everything after them, which are therefore kept."""
 
 
 class HistoryLimits(Struct, frozen=True, kw_only=True):
-    """How much of a conversation is sent. Raises `ConfigError` for an invalid limit.
+    """History limits (truncation and compaction) of requests. Raises `ConfigError` for an invalid limit.
 
     Whole turns are omitted from the front; instructions, fixed context and the turn in progress are always sent.
     """
 
     max_items: int | None = None
-    """The most items of the history that are sent; `None` for no limit."""
+    """The maximum number of items of the history that are sent; `None` for no limit."""
     max_tokens: int | None = None
-    """The most input tokens, those of instructions and tools included; `None` for no limit."""
+    """The maximum number of input tokens, those of instructions and tools included; `None` for no limit."""
     count: Literal["estimate", "vendor"] | Callable[[Sequence[AnyItem]], int] = "estimate"
     """How tokens are counted: an estimate that is corrected by the vendor's usage, the vendor's own count (a request
     before each call), or a function of the items."""
@@ -84,44 +84,44 @@ class HistoryLimits(Struct, frozen=True, kw_only=True):
             raise ConfigError(f'compact is "summary" or "vendor", not {self.compact!r}')
 
 
-# --- where the front may be cut -------------------------------------------------------------------------------------
+# --- cut points -----------------------------------------------------------------------------------------------------
 
 
 class Cut(NamedTuple):
-    """What is left of a conversation: `front`, and the items from `start` on."""
+    """The rest of a conversation: `front`, and the items from `start` on."""
 
     front: list[AnyItem]
     start: int
 
 
 class CutPoints:
-    """The positions where a growing conversation may begin: at a turn, where no call before it has its output behind it.
+    """The positions where a growing conversation may be truncated: at turns that do not separate a call from its output.
 
     `grow` visits new items only.
     """
 
     def __init__(self, items: Sequence[AnyItem] = ()) -> None:
         self.turns: list[int] = []
-        """Where a turn begins."""
+        """The positions where a turn begins."""
         self.rounds: list[int] = []
         """The same, and where the model speaks again after the outputs of calls, once there is a turn."""
         self.tokens = [0]
         """The estimated tokens of all items before each position, and of all items at the end."""
         self._items: list[AnyItem] = []
         self._settings: list[int] = []
-        self._prompts: int | None = None  # where the messages to the model began that may begin a turn
-        self._begun = False  # whether there was a turn, even one that cannot be cut off
+        self._prompts: int | None = None  # where the messages began that may begin a turn
+        self._begun = False  # whether there was a turn, even one that cannot be removed
         self._waiting: dict[str, list[int]] = {}  # calls without an output
         self._last: dict[str, int] = {}
         self._orphans: dict[str, list[int]] = {}  # outputs without a call
         self.grow(items)
 
     def begins(self, items: Sequence[AnyItem]) -> bool:
-        """Whether the items so far are the beginning of these."""
+        """Whether the items so far are a prefix of these."""
         return self._items == items[: len(self._items)]
 
     def grow(self, items: Sequence[AnyItem]) -> None:
-        """Take the whole conversation, which the items so far begin."""
+        """Process the new items of the whole conversation, whose prefix are the items so far."""
         for item in islice(items, len(self._items), None):
             self._add(item)
 
@@ -135,7 +135,7 @@ class CutPoints:
         if _is_prompt(item):
             if i == 0 or not _is_prompt(self._items[i - 1]):
                 self._prompts = i
-            # The first of what is said to the model, with something of the user among it: some wires begin with the user alone.
+            # The first message of a group with content of the user: some wires must begin with a user message.
             if self._prompts is not None and _has_user_content(item):
                 self.turns.append(self._prompts)
                 self.rounds.append(self._prompts)
@@ -146,7 +146,7 @@ class CutPoints:
             self.rounds.append(i)
 
     def _tie(self, item: AnyItem, i: int) -> bool:
-        """Leave out the positions between a call and its output; whether `i` is one of them."""
+        """Exclude the positions between a call and its output; whether `i` is one of them."""
         found = False
         for name, closes in _names(item):
             first = i
@@ -173,13 +173,13 @@ class CutPoints:
         if turn == start and not settings:
             return Cut([], start)
         asked = list(takewhile(_is_prompt, islice(self._items, turn, None)))
-        # Settings do not come first: some wires take what stands there as instructions.
+        # Settings are not first: some wires interpret the first item as instructions.
         return Cut([*asked, *settings], start if turn < start else start + len(asked))
 
     def shorten(self, *, max_items: float = inf, max_tokens: float = inf, rounds: bool = False, least: int = 0) -> int:
-        """How many items to leave out in front, so that the rest is within the limits, or as near as can be.
+        """The number of items to omit in front, so that the rest is within the limits, or as near as possible.
 
-        Tokens are those of the estimate. At least `least` items are left out, where that is possible.
+        Tokens are estimated. At least `least` items are omitted, where possible.
         """
         points, found = self.rounds if rounds else self.turns, 0
         for i in range(bisect_left(points, least), len(points)):
@@ -190,20 +190,20 @@ class CutPoints:
 
 
 def _last_until(points: list[int], most: int, default: int) -> int:
-    """The last of these points up to `most`."""
+    """The last of these points not above `most`."""
     i = bisect_right(points, most)
     return points[i - 1] if i else default
 
 
 def _is_prompt(item: AnyItem) -> bool:
-    """Whether it is a message to the model, of the user or the program; a late result belongs to the turn of its call."""
+    """Whether it is a message to the model, by the user or the program; a late result belongs to the turn of its call."""
     if not isinstance(item, Message) or item.role not in ("user", "system", "developer"):
         return False
     return not item.text.startswith(f'{{"type":"{DELIVERY}"')
 
 
 def _has_user_content(item: AnyItem) -> bool:
-    """Whether it has user content that every wire supports."""
+    """Whether it has content of the user that every wire supports."""
     if not isinstance(item, Message) or item.role != "user":
         return False
     parts = () if isinstance(item.content, str) else item.content
@@ -211,7 +211,7 @@ def _has_user_content(item: AnyItem) -> bool:
 
 
 def _names(item: AnyItem) -> list[tuple[str, bool]]:
-    """The calls that an item makes, and those that it answers or belongs to."""
+    """The ids of the calls that an item makes, and of those that it answers or belongs to."""
     of = getattr(getattr(item, "caller", None), "caller_id", None), getattr(item, "approval_request_id", None)
     made = item.id if isinstance(item, McpApprovalRequest) else getattr(item, "call_id", None)
     closes = isinstance(item, ProgramOutput | FunctionCallOutput) or bool(answers([item]))
@@ -222,21 +222,21 @@ def _names(item: AnyItem) -> list[tuple[str, bool]]:
 
 
 class Window:
-    """The requests of a run, or of all turns of a chat, within limits: what is sent of each, and what stands for the rest.
+    """Limits the requests of a run, or of all turns of a chat: the part of the history that is sent, and its compaction.
 
-    A cut stays where it is until the limit is reached again, so that most requests continue the one before.
+    A cut does not move until the limit is reached again, so that most requests extend the previous one (prompt caching).
     """
 
     def __init__(self, limits: HistoryLimits) -> None:
         self.limits = limits
         """The limits of every request."""
         self.compacted: Compacted | None = None
-        """What stands for the first items behind the fixed ones."""
+        """The compaction that replaces the first items after the fixed ones."""
         self.fixed: int | None = None
-        """How many items in front are always sent; `None` for the instructions that a run begins with."""
+        """The number of items in front that are always sent; `None` for the instructions that a run begins with."""
         self._earlier: list[CallInfo] = []
-        """What was requested for the next reply beside its own answer: one that was too long, and summaries."""
-        self._factor = 1.0  # how many tokens the vendor reports for one of the estimate
+        """The calls made for the next reply besides its own: a request that was too long, and summaries."""
+        self._factor = 1.0  # the reported tokens for each estimated one
         self._sent = 0
         self._points = CutPoints()
         self._start = 0
@@ -244,7 +244,7 @@ class Window:
     async def ask(self, request: Request, model: ModelCalls, send: Callable[[Request], Awaitable[T]]) -> T:
         """What `send` gives for the request within the limits, compacted once where the vendor finds it too long."""
         self._earlier = []
-        if request.previous_response_id is not None:  # the vendor holds the conversation
+        if request.previous_response_id is not None:  # the conversation is stored at the vendor
             return await send(request)
         fixed, items = self._split(request)
         if not self._points.begins(items):
@@ -263,7 +263,7 @@ class Window:
             return await send(self._cut(request, fixed, items)[0])
 
     def received(self, found: Reply) -> Reply:
-        """The reply, by which the estimate is corrected, with all requests that were made for it."""
+        """The reply, with all requests that were made for it; its usage corrects the estimate."""
         reported = 0 if found.usage is None else found.usage.input_tokens
         if reported and self._sent:
             self._factor = reported / self._sent
@@ -280,11 +280,11 @@ class Window:
 
     @property
     def _begin(self) -> int:
-        """How many items the compaction stands for."""
+        """The number of items that the compaction replaces."""
         return min(self.compacted.count, len(self._points.tokens) - 1) if self.compacted else 0
 
     def _cut(self, request: Request, fixed: list[AnyItem], items: list[AnyItem]) -> tuple[Request, int]:
-        """The request without what is cut, and the estimate of its tokens that are not those of the items left."""
+        """The truncated request, and the estimated tokens of the parts that are not the remaining items."""
         before = self.compacted.items if self.compacted else []
         cut = self._points.cut(self._start, self._begin) if self._start > self._begin else Cut([], self._begin)
         first = [*fixed, *before, *cut.front]
@@ -326,7 +326,7 @@ class Window:
     async def _compact(
         self, request: Request, fixed: list[AnyItem], items: list[AnyItem], start: int, model: ModelCalls
     ) -> None:
-        """Put a summary, or the vendor's compaction, in the place of the first items."""
+        """Replace the first items by a summary, or by the vendor's compaction."""
         before = self.compacted.items if self.compacted else []
         gone = replace(request, input=[*fixed, *before, *items[self._begin : start]], stream=None)
         if self.limits.compact == "vendor":
@@ -340,12 +340,12 @@ class Window:
 
 
 _GOAL_OF_COMPACTION, _GOAL = 0.5, 0.75
-"""The part of the limits that a cut leaves, so that it can stay for some turns."""
+"""The fraction of the limits that a cut leaves, so that it is valid for some turns."""
 _INSTRUCTING = ("system", "developer")
 
 
 def window_of(limits: Any) -> Window:
-    """The window that a run uses. Raises `ConfigError` for anything but limits."""
+    """The window of a run. Raises `ConfigError` for anything but limits."""
     if not isinstance(limits, HistoryLimits | Window):
         raise ConfigError(f"limits= takes HistoryLimits(...), not a {type(limits).__name__}")
     return limits if isinstance(limits, Window) else Window(limits)
@@ -354,7 +354,7 @@ def window_of(limits: Any) -> Window:
 def summary_request(request: Request, model: str | None = None) -> Request:
     """The request for a summary of the conversation in `request`, by its model or another one."""
     asked = [*items_of(request), Message(role="user", content=SUMMARY_PROMPT)]
-    # Vendors want the tools of earlier calls described, and none called now.
+    # Vendors require the definitions of tools that were called earlier; none may be called now.
     choice = "none" if request.tools else None
     return replace(
         request, model=model or request.model, input=asked, tool_choice=choice, text=None, stream=None, store=False

@@ -1,8 +1,8 @@
 """Prompt caching: the common prefix of two requests, and a simulation of a vendor's cache.
 
-A vendor reads a prompt in one order, whatever the order of the fields: tools, instructions, messages. Before changing this file,
-know that cache markers are not part of the prompt, so that they may move from turn to turn, and that a text may be written
-as a string or as one part.
+A vendor reads a prompt in one order, whatever the order of the fields: tools, instructions, messages. Before changing
+this file, know that cache markers are not part of the prompt, so they may move from turn to turn, and that a text may
+be written as a string or as one part.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PROMPT: dict[str, tuple[str, ...]] = {
     "ollama_chat": ("model", "tools", "messages"),
     "gemini_generate_content": ("tools", "systemInstruction", "contents"),
 }
-"""The fields of each wire that make the prompt, in the order in which a vendor reads them."""
+"""The fields of each wire that make up the prompt, in the order in which a vendor reads them."""
 
 _MARKS = ("cache_control", "prompt_cache_breakpoint")
 _MOST_PLACES = 1_000_000
@@ -41,13 +41,13 @@ class CachePrefix(Struct, frozen=True, kw_only=True):
     path: str | None
     """The first difference, such as `messages[3].content`; `None` where the later request begins with all of the earlier one."""
     byte: int
-    """How many bytes they have in common, in the compact JSON of the prompt."""
+    """The number of common bytes, in the compact JSON of the prompt."""
     tokens: int
-    """About how many tokens of the later request a vendor can read from its cache."""
+    """The approximate number of tokens of the later request that a vendor can read from its cache."""
 
     @property
     def whole(self) -> bool:
-        """Whether the whole earlier request is the beginning of the later one."""
+        """Whether the whole earlier request is a prefix of the later one."""
         return self.path is None
 
 
@@ -79,7 +79,7 @@ class PromptCache:
         self._lock = Lock()
 
     def take(self, body: Mapping[str, Any], wire: str, *owner: str | None) -> int:
-        """About how many tokens of a request are cached for this owner; then the whole prompt is cached."""
+        """The approximate number of cached tokens of a request for this owner; then the whole prompt is cached."""
         prompt, place, places = _Prompt(body, wire), hash(owner), list[int]()
         for path, value in prompt.leaves:
             place = hash((place, path, str(value)))
@@ -102,7 +102,7 @@ class _Prompt:
         if isinstance(plain.get("input"), str):
             plain["input"] = [{"type": "message", "role": "user", "content": plain["input"]}]
         self.wire, self.leaves = wire, list[tuple[str, Any]]()
-        self._entries: list[tuple[int, str, Any]] = []  # where each ends among the leaves, its field, and itself
+        self._entries: list[tuple[int, str, Any]] = []  # the end of each among the leaves, its field, and its value
         self._lists = {name for name in PROMPT[wire] if isinstance(plain.get(name), list)}
         for name in PROMPT[wire]:
             value = plain.pop(name, None)
@@ -140,13 +140,13 @@ def _document(body: Any, wire: str) -> dict[str, Any]:
 
 
 def _shared(one: Sequence[Any], other: Sequence[Any]) -> int:
-    """How long the beginning is that two sequences share."""
+    """The length of the common prefix of two sequences."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
 
 
 def _plain(value: Any, name: str, as_parts: tuple[str, ...]) -> Any:
-    """A value without marks, with the texts of these fields as one part."""
+    """A value without cache markers, with the texts of these fields as one part."""
     if isinstance(value, Mapping):
         items = cast("Mapping[str, Any]", value).items()
         return {key: _plain(inner, key, as_parts) for key, inner in items if key not in _MARKS}

@@ -27,7 +27,7 @@ from .conversation import Conversation, ConversationState
 SCHEMA = 1
 """The version of the tables that this version of the library writes."""
 
-_APPLICATION = 0x6C6C6D72  # "llmr", so that the file of another program is not taken for one of ours
+_APPLICATION = 0x6C6C6D72  # "llmr", which distinguishes the file from those of other programs
 _TABLES = """
 CREATE TABLE conversations (
     id TEXT PRIMARY KEY, created_at REAL NOT NULL, updated_at REAL NOT NULL, completed_at REAL, head BLOB NOT NULL
@@ -46,13 +46,13 @@ class StoredConversation(Struct, frozen=True, kw_only=True):
     id: str
     """The id, for `get`."""
     created_at: float
-    """When it was begun, in seconds since 1970."""
+    """The time of creation, in seconds since 1970."""
     updated_at: float
-    """When it was last written, in seconds since 1970."""
+    """The time of the last write, in seconds since 1970."""
     completed_at: float | None
-    """When it was completed; `None` while it is open."""
+    """The time of completion, in seconds since 1970; `None` while it is open."""
     items: int
-    """How many items it has."""
+    """The number of its items."""
     title: str
     """The beginning of the first message of the user."""
     summary: str | None
@@ -63,7 +63,7 @@ class ConversationStore(Protocol):
     """A store of conversations. Methods block, may be called from any thread, and raise `StoreError` with a reason."""
 
     def create(self, conversation: Conversation) -> None:
-        """Write a new conversation with its items; `exists` where its id is taken."""
+        """Write a new conversation with its items; `exists` if the id is already used."""
         ...
 
     def get(self, conversation_id: str) -> Conversation:
@@ -71,7 +71,7 @@ class ConversationStore(Protocol):
         ...
 
     def append(self, conversation: Conversation, position: int) -> None:
-        """Write the items from `position` on, and everything beside the items; durable when it returns.
+        """Write the items from `position` on, and all other fields; durable when it returns.
 
         `conflict` where the store has not exactly `position` items, `completed` where the conversation is, `not_found`.
         """
@@ -82,7 +82,7 @@ class ConversationStore(Protocol):
         ...
 
     def list(self, *, limit: int = 10, completed: bool | None = None) -> Sequence[StoredConversation]:
-        """The conversations that were written last, newest first; only completed ones or only open ones where that is given."""
+        """The most recently written conversations, newest first; only completed or only open ones if `completed` is given."""
         ...
 
     def search(
@@ -94,7 +94,7 @@ class ConversationStore(Protocol):
         limit: int = 10,
         completed: bool | None = None,
     ) -> Sequence[StoredConversation]:
-        """Those that contain `text`, case-insensitive, written between two times, newest first."""
+        """The conversations that contain `text`, case-insensitive, written between two times, newest first."""
         ...
 
 
@@ -218,7 +218,7 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
         )
 
     def _must_be_open(self, conversation_id: str) -> dict[str, Any]:
-        """What is stored beside the items of a conversation that is not completed."""
+        """The stored fields other than items of an open conversation."""
         found = self._db.execute(
             "SELECT completed_at, head FROM conversations WHERE id=?", (conversation_id,)
         ).fetchone()
@@ -261,11 +261,11 @@ class _Head(Struct):
 
 
 def _head(conversation: Conversation) -> tuple[float, float | None, bytes]:
-    """When it was written, when it was completed, and all of it but the items."""
+    """The times of its last write and of its completion, and all of it but the items."""
     return time.time(), conversation.state.completed_at, msgspec.json.encode(replace(conversation, items=[]))
 
 
 def _said(item: AnyItem) -> str:
-    """The text of an item, to be searched."""
+    """The searchable text of an item."""
     content = item.content if isinstance(item, Message) else getattr(item, "output", "")
     return text_of(content) if isinstance(item, Message | FunctionCallOutput) else ""

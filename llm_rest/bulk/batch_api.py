@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from ..client.target import Target
 
 Outcome = Literal["succeeded", "errored", "expired", "cancelled", "missing"]
-"""How one request of a batch ended: `missing` is one without a result."""
+"""The outcome of one request of a batch: `missing` is one without a result."""
 Plain = dict[str, Any]
 
 _encode = msgspec.json.Encoder().encode
 
-# --- what is sent ---------------------------------------------------------------------------------------------------
+# --- requests ---------------------------------------------------------------------------------------------------------
 
 
 class BatchGroup(Struct, frozen=True):
-    """What all requests of one batch have in common. `credential` is a digest of who is calling, never a key."""
+    """The properties that all requests of one batch share. `credential` is a digest of the credentials, never a key."""
 
     vendor: str
     base_url: str
@@ -48,7 +48,7 @@ class BatchGroup(Struct, frozen=True):
 
     @property
     def dialect(self) -> BatchDialect:
-        """The batch API that takes it."""
+        """The batch API for the group."""
         return DIALECTS[self.vendor]
 
 
@@ -86,7 +86,7 @@ _MEDIA = re.compile(rb'"type":"(?:image_url|input_image|input_audio|video_url|in
 
 
 def refusals(dialect: BatchDialect, body: bytes) -> list[Loss]:
-    """What no batch takes of a request, by its encoded body."""
+    """The losses of a request in any batch, by its encoded body."""
     found, anthropic = _fields(body), dialect.format == "anthropic"
     problems = {
         "stream": found.stream and "a request of a batch is not streamed",
@@ -104,21 +104,21 @@ _SPACES = bytes.maketrans(b"\r\n", b"  ")
 
 
 def digest(body: bytes) -> str:
-    """A digest of a request: what comes back with it belongs to the request that was sent."""
+    """A digest of a request, by which a result is matched to the request that was sent."""
     return blake2b(body, digest_size=6).hexdigest()
 
 
 def line(group: BatchGroup, custom_id: str, body: bytes) -> bytes:
-    """One request of a batch: its id, what the format adds, and the body byte for byte as it was encoded."""
+    """One request of a batch: its id, the fields of the format, and the body byte for byte as it was encoded."""
     api = group.dialect.api
     head = {api.key: custom_id} | ({"method": "POST", "url": group.endpoint} if api.full else {})
-    if b"\n" in body or b"\r" in body:  # between tokens, where a space is the same
+    if b"\n" in body or b"\r" in body:  # between tokens, where a space is equivalent
         body = body.translate(_SPACES)
     return b'%b,"%b":%b}' % (_encode(head)[:-1], api.body.encode(), body)
 
 
 def _frame(group: BatchGroup) -> tuple[bytes, bytes, bytes]:
-    """What stands before, between and behind the lines of a batch."""
+    """The bytes before, between and after the lines of a batch."""
     if not group.dialect.api.inline:
         return b"", b"\n", b"\n"
     if group.dialect.format != "openrouter":
@@ -140,7 +140,7 @@ class BatchBuilder:
         self._size = len(b"".join(_frame(group)[::2])) - 1
 
     def add(self, custom_id: str, body: bytes) -> bool:
-        """Take a request, unless the batch is full: then it belongs into the next one."""
+        """Add a request, unless the batch is full: then it belongs in the next one."""
         entry, dialect = line(self.group, custom_id, body), self.group.dialect
         grown = self._size + len(entry) + 1
         if grown > dialect.max_bytes and not self.lines:
@@ -200,7 +200,7 @@ def create(group: BatchGroup, file: str, marker: str) -> tuple[Route, bytes]:
         case "xai":
             about = {"name": marker, "input_file_id": file}
         case "mistral":
-            # The model stays in each body, which is allowed where the job names none.
+            # The model stays in each body, which is valid where the job names none.
             about = {"endpoint": group.endpoint, "input_files": [file], "timeout_hours": 24}
         case _:
             about = {"input_file_id": file, "endpoint": group.endpoint, "completion_window": "24h"}
@@ -213,7 +213,7 @@ def create(group: BatchGroup, file: str, marker: str) -> tuple[Route, bytes]:
 
 
 class BatchError(Struct, frozen=True):
-    """What a vendor says about a batch that failed, or about one `line` of its input, counted from 1."""
+    """The vendor's error for a failed batch, or for one `line` of its input, counted from 1."""
 
     message: str = ""
     code: str | int | None = None
@@ -221,15 +221,15 @@ class BatchError(Struct, frozen=True):
 
 
 class BatchJob(Struct, frozen=True, kw_only=True):
-    """A batch at its vendor. Plain data without a key, which another process can continue with."""
+    """A batch job at its vendor. Plain data without a key, with which another process can continue."""
 
     id: str
     group: BatchGroup
     status: Literal["running", "cancelling", "ended"]
     ended_as: Literal["completed", "failed", "expired", "cancelled"] = "completed"
-    """How it ended, once it did. Each request has an outcome of its own all the same."""
+    """The final state of the job. Each request has an outcome of its own all the same."""
     counts: dict[str, int] = {}
-    """Requests by outcome, in the vendor's words. They need not add up, and nothing is concluded from them."""
+    """The number of requests by outcome, as the vendor names it. They need not add up, and are informational only."""
     created_at: float | None = None
     expires_at: float | None = None
     marker: str = ""
@@ -245,7 +245,7 @@ _STATES = {
     "failed": "failed",
     "cancelled": "cancelled",
 }
-"""The words of all vendors in lower case; any other is of a batch that runs."""
+"""The states of all vendors in lower case; any other is that of a running batch."""
 
 
 def _at(document: Any, path: str) -> Any:
@@ -255,7 +255,7 @@ def _at(document: Any, path: str) -> Any:
 
 
 def _seconds(value: Any) -> float | None:
-    """A time in seconds since 1970, given so or as a date."""
+    """A time in seconds since 1970, from a number or a date."""
     try:
         return datetime.fromisoformat(value).timestamp() if isinstance(value, str) else value and float(value)
     except (ValueError, TypeError):
@@ -278,7 +278,7 @@ def job(group: BatchGroup, document: Plain) -> BatchJob:
     said: list[Any] = cast("Any", errors) if isinstance(errors, list) else []
     if alone := document.get("error") or document.get("cancel_by_xai_message"):
         said = [*said, alone if isinstance(alone, dict) else {"message": str(alone)}]
-    if group.dialect.format == "xai":  # which has counters and no state
+    if group.dialect.format == "xai":  # a format with counters and no state
         begun = counts.get("num_requests", 0) > 0 and counts.get("num_pending", 0) == 0
         state = ("failed" if said else "cancelled") if document.get("cancel_time") else "completed" if begun else None
     if state is None and document.get("done"):
@@ -328,7 +328,7 @@ GRPC = (
     " RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS"
     " UNAUTHENTICATED"
 ).split()
-"""The codes of gRPC."""
+"""The status codes of gRPC."""
 
 _NULL = Raw(b"null")
 
@@ -364,11 +364,11 @@ class _Answered(Struct):
 
 _line, _answered = msgspec.json.Decoder(_Line).decode, msgspec.json.Decoder(_Answered | None).decode
 _UNTIL = {"batch_expired": "expired", "expired": "expired", "batch_cancelled": "cancelled", "canceled": "cancelled"}
-"""What is said of requests that did not run, and its outcome."""
+"""The codes of requests that were not run, and their outcome."""
 
 
 def result(group: BatchGroup, line: bytes | Raw) -> BatchResult:
-    """One result. Raises `msgspec.MsgspecError` and `UnicodeDecodeError` for what is none."""
+    """One result. Raises `msgspec.MsgspecError` and `UnicodeDecodeError` for an invalid one."""
     found = _line(line)
     ended = found.result or found.batch_result or _Ended()
     name = found.custom_id or found.key or found.batch_request_id or str((found.metadata or {}).get("key", ""))
@@ -405,12 +405,12 @@ def result(group: BatchGroup, line: bytes | Raw) -> BatchResult:
 
 
 def _word(code: Any) -> str:
-    """A code as a word, where it is that or a number of gRPC."""
+    """A code as a word, also for a number of gRPC."""
     return code if isinstance(code, str) else GRPC[code] if isinstance(code, int) and 0 < code < len(GRPC) else ""
 
 
 def without_result(job: BatchJob, custom_id: str, place: int) -> BatchResult:
-    """What a batch that ended says about a request without a result; `place` is its line in the input, from 1."""
+    """The outcome of a request without a result in a batch that ended; `place` is its line in the input, from 1."""
     if job.ended_as == "failed":  # none of it ran
         errors = [error for error in job.errors if error.line in (place, None)]
         if errors:
@@ -433,7 +433,7 @@ _page = msgspec.json.Decoder(_Page).decode
 
 
 def entries(document: bytes, asked: Route) -> tuple[list[Raw], Route | None]:
-    """The results in a document of several, and where the next of them are."""
+    """The results in a document of several, and the position of the next ones."""
     found = _page(document)
     following = replace(asked, query={**asked.query, "pagination_token": found.pagination_token or ""})
     return found.results or [], following if following.query["pagination_token"] and following != asked else None

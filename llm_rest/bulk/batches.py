@@ -1,8 +1,8 @@
 """Batches at a vendor, over HTTP: upload, create, poll, read the results, cancel, delete the input file.
 
-Everything is sent by the client's own transport, with its credentials and retries. Before changing this file, know that creating
-a batch is the one request that is never retried blindly: where it is not known whether it was created, it is looked for among the
-batches of the account first, because a second one would be billed as well.
+Everything is sent by the client's own transport, with its credentials and retries. Before changing this file, know that
+creating a batch is the one request that is never retried blindly: where it is unknown whether it was created, the
+batches of the account are searched first, because a second one would be billed as well.
 """
 
 from __future__ import annotations
@@ -51,31 +51,31 @@ if TYPE_CHECKING:
     from ..transport.exchange import Incoming
 
 CREATIONS = 3
-"""So often a batch is created that cannot be found."""
+"""The maximum number of attempts to create a batch that cannot be found."""
 LOOKS = (0.0, 5.0, 20.0)
-"""Seconds before each search for a batch that may have been created: lists are behind."""
+"""Seconds before each search for a batch that may have been created: lists are updated with a delay."""
 _PAGES = 20
 _AHEAD = 300.0
-"""How far the vendor's clock may be behind ours, in seconds."""
+"""The maximum lag of the vendor's clock behind ours, in seconds."""
 _SLOWEST = 50_000
-"""Bytes in a second of an upload that is given its time."""
+"""The lowest speed of an upload that its timeout allows, in bytes per second."""
 _RESULTS = 500
 
 
 class Batch(Struct, kw_only=True):
-    """A batch of ours, as the journal knows it."""
+    """A batch of this run, as it is stored in the journal."""
 
     name: str
-    """Our name of it, which is found again where the vendor's API carries one."""
+    """Our name of the batch, by which it is found where the vendor's API stores one."""
     group: BatchGroup
     count: int = 0
     created: float
     tries: int = 1
-    """How often its rows were submitted, with this time."""
+    """How often its rows were submitted, including this time."""
     file: str = ""
     """The id of the input file that was uploaded for it."""
     job: BatchJob | None = None
-    """What the vendor said last."""
+    """The latest state of the job at the vendor."""
 
 
 _once = RetryPolicy(attempts=1)
@@ -83,8 +83,8 @@ _document = msgspec.json.Decoder(dict[str, Any])
 
 
 async def credential_of(caller: Caller, target: Target, settings: Settings) -> str:
-    """A digest of who is calling, so that a batch is looked for with the credentials it was created with."""
-    if target.credentials.renewable:  # a token provider has another token tomorrow
+    """A digest of the credentials, so that a batch is searched with the credentials it was created with."""
+    if target.credentials.renewable:  # a token provider returns another token tomorrow
         return settings.account or "provider"
     sent = await caller.headers(target, settings, Route("/"), None, None)
     shown = blake2b(digest_size=6, person=b"llm_rest batches")
@@ -94,7 +94,7 @@ async def credential_of(caller: Caller, target: Target, settings: Settings) -> s
 
 
 class VendorBatches:
-    """The batch API of one target. `sleep` is how to wait; the methods raise an `LLMError`."""
+    """The batch API of one target. `sleep` is the function that waits; the methods raise an `LLMError`."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class VendorBatches:
         self._sleep = sleep or caller.transport.sleep
 
     async def upload(self, batch: Batch, content: bytes) -> str:
-        """Upload the input file; its id. Where it is not known whether it was uploaded, it is searched for."""
+        """Upload the input file and return its id. Where it is unknown whether it was uploaded, it is searched for."""
         route, body = batch_api.upload(batch.group, content, batch.name)
         try:
             sent = await self.send(route, body, retry=_once)
@@ -145,7 +145,7 @@ class VendorBatches:
         raise AssertionError
 
     async def find(self, batch: Batch, known: frozenset[str] = frozenset()) -> BatchJob | None:
-        """The batch among those of the account, where it was created."""
+        """The batch in the list of the account, if it was created."""
         api = batch.group.dialect.api
 
         def job(entry: Plain) -> BatchJob | None:
@@ -166,7 +166,7 @@ class VendorBatches:
         return None
 
     async def _search(self, group: BatchGroup, path: str, match: Callable[[Plain], T | None]) -> T | None:
-        """What matches in a list of the vendor, which is read several times, because lists are behind."""
+        """The match in a list of the vendor, which is read several times, because lists are updated with a delay."""
         for wait in LOOKS:
             if wait:
                 await self._sleep(wait)
@@ -181,7 +181,7 @@ class VendorBatches:
         return None
 
     async def poll(self, batch: Batch) -> BatchJob:
-        """What the vendor says about the batch now."""
+        """The current state of the batch at the vendor."""
         assert batch.job is not None
         return self._job(batch.group, await self.send(self._route(batch, "poll")))
 
@@ -282,7 +282,7 @@ class Results:
         self._lines = NDJSON()
 
     async def more(self) -> list[BatchResult] | None:
-        """The next results, without lines that are none; `None` at the end."""
+        """The next results, without invalid lines; `None` at the end."""
         found: list[BatchResult] = []
         while len(found) < _RESULTS and (self._routes or self._incoming):
             for line in await (self._page() if self._group.dialect.api.paged else self._piece()):
@@ -313,7 +313,7 @@ class Results:
 
 
 def _may_be_created(error: LLMError) -> bool:
-    """Whether the vendor may have created a batch all the same."""
+    """Whether the vendor may have created a batch despite the error."""
     if isinstance(error, ConnectError):
         return False
     return not (

@@ -14,12 +14,12 @@ class BatchFormat(Struct, frozen=True, kw_only=True):
     """
 
     body: str = "body"
-    """The field of a line that holds the request; `body` stands beside `method` and `url` where `full` is set."""
+    """The field of a line that contains the request; `body` is beside `method` and `url` where `full` is set."""
     key: str = "custom_id"
-    """The field of a line that holds its id."""
+    """The field of a line that contains its id."""
     full: bool = False
     inline: bool = False
-    """The requests travel in the body that creates the batch, not in a file."""
+    """Whether the requests are in the body that creates the batch, not in a file."""
     paged: bool = False
     """Results come in JSON documents of several, not as a file with a line for each."""
     files: str = "/files"
@@ -29,7 +29,7 @@ class BatchFormat(Struct, frozen=True, kw_only=True):
     cancel: str = "/batches/{id}/cancel"
     """Empty where a batch cannot be cancelled."""
     results: str = "/files/{file}/content"
-    """Where results are read: once for each output file where it names `{file}`."""
+    """The path of the results: requested once for each output file where it contains `{file}`."""
     delete: str = "/files/{file}"
     page: str = "limit=100"
     """The query of a list of batches."""
@@ -43,7 +43,7 @@ class BatchFormat(Struct, frozen=True, kw_only=True):
     created: str = "created_at"
     expires: str = "expires_at"
     marker: str = "metadata.llm_rest"
-    """Our name of the batch."""
+    """The field for our name of the batch."""
     inputs: str = "input_file_id"
     outputs: tuple[str, ...] = ("output_file_id", "error_file_id")
 
@@ -81,7 +81,7 @@ FORMATS: dict[str, BatchFormat] = {
         create="{endpoint}/batches",
         poll="{endpoint}/batches/{id}",
         cancel="{endpoint}/batches/{id}/cancel",
-        # `results_url` says the same, perhaps at another host, which must not get the key.
+        # `results_url` is the same, perhaps at another host, which must not get the key.
         results="{endpoint}/batches/{id}/results",
         cursor=("after_id", "last_id"),
         state="processing_status",
@@ -126,13 +126,13 @@ class BatchDialect(Struct, frozen=True, kw_only=True):
     """The most bytes of an input file, or of the body that creates a batch. 100 MB is our limit, because the content is held in
     memory, where the vendor takes more or does not say."""
     one_model: bool = True
-    """All requests of a batch name one model."""
+    """Whether all requests of a batch must have the same model."""
     takes_metadata: bool = True
-    """A batch carries metadata of ours, by which it is found again; elsewhere its input file identifies it."""
+    """Whether a batch can have metadata of ours, by which it is found again; otherwise its input file identifies it."""
     text_only: bool = False
-    """Takes neither images nor audio, video and files."""
+    """Whether neither images nor audio, video and files are supported."""
     cost_factor: float = 0.5
-    """The price of a token in proportion to an ordinary call."""
+    """The price of a token relative to an ordinary call."""
 
     @property
     def api(self) -> BatchFormat:

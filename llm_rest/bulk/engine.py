@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from ..responses.request import Request
 
 Call = Callable[[Row], Awaitable["Reply"]]
-"""Answers a row, or raises an `LLMError`: a call of its own in the mode `live`."""
+"""Answers a row or raises an `LLMError`; in the mode `live` by a call of its own."""
 
 ALIKE = 20
-"""So many rows that fail alike in succession stop a run: at its beginning, and later where a key or an account is refused."""
+"""The number of consecutive equal failures that stop a run: at its beginning, and later of a rejected key or account."""
 _LASTING = {"authentication", "permission_denied", "quota"}
 _PREFIX_BYTES = 4096
-"""How long the common beginning of rows is that are sent one after the other (`group_by_prefix`): about 1,000 tokens."""
+"""The length of the common prefix of rows that are sent one after the other (`group_by_prefix`): about 1,000 tokens."""
 _GROUPS = 1000
 _DRAIN_SECONDS = 5.0
 _GATHER_SECONDS = 0.01
@@ -55,22 +55,22 @@ class BulkStatus(Totals):
     in_flight: int = 0
     """Rows in flight."""
     total: int | None = None
-    """How many rows there are, estimated from the size of a file; `None` where that is unknown."""
+    """The estimated number of rows, from the size of a file; `None` where that is unknown."""
     seconds: float = 0.0
-    """Seconds that this process has worked on the run."""
+    """The time that this process has worked on the run, in seconds."""
     finished: int = 0
-    """How many rows this process has finished."""
+    """The number of rows that this process has finished."""
 
     @property
     def remaining_seconds(self) -> float | None:
-        """About how many seconds the rest takes, at the rate so far."""
+        """The estimated remaining time in seconds, at the rate so far."""
         if not self.total or not self.finished:
             return None
         return max(self.total - self.done - self.failed, 0) * self.seconds / self.finished
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """What a run may do."""
+    """The options of a run."""
 
     concurrency: int
     max_failures: int | float | None = None
@@ -83,7 +83,7 @@ class Rules(Struct, frozen=True, kw_only=True):
 
 
 class Job(NamedTuple):
-    """What a run works with."""
+    """The input, output, client and options of a run."""
 
     caller: Caller
     source: Source
@@ -97,7 +97,7 @@ class Job(NamedTuple):
 
 
 class Engine:
-    """A run at work. Without a journal nothing is remembered and rows only come back."""
+    """The engine of a run. Without a journal nothing is stored and rows are only yielded."""
 
     def __init__(self, job: Job, call: Call) -> None:
         self._caller, self._source, self._reader, self._lines, self._rules, self._journal, *_ = job
@@ -108,14 +108,14 @@ class Engine:
         self._exhausted = False
         self._stopping = False
         self.stopped: LLMError | None = None
-        """Why the run stopped before its end; `None` where it did not."""
+        """The error for which the run stopped before its end; `None` where it did not."""
         self._free = [f"row {i}" for i in range(job.rules.concurrency)]
         self._running: dict[int, tuple[Row, str]] = {}
         self._marked: set[int] = set()
-        self._begun: list[Row] = []  # whose background responses are in progress, and are looked at again
-        self._resumed = True  # rows that the journal knows are still being read
+        self._begun: list[Row] = []  # rows with background responses in progress, which are polled
+        self._resumed = True  # whether rows in the journal are still being read
         self._window: list[tuple[Row, bytes]] = []
-        self._warm: dict[bytes, bool] = {}  # groups by the digest of their prefix, and whether a row of it came back
+        self._warm: dict[bytes, bool] = {}  # groups by the digest of their prefix, and whether a row of it was answered
         self._groups: dict[int, bytes] = {}
         self._alike: tuple[str, int] = "", 0
         self._finished = 0
@@ -132,11 +132,11 @@ class Engine:
         )
 
     def stop(self) -> None:
-        """Send no more rows; the run ends when those in flight are answered."""
+        """Send no more rows; the run ends when the rows in flight are answered."""
         self._stopping = True
 
     async def advance(self, workers: Workers) -> list[BulkRow] | None:
-        """A step: wait for answers, send the next rows, and give what is finished; `None` at the end."""
+        """One step: wait for answers, send the next rows, and return the finished ones; `None` at the end."""
         results: list[BulkRow] = []
         if self._running:
             for _, row, answer, error in await self._reports(workers):
@@ -145,7 +145,7 @@ class Engine:
         try:
             while len(starting) < len(self._free) and not self._stopping and (row := self._next(results)) is not None:
                 starting.append(row)
-        except BaseException:  # what came back is safe even where the input raises
+        except BaseException:  # received answers are committed even where the input raises
             if self._journal is not None:
                 for row in starting:
                     if row.begun is None:
@@ -169,11 +169,11 @@ class Engine:
     async def _ask(self, row: Row, workers: Workers) -> None:
         try:
             workers.put((self, row, await self._call(row), None))
-        except Exception as problem:  # one that is not ours ends the run
+        except Exception as problem:  # an error that is not an `LLMError` ends the run
             workers.put((self, row, None, problem))
 
     async def _reports(self, workers: Workers) -> list[Any]:
-        """What came back: all that is there, and a little later what follows, so that it is committed together."""
+        """All answers received so far, and shortly after those that follow, so that they are committed together."""
         reports = [await workers.receive(_HEARTBEAT_SECONDS)]
         until, enough = workers.now() + _GATHER_SECONDS, min(max(1, self._rules.concurrency // 4), len(self._running))
         while reports[-1] is not None and len(reports) < len(self._running):
@@ -229,7 +229,7 @@ class Engine:
                 self._give_up(ConfigError(f"max_cost: the run has cost {spent}", hint="the same run with more goes on"))
 
     def _copy_outputs(self, results: list[BulkRow]) -> None:
-        """Give duplicates the output of the rows that they are equal to, where these are finished."""
+        """Copy the output of a finished row to its duplicates."""
         if self._journal is None or not self._rules.dedupe:
             return
         for n, custom_id, line in self._journal.copies():
@@ -239,7 +239,7 @@ class Engine:
             results.append(done)
 
     def _look(self, error: LLMError | None) -> None:
-        """Stop the run where rows fail alike, or too many."""
+        """Stop the run where consecutive rows have the same failure, or too many rows fail."""
         if not self._rules.circuit:
             return
         kind, count = self._alike
@@ -272,7 +272,7 @@ class Engine:
             return self._take(results)
         while len(self._window) < 4 * self._rules.concurrency and (row := self._take(results)) is not None:
             self._window.append((row, self._prefix(row)))
-        # Rows of a group follow each other, once its first row came back: that one writes the vendor's cache.
+        # Rows of a group follow each other, once its first row was answered: that one fills the vendor's cache.
         ready = [one for one in self._window if not one[1] or self._warm.get(one[1], True)]
         if not ready:
             return None
@@ -285,7 +285,7 @@ class Engine:
         return row
 
     def _take(self, results: list[BulkRow]) -> Row | None:
-        """The next row of the input that is to be sent; what needs no sending goes to the results."""
+        """The next row of the input to be sent; rows that need no request are added to the results."""
         for _ in range(_MOST):
             entry = None if self._exhausted or self._stopping else next(self._entries, None)
             if entry is None or (self._rules.limit is not None and entry.n > self._rules.limit):
@@ -354,7 +354,7 @@ class Engine:
         return ConfigError(f"custom_id: {row.custom_id!r} is the id of {self._source.word} {owner} already")
 
     def _prefix(self, row: Row) -> bytes:
-        """The digest of the beginning of a row's request; empty where it is too short for a prompt cache, or wrong."""
+        """The digest of the prefix of a row's request; empty where it is too short for a prompt cache, or invalid."""
         try:
             found = encoded(self._caller, row)
         except LLMError:
@@ -388,7 +388,7 @@ class Engine:
 
 
 class Encoded(NamedTuple):
-    """A row as it would be sent."""
+    """A row as a request."""
 
     target: Target
     settings: Settings
@@ -396,17 +396,17 @@ class Encoded(NamedTuple):
     url: str
     body: bytes
     losses: list[Loss]
-    """What the vendor does not get of it."""
+    """The losses of the request."""
 
     @property
     def key(self) -> bytes:
-        """The same for equal requests to the same vendor."""
+        """A key that is equal for equal requests to the same vendor."""
         place = blake2b(f"{self.target.vendor} {self.url}".encode(), digest_size=32).digest()
         return blake2b(self.body, digest_size=16, key=place).digest()
 
 
 def encoded(caller: Caller, row: Row) -> Encoded:
-    """The row as it would be sent. Raises `ConfigError` for one that cannot be."""
+    """The row as a request. Raises `ConfigError` for an invalid row."""
     prepared = caller.prepare(row.input, {**row.options})
     target, settings = prepared.target, prepared.settings
     outgoing, lost = prepared._replace(settings=settings._replace(on_loss="ignore")).encode(_NOWHERE)

@@ -1,6 +1,6 @@
-"""The journal of a bulk run: a SQLite file beside the output that knows of every row whether it was sent and answered.
+"""The journal of a bulk run: a SQLite file beside the output with the state of every row (sent, answered).
 
-Before changing this file, know what it promises. A row is `SENT` and committed before its request leaves; its output is committed
+Before changing this file, know its guarantees. A row is `SENT` and committed before its request leaves; its output is committed
 before it is written to the output file; the file is extended in the transaction that records its new length. So a process may be
 killed at any moment: the file is cut to the recorded length, rows that were `SENT` are sent again, and nothing else is repeated.
 """
@@ -50,11 +50,11 @@ CREATE TABLE batch (name TEXT PRIMARY KEY, closed INTEGER NOT NULL, document BLO
 """
 
 LEASE_SECONDS = 60.0
-"""A process that has not renewed its lease for so long has lost the journal."""
+"""The lease time in seconds: a process that has not renewed its lease for so long has lost the journal."""
 _RENEW_SECONDS = 10.0
 _PROCESS = os.urandom(8).hex()
 _LINES = 500
-"""How many rows are read from the journal, or appended to the output, at a time."""
+"""The number of rows that are read from the journal, or appended to the output, at a time."""
 
 
 NEW, SENT, _ANSWERED, DONE, FAILED, DUPLICATE = range(6)
@@ -62,41 +62,41 @@ NEW, SENT, _ANSWERED, DONE, FAILED, DUPLICATE = range(6)
 
 
 class Totals(Struct):
-    """Sums over the finished rows of a run, whichever process finished them."""
+    """The totals of the finished rows of a run, whichever process finished them."""
 
     done: int = 0
-    """Rows that were answered, duplicates included."""
+    """The number of answered rows, duplicates included."""
     failed: int = 0
-    """Rows that failed, invalid lines included."""
+    """The number of failed rows, invalid lines included."""
     duplicates: int = 0
-    """Those of both that were not sent, because an equal row was (`dedupe`)."""
+    """The number of answered and failed rows that were not sent, because an equal row was (`dedupe`)."""
     repeated: int = 0
-    """Rows that were in flight when an earlier process died, and were sent again."""
+    """The number of rows that were in flight when an earlier process died, and were sent again."""
     attempts: int = 0
-    """Requests that were made."""
+    """The number of requests that were made."""
     input_tokens: int = 0
-    """Tokens of all inputs."""
+    """The input tokens of all rows."""
     cached_tokens: int = 0
-    """Those of them that the vendors read from a prompt cache."""
+    """The input tokens that the vendors read from a prompt cache."""
     output_tokens: int = 0
-    """Tokens of all outputs."""
+    """The output tokens of all rows."""
     cost_nano: int = 0
     """The cost in nano-dollars of the rows whose cost is known."""
     unpriced: int = 0
-    """Answered rows whose cost is not known."""
+    """The number of answered rows whose cost is unknown."""
     limits: dict[str, dict[str, float]] = {}
-    """For each `"vendor/model"` what its rate limits allow in a minute: `requests`, `tokens`, `input` and `output` tokens."""
+    """The rate limits of each `"vendor/model"` per minute: `requests`, `tokens`, `input` and `output` tokens."""
 
 
 class Position(Struct):
-    """How far a run has come."""
+    """The progress of a run in the input and in the output."""
 
     read_to: int = 0
-    """The bytes of the input that were read."""
+    """The number of bytes of the input that were read."""
     read_rows: int = 0
     """The number of the last row that was read."""
     written: int = 0
-    """The bytes of the output file."""
+    """The size of the output file in bytes."""
     next: int = 1
     """The first row that is not in the output file; in the order of arrival the first place."""
     spooled: bool = False
@@ -105,7 +105,7 @@ class Position(Struct):
 
 
 class JournalRow(NamedTuple):
-    """What the journal knows of one row."""
+    """The journal's entry of one row."""
 
     n: int
     offset: int
@@ -113,7 +113,7 @@ class JournalRow(NamedTuple):
     state: int
     original: int | None
     begun: str | None
-    """The batch that it is in, or the id of its background response: where the vendor works on it."""
+    """The batch of the row, or the id of its background response, where the vendor is processing it."""
 
 
 class Journal(SQLiteFile):
@@ -165,7 +165,7 @@ class Journal(SQLiteFile):
             self.keep_outputs = keep_outputs or output is None
             self.at: Position = decoder_of(Position).decode(found[2])
             self.last: int = self._one("SELECT coalesce(max(n), 0) FROM row")[0]
-            """The last row that the journal knows."""
+            """The number of the last row in the journal."""
             self._order = "place" if by_arrival else "n"
             self._place: int | None = None
             if by_arrival:
@@ -177,10 +177,10 @@ class Journal(SQLiteFile):
             self.close()
             raise
 
-    # --- one process at a time, and the same run
+    # --- locking, and the check that it is the same run
 
     def in_use(self) -> str | None:
-        """The process that works on the run, in words; `None` where there is none, or it died."""
+        """A description of the process that runs the journal; `None` where there is none, or it died."""
         lease, renewed = self._one("SELECT lease, lease_time FROM run") or (None, 0.0)
         if lease is None:
             return None
@@ -188,7 +188,7 @@ class Journal(SQLiteFile):
         here = other["host"] == socket.gethostname()
         reused = (
             other["pid"] == os.getpid() and other["process"] != _PROCESS
-        )  # the number of a container's only process
+        )  # the process id in a container, where it is the only process
         if (here and (reused or not _is_alive(other["pid"]))) or time.time() - renewed > LEASE_SECONDS:
             return None
         return f"process {other['pid']} on {other['host']}"
@@ -230,7 +230,7 @@ class Journal(SQLiteFile):
         return False
 
     def owner(self, custom_id: str) -> int | None:
-        """The row that has this `custom_id`."""
+        """The number of the row with this `custom_id`."""
         return self._number("SELECT n FROM row WHERE custom_id=?", custom_id)
 
     def find(self, key: bytes) -> int | None:
@@ -255,7 +255,7 @@ class Journal(SQLiteFile):
         self._do("UPDATE row SET state=?, started=? WHERE n=?", (state, time.time(), n))
 
     def finish(self, row: BulkRow, line: bytes) -> None:
-        """Store how a row ended and its line; a copy of another row's output made no request of its own."""
+        """Store the outcome of a row and its line; a copy of another row's output made no request of its own."""
         copied, usage = row.duplicate_of is not None, row.usage
         sums = {"attempts": row.attempts, "cost_nano": row.cost or 0}
         if usage is not None and not copied:
@@ -290,12 +290,12 @@ class Journal(SQLiteFile):
         return (JournalRow(*found) for found in self._pages(query, after))
 
     def line(self, n: int) -> bytes | None:
-        """The line of output of a finished row, as long as the journal has it."""
+        """The output line of a finished row, as long as the journal stores it."""
         found: tuple[bytes | None] | None = self._one("SELECT output FROM row WHERE n=?", (n,))
         return None if found is None else found[0]
 
     def lines(self) -> Iterator[bytes]:
-        """All lines of output that the journal has, in the order of the input."""
+        """All output lines in the journal, in the order of the input."""
         query = "SELECT n, output FROM row WHERE output IS NOT NULL AND n > ? ORDER BY n LIMIT ?"
         return (line for _, line in self._pages(query, 0))
 
@@ -306,30 +306,30 @@ class Journal(SQLiteFile):
         )
 
     def begun(self, n: int, response: str) -> None:
-        """A row has a background response with this id."""
+        """Record the id of a row's background response."""
         self._do("UPDATE row SET batch_id=? WHERE n=?", (response, n))
 
     # --- batches of vendors
 
     def save_batch(self, batch: Batch, rows: Iterable[int] = (), *, closed: bool = False) -> None:
-        """Store what is known of a batch, and that these rows are in it; nothing is left to do for one that is `closed`."""
+        """Store the state of a batch, and that these rows are in it; a `closed` batch needs no further steps."""
         self._do("INSERT OR REPLACE INTO batch VALUES (?, ?, ?)", (batch.name, closed, msgspec.json.encode(batch)))
         for n in rows:
             self._do("UPDATE row SET state=?, batch_id=?, started=? WHERE n=?", (SENT, batch.name, time.time(), n))
 
     def release(self, n: int) -> None:
-        """Let a row be in no batch any more: it is to be sent."""
+        """Remove a row from its batch: it is to be sent again."""
         self._do("UPDATE row SET state=?, batch_id=NULL WHERE n=?", (NEW, n))
 
     def batches(self, *, closed: bool = False) -> list[Batch]:
-        """The batches that are closed, or that are not."""
-        from .batches import Batch  # which loads the client
+        """The closed batches, or the open ones."""
+        from .batches import Batch  # a slow import of the client
 
         with self._store_errors():
             found = self._db.execute("SELECT document FROM batch WHERE closed=?", (closed,)).fetchall()
         return [decoder_of(Batch).decode(document) for (document,) in found]
 
-    # --- an input that cannot be read again
+    # --- input that cannot be read again
 
     def spool(self, lines: Iterable[bytes]) -> None:
         """Store all lines of the input, in one transaction."""
@@ -353,7 +353,7 @@ class Journal(SQLiteFile):
             return self._db.execute(query, values).fetchone()
 
     def _pages(self, query: str, after: int) -> Iterator[Any]:
-        """The rows of a query by their number, some at a time, so that others may be written in between."""
+        """The rows of a query by their number, in pages, so that others may be written in between."""
         while True:
             with self._store_errors():
                 page = self._db.execute(query, (after, _LINES)).fetchall()
@@ -384,7 +384,7 @@ class Journal(SQLiteFile):
                 raise
 
     def _rollback(self) -> None:
-        with suppress(Exception):  # what was the matter is raised already
+        with suppress(Exception):  # its cause was raised already
             self._db.execute("ROLLBACK")
 
     def _record(self) -> None:
@@ -411,14 +411,14 @@ class Journal(SQLiteFile):
         os.ftruncate(self._file.fileno(), self.at.written)
 
     def write_output(self) -> None:
-        """Append the lines of finished rows to the output, and record its new length in the same transaction."""
+        """Append the lines of finished rows to the output, and record its new size in the same transaction."""
         query = f"SELECT {self._order}, output FROM row WHERE {self._order} >= ? ORDER BY {self._order} LIMIT ?"
         while self._file is not None:
             with self._store_errors():
                 found = self._db.execute(query, (self.at.next, _LINES)).fetchall()
                 lines = [
                     *takewhile(itemgetter(1), found)
-                ]  # in the order of the input up to the first that is not finished
+                ]  # in the order of the input, up to the first that is not finished
                 if not lines:
                     return
                 before, first, last = replace(self.at), lines[0][0], lines[-1][0]
@@ -445,7 +445,7 @@ class Journal(SQLiteFile):
         os.fsync(self._file.fileno())
 
     def retry_failed(self) -> None:
-        """Open the failed rows again. Lines that are in the output return to the journal, and are written anew."""
+        """Open the failed rows again. Lines in the output return to the journal, and the output is written anew."""
         order, failed = self._order, f"SELECT n FROM row WHERE state={FAILED}"
         with self._writing():
             count = self._one(f"SELECT count(*) FROM ({failed})")[0]
@@ -469,7 +469,7 @@ class Journal(SQLiteFile):
             os.ftruncate(self._file.fileno(), 0)
 
     def close(self) -> None:
-        """Give the lease back and close the files; what was not committed is forgotten."""
+        """Release the lease and close the files; uncommitted changes are discarded."""
         with self._lock, suppress(Exception):
             self._rollback()
             self._db.execute("UPDATE run SET lease=NULL, lease_time=NULL WHERE lease=?", (self._lease,))
@@ -503,7 +503,7 @@ def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except OSError as problem:
-        return isinstance(problem, PermissionError)  # it is another user's
+        return isinstance(problem, PermissionError)  # the process of another user
     return True
 
 

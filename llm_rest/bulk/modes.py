@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 Mode = Literal["live", "background", "vendor", "auto"]
 
 AUTO_ROWS = 1_000
-"""Above so many rows the mode `auto` goes through batches."""
+"""The number of rows above which the mode `auto` uses batches."""
 POLL_SECONDS = 30.0
-"""The time between two looks at a background response."""
+"""The polling interval of a background response, in seconds."""
 _PROBLEMS = 10
 
 
 def call_of(job: Job, window: str | None = None) -> Call:
-    """Each row is a call of its own; with a `window` it is a background response within that time."""
+    """The call for a row: an ordinary one; with a `window` a background response within that time."""
     if window is not None and window not in WINDOWS:
         raise ConfigError(f"completion_window is {' or '.join(WINDOWS)}, not {window!r}")
     if window is not None and job.form is not None:
@@ -79,7 +79,7 @@ def engine_of(mode: str, window: str, job: Job) -> Engine:
         raise ConfigError(f"{which} is for mode='live'", hint="give a client of one model without it")
     open = [] if journal is None else journal.batches()
     if journal is not None and (mode == "vendor" or (mode == "auto" and (open or _is_many(job, journal)))):
-        from .vendor_run import VendorEngine  # which most runs do not need
+        from .vendor_run import VendorEngine  # not needed by most runs
 
         return VendorEngine(job, journal)
     if open:
@@ -89,7 +89,7 @@ def engine_of(mode: str, window: str, job: Job) -> Engine:
 
 
 def _is_many(job: Job, journal: Journal) -> bool:
-    """Whether the vendor of the model takes batches, and the rows are many."""
+    """Whether the vendor of the model has a batch API, and the input has many rows."""
     target = job.caller.targets.find(job.caller.defaults.get("model"))
     if target.vendor not in DIALECTS or target.endpoint.wire not in DIALECTS[target.vendor].wires:
         return False
@@ -98,38 +98,38 @@ def _is_many(job: Job, journal: Journal) -> bool:
     return next(islice(job.source.entries(journal), AUTO_ROWS, None), None) is not None
 
 
-# --- what a run would be ----------------------------------------------------------------------------------------------
+# --- estimates --------------------------------------------------------------------------------------------------------
 
 
 class BulkEstimate(Struct):
-    """What a run would be, as `estimate` counts it."""
+    """An estimate of a run: rows, tokens, cost and time."""
 
     rows: int = 0
-    """All rows of the input."""
+    """The number of rows of the input."""
     invalid: int = 0
-    """Rows that would fail without being sent."""
+    """The number of rows that would fail without being sent."""
     duplicates: int = 0
-    """Rows that are equal to an earlier one."""
+    """The number of rows that are equal to an earlier one."""
     input_tokens: int = 0
-    """About how many tokens the inputs have: a quarter of their characters."""
+    """The estimated number of input tokens: a quarter of the characters."""
     output_tokens: int = 0
     """About how many tokens the outputs will have: as many per row as the rows so far had, else the most that the rows allow
     (`max_output_tokens`); 0 where neither is known."""
     cost: int | None = None
-    """About what the tokens cost in nano-dollars; `None` without a price file, and where it has no price for a row."""
+    """The estimated cost in nano-dollars; `None` without a price file, and where it has no price for a row."""
     seconds: float | None = None
     """How long the run takes at the rate limits that are given, or that the journal has from the answers so far; `None` where
     none is known."""
     limit: str = ""
-    """The limit that takes longest, such as `or more at 500 requests per minute`."""
+    """The rate limit that determines `seconds`, such as `or more at 500 requests per minute`."""
     losses: dict[str, int] = field(default_factory=dict[str, int])
-    """What the vendors would not get, and how often."""
+    """The conversion losses of the requests, and how often each occurs."""
     problems: list[str] = field(default_factory=list[str])
-    """What is wrong with the first invalid rows."""
+    """The errors of the first invalid rows."""
 
 
 def cost_factor(mode: str, window: str, vendors: set[str]) -> float:
-    """The price of a token in this mode, in proportion to an ordinary call."""
+    """The price of a token in this mode relative to an ordinary call."""
     if mode == "background":
         return WINDOWS.get(window, 1.0)
     return max(DIALECTS[name].cost_factor for name in vendors) if mode == "vendor" and vendors <= {*DIALECTS} else 1.0

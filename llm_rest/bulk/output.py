@@ -1,7 +1,7 @@
 """A row of the output: as a value for programs, and as a line of JSON in our format or in that of OpenAI's batches.
 
-Before changing this file, know that lines are compared byte for byte after a crash: nothing in them depends on when or by which
-process a row was answered, but for what the vendor says.
+Before changing this file, know that lines are compared byte for byte after a crash: nothing in them depends on when or
+by which process a row was answered, except for the vendor's answer.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ class BulkRow(Struct, frozen=True, kw_only=True):
     """A finished row of a bulk run: a reply or an error. It is true where it was answered."""
 
     n: int
-    """Its number from 1: that of the line, or of the entry."""
+    """The number of the row from 1: that of the line, or of the entry."""
     id: str
-    """Its `custom_id`, or `row-<n>`."""
+    """The id of the row: its `custom_id`, or `row-<n>`."""
     reply: Reply | None = None
     """The reply; `None` where the row failed. Of a row that an earlier process finished it is what the journal has."""
     error: LLMError | None = None
-    """Why it failed; `None` where it was answered."""
+    """The error of a failed row; `None` where it was answered."""
     losses: list[Loss] = []
-    """What the vendor did not get of the row, and what could not be converted of its answer."""
+    """The conversion losses of the request and of the answer."""
     attempts: int = 0
-    """How many requests it took."""
+    """The number of requests that were made for the row."""
     cost: int | None = None
-    """What it cost in nano-dollars; `None` where that is not known."""
+    """The cost in nano-dollars; `None` where it is unknown."""
     duplicate_of: str | None = None
-    """The id of the equal row whose answer this is (`dedupe`)."""
+    """The id of the equal row whose answer this row has (`dedupe`)."""
 
     def __bool__(self) -> bool:
         return self.error is None
@@ -106,7 +106,7 @@ class Lines:
         self._form = form
 
     def line(self, row: Row, done: BulkRow) -> bytes:
-        """The line of a finished row."""
+        """The output line of a finished row."""
         answer, error = done.reply, done.error
         if self._openai:
             return _encode(_openai_line(row, answer, error))
@@ -119,7 +119,7 @@ class Lines:
         return _encode(known)
 
     def copied(self, line: bytes, row: Row) -> tuple[BulkRow, bytes]:
-        """A row that has the output of an equal one, from that one's line; it cost nothing."""
+        """A duplicate row with the output of an equal one, from that one's line; it has no cost."""
         fields = _FIELDS.decode(line)
         original: str = msgspec.json.decode(fields["custom_id"])
         fields["custom_id"] = Raw(_encode(row.id))
@@ -136,7 +136,7 @@ class Lines:
         return self.restored(row.n, written), written
 
     def restored(self, n: int, line: bytes) -> BulkRow:
-        """A finished row from its line, with its reply as far as the line has it."""
+        """A finished row from its line, with the parts of its reply that the line contains."""
         known, error, answer = _LINE.decode(line), None, None
         if known.error is not None:
             error = _error_of(known.error)
@@ -174,7 +174,7 @@ def _encode(value: Any) -> bytes:
 
 
 def _error_of(known: _Error) -> LLMError:
-    """The error that a line tells of, as an instance of its class."""
+    """The error in a line, as an instance of its class."""
     kinds, kind = [LLMError], LLMError
     while kinds and kind.kind != known.kind:
         kind = kinds.pop()

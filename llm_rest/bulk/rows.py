@@ -1,9 +1,9 @@
-"""The input of a bulk run: where rows come from, and what a row asks for.
+"""The input of a bulk run: the sources of rows, and the request of a row.
 
-A line is recognized by its fields: an OpenAI batch line (`custom_id`, `method`, `url`, `body`) in the format of any wire, one of
-Anthropic's (`params`) or Gemini's (`key`, `request`), or a request of the Responses format (`input`); with a template it is any
-object. Before changing this file, know that files hold anything: every error names the line and the field, and a line may set
-fields of a request, never the settings of a call (headers, accounts, retries).
+A line is recognized by its fields: an OpenAI batch line (`custom_id`, `method`, `url`, `body`) in the format of any
+wire, one of Anthropic's (`params`) or Gemini's (`key`, `request`), or a request of the Responses format (`input`); with
+a template it is any object. Before changing this file, know that files hold anything: every error names the line and
+the field, and a line may set fields of a request, never the settings of a call (headers, accounts, retries).
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ if TYPE_CHECKING:
     from .journal import Journal, JournalRow
 
 _FIRST_BYTES = 1_000_000
-"""How much of an input is compared when a run is resumed."""
+"""The number of bytes of an input that are compared when a run is resumed."""
 
 
 class Row(NamedTuple):
-    """One request of a run."""
+    """One request of a bulk run."""
 
     n: int
-    """Its number from 1: that of the line, or of the entry."""
+    """The number of the row from 1: that of the line, or of the entry."""
     custom_id: str | None = None
-    """Its id, where it has one."""
+    """The id of the row, if it has one."""
     input: Input | None = None
     options: Mapping[str, Any] = MappingProxyType({})
-    """The fields of the request beside the input."""
+    """The fields of the request besides the input."""
     losses: Sequence[Loss] = ()
-    """What could not be read of a body in the format of another wire."""
+    """The losses of decoding a body in the format of another wire."""
     wire: str = "openai_responses"
     """The wire whose format the row was written in."""
     begun: str | None = None
-    """The batch that it is in, or the id of its background response, where the vendor works on it already."""
+    """The batch of the row, or the id of its background response, where the vendor is already processing it."""
 
     @property
     def id(self) -> str:
@@ -65,11 +65,11 @@ class Entry(NamedTuple):
     offset: int = 0
     end: int = 0
     known: JournalRow | None = None
-    """What the journal knows of it, where it was read before."""
+    """The journal's entry of the row, where it was read before."""
 
     @property
     def digest(self) -> bytes:
-        """Tells whether it is the same when it is read again."""
+        """A digest that identifies the row when it is read again."""
         raw = self.raw.strip() if isinstance(self.raw, bytes) else msgspec.json.encode(self.raw, enc_hook=_plain)
         return blake2b(raw, digest_size=8).digest()
 
@@ -78,14 +78,14 @@ def _plain(value: Any) -> Any:
     return fspath(cast("PathLike[str]", value)) if isinstance(value, PathLike) else dumped(value)
 
 
-# --- where rows come from ---------------------------------------------------------------------------------------------
+# --- sources of rows --------------------------------------------------------------------------------------------------
 
 
 class Source:
-    """An input: first the entries that a journal knows and that are looked at again, then the others."""
+    """An input: first the entries in the journal that are processed again, then the others."""
 
     word = "line"
-    """What an entry is called in errors."""
+    """The word for an entry in errors."""
 
     def identity(self, size: int | None) -> dict[str, Any]:
         """What is compared when a run is resumed, as plain data; of an input that may have grown what it was at this size."""
@@ -96,12 +96,12 @@ class Source:
         raise NotImplementedError
 
     def total(self, read_rows: int, read_to: int) -> int | None:
-        """How many rows there are, as far as one can know."""
+        """The total number of rows, as far as it can be determined."""
         return None
 
 
 class FileSource(Source):
-    """The lines of a file, which is read as the run goes on."""
+    """The lines of a file, which is read during the run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -135,7 +135,7 @@ class FileSource(Source):
 
 
 class SpooledSource(Source):
-    """The lines of a stream that cannot be read again; the journal stores them, where there is one."""
+    """The lines of a stream that cannot be read again; they are stored in the journal, if there is one."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -153,7 +153,7 @@ class SpooledSource(Source):
 
 
 class SequenceSource(Source):
-    """The entries of an iterable of the caller's, each looked at once."""
+    """The entries of an iterable of the caller, each read once."""
 
     word = "row"
 
@@ -193,7 +193,7 @@ def source_of(given: Any) -> Source:
     return SequenceSource(given)
 
 
-# --- what a row asks for ----------------------------------------------------------------------------------------------
+# --- requests of rows -------------------------------------------------------------------------------------------------
 
 _URLS = {
     "/responses": "openai_responses",
@@ -202,19 +202,19 @@ _URLS = {
     "/api/chat": "ollama_chat",
     ":generateContent": "gemini_generate_content",
 }
-"""How the `url` of a batch line ends, and the wire of its body."""
+"""The end of the `url` of a batch line, and the wire of its body."""
 _MARKS = {"contents": "gemini_generate_content", "input": "openai_responses", "messages": "openai_chat"}
-"""The field of a body that tells its wire where the line has no `url`."""
+"""The field of a body that determines its wire where the line has no `url`."""
 _ENVELOPES = {"body": None, "params": "anthropic_messages", "request": "gemini_generate_content"}
-"""The field that holds the request of a batch line."""
+"""The field that contains the request of a batch line."""
 _UNSENT = {"stream", "stream_options"}
-"""Rows are not streamed, whatever they say."""
+"""Options that are ignored: rows are not streamed."""
 _EXPECTED = "an OpenAI batch line (custom_id, method, url, body) or a Responses request (input, ...)"
 _PLACE = re.compile(r"\{\{\s*([\w.-]+)\s*\}\}")
 
 
 class Reader:
-    """Reads entries as rows. `model` is the one of the run, which rows that name none use; `template` is a request as plain data
+    """Decodes entries as rows. `model` is the run's, for rows that name none; `template` is a request as plain data
     with `{{field}}` where the fields of a row go.
     """
 
@@ -270,7 +270,7 @@ class Reader:
         raise ConfigError(f"expected {_EXPECTED}, got the fields {fields}", hint=_HINT)
 
     def _request(self, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Input and options of a request in the Responses format."""
+        """The input and the options of a request in the Responses format."""
         options = {name: value for name, value in given.items() if name not in ("input", "custom_id", "id", *_UNSENT)}
         if unknown := options.keys() - FIELDS:
             from ..client.keywords import refusal
@@ -281,7 +281,7 @@ class Reader:
         return given.get("input"), options
 
     def _chosen(self, model: Any) -> str | None:
-        """The model that a row names, where that is one of a vendor; `None` for the model of the run."""
+        """The model in a row, where it is a vendor's; `None` for the model of the run."""
         if isinstance(model, str) and model.partition("/")[0] in VENDORS:
             return model
         if self._model is None:
@@ -319,7 +319,7 @@ _HINT = 'other objects need a template with their fields (--template), such as {
 
 
 def _decoded(held: str, given: dict[str, Any]) -> tuple[Request, list[Loss], str]:
-    """The request of a batch line, what could not be read of it, and the wire of its format."""
+    """The request of a batch line, the losses of decoding it, and the wire of its format."""
     body, url = given[held], str(given.get("url") or "").partition("?")[0]
     name = _ENVELOPES[held] or next((wire for end, wire in _URLS.items() if url.endswith(end)), None)
     if name is None and url:

@@ -1,6 +1,6 @@
 """`Bulk` and `AsyncBulk`: bulk runs for programs, and `map`, the same without a journal.
 
-All of them drive one engine, with the workers of the tool loop: threads, or tasks of the group that an `async with` holds.
+All of them use one engine, with the workers of the tool loop: threads, or tasks of the group that an `async with` holds.
 """
 
 from __future__ import annotations
@@ -43,39 +43,39 @@ _PROGRESS_SECONDS = 0.5
 
 
 class BulkOptions(OutputOptions, total=False):
-    """The keywords of `Bulk`: those of `generate`, for every row that does not say otherwise, and those of the run."""
+    """The keywords of `Bulk`: those of `generate`, as defaults for every row, and those of the run."""
 
     journal: str | PathLike[str] | None
-    """The file of the journal, by which a run is resumed. Default: `<output_file>.journal`; without either nothing is kept."""
+    """The journal file, from which a run is resumed. Default: `<output_file>.journal`; without either nothing is stored."""
     output_file: str | PathLike[str] | None
-    """The file for the lines of output. Without it the journal keeps them."""
+    """The file for the output lines. Without it the journal stores them."""
     mode: Mode
     """`live`: each row is a call of its own (default). `vendor`: the batch APIs of vendors. `auto`: as `vendor` where the model's
     vendor has one and the input more than 1,000 rows. `background`: background responses of OpenAI with a `completion_window`."""
     completion_window: Literal["2h", "8h"]
     """The time within which a background response is needed; default `8h`."""
     concurrency: int
-    """How many rows are answered at the same time; default 64."""
+    """The number of rows that are answered concurrently; default 64."""
     template: Mapping[str, Any] | None
     """A request with `{{field}}` where the fields of a row go, such as `{"input": "Classify: {{text}}"}`."""
     order: Literal["input", "arrival"]
-    """The order of lines in the output file: that of the input (default), or as answers come."""
+    """The order of lines in the output file: that of the input (default), or of the answers' arrival."""
     full: bool
-    """Whether a line has the whole response; without an output file it always has."""
+    """Whether a line contains the whole response; without an output file it always does."""
     openai_lines: bool
     """Whether lines are in the format of OpenAI's batch output."""
     keep_outputs: bool
     """Whether the journal keeps lines that are in the output file, so that the file can be rebuilt."""
     dedupe: bool
-    """Whether equal rows are sent once."""
+    """Deduplication: whether equal rows are sent once."""
     group_by_prefix: bool
-    """Whether rows that begin alike are sent one after the other, once the first one came back: for the vendor's prompt cache."""
+    """Whether rows with the same prefix are sent one after the other, once the first was answered: for prompt caching."""
     limit: int | None
-    """Only the first rows of the input, so many; the same run without it goes on from there."""
+    """The maximum number of rows, from the first on; the same run without it continues from there."""
     max_failures: int | float | None
-    """Stop after so many failed rows, or at this fraction of all rows, such as 0.05."""
+    """Stop after this number of failed rows, or at this fraction of all rows, such as 0.05."""
     max_cost: float | None
-    """Stop when the replies have cost so many dollars; rows in flight come on top."""
+    """Stop when the replies have cost this many dollars; rows in flight are added."""
     at_most_once: bool
     """Whether rows that were in flight when a process died fail instead of being sent again."""
     retry_failed: bool
@@ -83,11 +83,11 @@ class BulkOptions(OutputOptions, total=False):
     fresh: bool
     """Whether the journal and the output file of an earlier run are replaced."""
     progress: Callable[[BulkStatus], object] | None
-    """A callback for the state of the run, about twice a second and at the end."""
+    """A callback for the progress of the run, about twice a second and at the end."""
 
 
 class _Run:
-    """A run by the calls of `caller`: what `Bulk`, `AsyncBulk` and `map` share."""
+    """A run by the calls of `caller`: the shared part of `Bulk`, `AsyncBulk` and `map`."""
 
     def __init__(self, caller: Caller, options: dict[str, Any], site: CallSite, *, circuit: bool = True) -> None:
         run = self._run = {name: options.pop(name) for name in _RUN if name in options}
@@ -120,17 +120,17 @@ class _Run:
 
     @property
     def status(self) -> BulkStatus:
-        """Where the run stands."""
+        """The current progress of the run."""
         return BulkStatus() if self._engine is None else self._engine.status()
 
     def stop(self) -> None:
-        """End the run in order: no more rows are sent, those in flight are answered. May be called from any thread."""
+        """Stop the run: no more rows are sent, those in flight are answered. May be called from any thread."""
         if self._engine is not None:
             self._engine.stop()
 
     def estimate(self, requests: Requests) -> BulkEstimate:
-        """What a run over this input would be, without sending anything: rows, duplicates, tokens, cost, time, losses and
-        invalid rows. Duplicates cost nothing with `dedupe`.
+        """An estimate of a run over this input, without sending anything: rows, duplicates, tokens, cost, time, losses
+        and invalid rows. Duplicates cost nothing with `dedupe`.
         """
         source, totals = source_of(requests), Totals()
         if self._path is not None and Path(self._path).exists():
@@ -146,7 +146,7 @@ class _Run:
     def _begin(self, source: Source) -> Engine:
         """Open the journal and make the engine of a run."""
         if self._journal is not None and self._engine is not None:
-            self._engine.leave()  # a run that was left early
+            self._engine.leave()  # from a run that was left early
         self._end()
         reader = self._reader(source)
         run, keep = self._run, bool(self._run.get("keep_outputs")) or self._rules.dedupe
@@ -177,7 +177,7 @@ class _Run:
         return self._engine
 
     def _identity(self) -> dict[str, Any]:
-        """The options that make a run what it is, as plain data without secrets."""
+        """The options that identify the run, as plain data without secrets."""
         fields: dict[str, Any] = msgspec.to_builtins(to_request("-", self._caller.defaults))
         del fields["input"]
         fields |= {name: True for name in ("full", "openai_lines", "dedupe") if self._run.get(name)}
@@ -217,7 +217,7 @@ class _Run:
         self._conclude(engine)
 
     def _in_tasks(self, source: Source, workers: TaskWorkers) -> AsyncIterator[BulkRow]:
-        """The same, answered in tasks."""
+        """The rows as they finish, answered in tasks."""
         engine: Engine | None = None
 
         async def advance() -> list[BulkRow] | None:
@@ -255,7 +255,7 @@ def _digest(value: Any) -> str:
 
 
 def _client(kind: Any, llm: Any, options: dict[str, Any]) -> Any:
-    """The client of a run, and whether it is closed with it: one that is made for it learns rate limits."""
+    """The client of a run, and whether it is closed with the run: a client made for it learns rate limits."""
     if isinstance(llm, kind):
         return llm, False
     options.setdefault("on_loss", "ignore")
@@ -263,12 +263,12 @@ def _client(kind: Any, llm: Any, options: dict[str, Any]) -> Any:
 
 
 class Bulk(_Run):
-    """Many requests, each answered exactly once, by a client or a model `"vendor/model"`; use it in a `with`.
+    """A bulk run: many requests, each answered exactly once, by a client or a model `"vendor/model"`; use it in a
+    `with`.
 
-    `with Bulk(model, journal="run.journal") as bulk: for row in bulk.run(requests): ...`. The same program run again goes on
-    where the last run ended, however that was. A client that is made for the run learns rate limits and makes up to five
-    attempts for each row.
-    Raises `ConfigError` for invalid arguments.
+    `with Bulk(model, journal="run.journal") as bulk: for row in bulk.run(requests): ...`. The same program run again
+    resumes the last run, however it ended. A client that is made for the run learns rate limits and makes up to five
+    attempts for each row. Raises `ConfigError` for invalid arguments.
     """
 
     client: Client
@@ -283,9 +283,9 @@ class Bulk(_Run):
     def run(self, requests: Requests) -> Iterator[BulkRow]:
         """Answer all rows of the input, which is read as rows finish; yields each row once it is finished.
 
-        Rows that an earlier process finished come again, from the journal, unless they are in an output file. Raises
-        `ConfigError` for an input or options that are not those of the journal, `StoreError` for a journal in use or one that
-        cannot be written, and at the end the error for which the run stopped early.
+        Rows that an earlier process finished are yielded again, from the journal, unless they are in an output file.
+        Raises `ConfigError` for an input or options that are not those of the journal, `StoreError` for a journal in
+        use or one that cannot be written, and at the end the error for which the run stopped early.
         """
         return self._in_threads(source_of(requests))
 
@@ -312,7 +312,7 @@ class AsyncBulk(_Run):
         self._workers: TaskWorkers | None = None
 
     def run(self, requests: Requests) -> AsyncIterator[BulkRow]:
-        """As `Bulk.run`, inside an `async with`; leaving that ends what is under way."""
+        """As `Bulk.run`, inside an `async with`; leaving that cancels the calls in flight."""
         if self._workers is None:
             raise ConfigError("an AsyncBulk runs inside an `async with`", hint="async with AsyncBulk(...) as bulk: ...")
         return self._in_tasks(source_of(requests), self._workers)
@@ -333,7 +333,7 @@ class AsyncBulk(_Run):
 
 
 class _AsyncRows:
-    """The rows of a run. No generator: whoever leaves the iteration early leaves nothing to be closed but the `AsyncBulk`."""
+    """The rows of a run. Not a generator, so that leaving the iteration early leaves nothing to close but the `AsyncBulk`."""
 
     def __init__(self, advance: Callable[[], Awaitable[list[BulkRow] | None]]) -> None:
         self._advance = advance
@@ -351,11 +351,11 @@ class _AsyncRows:
 
 
 Progress = Callable[[int, "int | None"], object]
-"""A callback that gets how many prompts are answered, and of how many."""
+"""A callback that receives the number of answered prompts, and of all prompts."""
 
 
 class Map(_Run):
-    """`Client.map` and `AsyncClient.map`: a run without a journal, whose rows come back in the order of the prompts."""
+    """`Client.map` and `AsyncClient.map`: a run without a journal, with its rows in the order of the prompts."""
 
     def __init__(
         self, caller: Caller, options: dict[str, Any], concurrency: int, progress: Progress | None, site: CallSite
@@ -367,11 +367,11 @@ class Map(_Run):
         super().__init__(caller, {**options, "concurrency": concurrency, "progress": report}, site, circuit=False)
 
     def in_threads(self, prompts: Iterable[Any]) -> list[Reply | Failure]:
-        """The replies, and failures in their places."""
+        """The replies, and failures in their places, answered in threads."""
         return _in_order([*self._in_threads(SequenceSource(prompts))])
 
     async def in_tasks(self, prompts: Iterable[Any]) -> list[Reply | Failure]:
-        """The same for async callers."""
+        """The replies, and failures in their places, answered in tasks."""
         source = SequenceSource(prompts)
         async with TaskWorkers() as workers:
             return _in_order([row async for row in self._in_tasks(source, workers)])

@@ -41,19 +41,19 @@ if TYPE_CHECKING:
 POLL_SECONDS, POLL_GROWTH, POLL_MOST_SECONDS = 30.0, 1.5, 300.0
 """The wait before the first look at a batch; each wait after it is longer, up to a limit."""
 TRIES = 3
-"""So often a row is submitted that expires, gets no result, or fails with an error that may pass."""
+"""The maximum number of submissions of a row that expires, gets no result, or fails with a temporary error."""
 OPEN_ROWS = 200_000
-"""So many rows may be at vendors at a time: they are in memory until their results come."""
+"""The maximum number of rows at vendors at a time: they are in memory until their results arrive."""
 _FAILURES = 10
 _HEARTBEAT_SECONDS = 5.0
 _CREATING = ("upload", "create", "recover")
-"""Steps that are taken for one batch at a time: a batch without a name is found by what else is there."""
+"""Steps that run for one batch at a time: a batch without a name is identified by comparison with the others."""
 _FINAL = (400, 413, 422)
-"""The statuses with which a vendor refuses the content of a batch; others say nothing about its rows."""
+"""The statuses with which a vendor rejects the content of a batch; other statuses do not concern its rows."""
 
 
 class Held(Exception):
-    """A request at the point where it would be sent."""
+    """Raised instead of sending a request, with that request."""
 
     def __init__(self, target: Target, settings: Settings, outgoing: OutgoingRequest) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Held(Exception):
 
 
 class _Open:
-    """A batch that is being filled, or is under way."""
+    """A batch that is being filled, or is in progress."""
 
     def __init__(self, batch: Batch, api: VendorBatches | None = None) -> None:
         self.batch, self.api = batch, api
@@ -71,7 +71,7 @@ class _Open:
         """Its lines, until it is created; `None` for a batch of an earlier process."""
         self.results: Results | None = None
         self.step = "poll" if batch.job else "recover"
-        """The step that is taken next, or is being taken (`busy`)."""
+        """The next step, or the running one (`busy`)."""
         self.busy = False
         self.due = 0.0
         self.delay = POLL_SECONDS
@@ -79,7 +79,7 @@ class _Open:
 
 
 class VendorEngine(Engine):
-    """A run whose rows go to batches of their vendors."""
+    """The engine of a run whose rows are sent in batches of their vendors."""
 
     def __init__(self, job: Job, journal: Journal) -> None:
         super().__init__(job, call_of(job))
@@ -96,7 +96,7 @@ class VendorEngine(Engine):
         return sum(len(one.rows) for one in (*self._filling.values(), *self._batches.values()))
 
     async def advance(self, workers: Workers) -> list[BulkRow] | None:
-        """A step: wait for the vendors, add rows to batches, and give what is finished; `None` at the end."""
+        """One step: wait for the vendors, add rows to batches, and return the finished ones; `None` at the end."""
         results: list[BulkRow] = []
         filling = self._more() and self._open_rows() < OPEN_ROWS
         report = await workers.receive(0.0 if filling else self._wait(workers.now())) if self._batches else None
@@ -146,7 +146,7 @@ class VendorEngine(Engine):
             self._add(row, 1 if at is None else at.batch.tries, results, at)
 
     def _add(self, row: Row, tries: int, results: list[BulkRow], at: _Open | None = None) -> None:
-        """Put a row into a batch: one that has it already, or the next one that is submitted."""
+        """Add a row to a batch: the one that already contains it, or the next one that is submitted."""
         try:
             held = self._held(row)
             key = batch_api.group_of(held.target, held.outgoing.route, self._credential(held)), tries
@@ -188,7 +188,7 @@ class VendorEngine(Engine):
         raise ConfigError("no batch takes a request that is sent in several steps", hint="use mode='live'")
 
     def _call_with(self, row: Row, send: Callable[..., Awaitable[Any]], **changes: Any) -> Any:
-        """The call of a row, whose request goes to `send` instead of the vendor."""
+        """The call of a row, whose request is passed to `send` instead of the vendor."""
         caller: Caller = self._caller.scoped()
         vars(caller).update(send=send, open=_not_streamed, **changes)
         typed = {} if self._form is None else {"output": self._form, "max_repairs": 0}
@@ -201,7 +201,7 @@ class VendorEngine(Engine):
         return self._credentials[vendor]
 
     def _submit(self, one: _Open) -> None:
-        """Let a batch be uploaded and created, that has all its rows."""
+        """Schedule the upload and creation of a batch, which has all its rows."""
         batch = one.batch
         del self._filling[batch.group, batch.tries]
         batch.count, batch.created = len(one.rows), time.time()
@@ -212,9 +212,9 @@ class VendorEngine(Engine):
     # --- steps
 
     def _start(self, workers: Workers) -> None:
-        """Start the steps that are due; what they need is committed."""
+        """Start the steps that are due; their preconditions are committed."""
         if self._resumed and self._more():
-            return  # rows of batches of an earlier process are still to be read
+            return  # rows in batches of an earlier process are still to be read
         for one in [*self._batches.values()]:
             if one.busy or one.due > workers.now() or (self._stopping and one.step != "delete"):
                 continue
@@ -243,7 +243,7 @@ class VendorEngine(Engine):
                     found = await api.create(batch, content if inline else b"", known)
                 case "recover" if inline or batch.file:
                     found = await api.find(batch, known)
-                case "recover":  # one whose file is not known was not created
+                case "recover":  # a batch whose file is unknown was not created
                     found = await api.find_file(batch)
                 case "results":
                     one.results = one.results or api.results(batch)
@@ -253,7 +253,7 @@ class VendorEngine(Engine):
                 case _:
                     found = await api.poll(batch)
             workers.put((one, step, found, None))
-        except Exception as problem:  # one that is not ours ends the run
+        except Exception as problem:  # an error that is not an `LLMError` ends the run
             workers.put((one, step, None, problem))
 
     def _report(
@@ -295,7 +295,7 @@ class VendorEngine(Engine):
             one.due += max(error.retry_after or 0.0, one.delay)
             return None
         if step in ("upload", "create") and error.status in _FINAL and one.builder is None:
-            return self._submit_again(one, results)  # the file of an earlier process is gone
+            return self._submit_again(one, results)  # the file of an earlier process does not exist any more
         if step in ("upload", "create") and error.status in _FINAL:
             for row in [*one.rows.values()]:
                 self._end(row, None, error, results)
@@ -312,7 +312,7 @@ class VendorEngine(Engine):
             self._add(row, one.batch.tries, results)
 
     def _release(self, one: _Open) -> list[Row]:
-        """The rows of a batch that was not created, which are in none any more."""
+        """The rows of a batch that was not created, which are removed from it."""
         rows, one.rows, one.step = [*one.rows.values()], {}, "delete"
         for row in rows:
             self._own.release(row.n)
@@ -326,7 +326,7 @@ class VendorEngine(Engine):
     # --- results
 
     def _finish(self, one: _Open, results: list[BulkRow]) -> None:
-        """What the batch says about rows without a result."""
+        """Finish the rows without a result, with the outcome of the batch."""
         job = one.batch.job
         assert job is not None
         one.results, one.step = None, "delete"
@@ -352,7 +352,7 @@ class VendorEngine(Engine):
             self._look(error)
 
     def _decoded(self, row: Row, one: _Open, result: BatchResult) -> Reply:
-        """The reply in a result. Raises the error that it is."""
+        """The reply in a result. Raises the error in it."""
         batch, now = one.batch, time.time()
         job = batch.job.id if batch.job else ""
         pricing: Pricing | None = None

@@ -1,8 +1,8 @@
-"""`record` and `replay`: the HTTP exchanges of this process in a file of JSON lines, and the same answers again without network.
+"""`record` and `replay`: cassettes of the HTTP exchanges of this process, as JSON lines, replayed without network.
 
-The file holds no secrets (`redaction.py`). Its first line is the version, its last one all times, so that recording again
-changes as few lines as the answers changed. Before changing this file, know that both replace connections below retries and
-conversion, for every client of the process.
+The file holds no secrets (`redaction.py`). Its first line is the version, its last one all times, so that recording
+again changes as few lines as the answers changed. Before changing this file, know that both replace connections below
+retries and conversion, for every client of the process.
 """
 
 from __future__ import annotations
@@ -51,26 +51,26 @@ VERSION = 1
 
 
 class CassetteError(ConfigError):
-    """A recording that cannot be read or played: it names the file, the line, and what differs."""
+    """The error for a cassette that cannot be read or replayed: with the file, the line, and the difference."""
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """What goes wrong with an answer when it is replayed."""
+    """A fault that is injected into an answer when it is replayed."""
 
     exchange: int = 0
-    """The exchange, from 0 in the order of the recording."""
+    """The number of the exchange, from 0 in the order of the recording."""
     cut: int | None = None
-    """The connection breaks after so many bytes of the body."""
+    """The number of bytes of the body after which the connection breaks."""
     stall: float | None = None
     """Seconds of silence before the last piece."""
     duplicate: bool = False
-    """Every piece comes twice."""
+    """Whether every piece is sent twice."""
     status: int | None = None
-    """This HTTP status instead of the answer; with `cut`, an error event of that status in the stream, in the wire's format."""
+    """An HTTP status instead of the answer; with `cut`, an error event of that status in the stream, in the wire's format."""
 
 
 class Exchange(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One recorded exchange: a line of the file."""
+    """One recorded exchange: a line of the cassette."""
 
     method: str
     url: str
@@ -79,7 +79,7 @@ class Exchange(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=T
     status: int = 0
     answer_headers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     chunks: list[str | dict[str, str]] = field(default_factory=list["str | dict[str, str]"])
-    """Text, or `{"base64": ...}` for what is no UTF-8."""
+    """The pieces of the body: text, or `{"base64": ...}` where it is not UTF-8."""
     cut: bool = False
     """Whether the answer was not read to its end."""
 
@@ -134,7 +134,7 @@ class _Recording(Connection):
         return piece
 
     def exchange(self) -> Exchange:
-        """What is written, without secrets."""
+        """The recorded exchange, without secrets."""
         self._exchange.chunks = [_chunk(piece) for piece in redacted_pieces(self._pieces, self._secrets)]
         return self._exchange
 
@@ -160,7 +160,7 @@ def _chunk(piece: bytes) -> str | dict[str, str]:
 
 @contextmanager
 def record(path: str | os.PathLike[str]) -> Generator[None]:
-    """Record every HTTP exchange of this process into a file, which is written at the end of the block, also after an error."""
+    """Record every HTTP exchange of this process to a file, which is written at the end of the block, also after an error."""
     made: list[_Recording] = []
     with _intercepted(partial(_Recording, all=made)):
         try:
@@ -183,11 +183,11 @@ def _intercepted(make: Callable[..., Connection]) -> Generator[None]:
 
 
 class Replay:
-    """What `replay` yields: the exchanges of the file, and which of them were played."""
+    """The result of `replay`: the exchanges of the cassette, and which of them were replayed."""
 
     def __init__(self, path: Path, match: Literal["strict", "order"], *, timing: bool, faults: Sequence[Fault]) -> None:
         self.path = path
-        """The file."""
+        """The path of the cassette."""
         self.exchanges, self.times = _read(path)
         """The recorded exchanges, in order."""
         self._left = list(range(len(self.exchanges)))
@@ -202,11 +202,11 @@ class Replay:
 
     @property
     def unused(self) -> int:
-        """How many exchanges were not played."""
+        """The number of exchanges that were not replayed."""
         return len(self._left)
 
     def take(self, request: HTTPRequest) -> tuple[Exchange, list[float], Fault]:
-        """The exchange that answers a request. Raises `CassetteError` naming what differs from the nearest one."""
+        """The exchange that answers a request. Raises `CassetteError` with the difference from the nearest exchange."""
         asked = _request(request, secrets_in(request.headers))
         with self._lock:
             if not self._left:
@@ -248,7 +248,7 @@ def _read(path: Path) -> tuple[list[Exchange], list[list[float]]]:
 
 
 def _differences(recorded: Exchange, asked: Exchange) -> list[str]:
-    """Where two requests differ, each with its path, what was recorded and what came."""
+    """The differences of two requests, each with its path, the recorded and the actual value."""
     mine, theirs = ((one.method, urlsplit(one.url)[2:4]) for one in (recorded, asked))
     found = (
         [] if mine == theirs else [f"{recorded.method} {recorded.url} was recorded, {asked.method} {asked.url} came"]
@@ -272,7 +272,7 @@ def _differing(recorded: Any, came: Any, path: str) -> Iterator[str]:
 
 
 class _Replaying(Connection):
-    """A connection that answers from a recording."""
+    """A connection that answers from a cassette."""
 
     ends_in_time = False
 
@@ -309,7 +309,7 @@ class _Replaying(Connection):
 
 
 def _paced(pieces: list[bytes], times: list[float], fault: Fault) -> Iterator[bytes | float | Exception]:
-    """The pieces with the waits between them, and with what goes wrong."""
+    """The pieces with the waits between them, and with the injected fault."""
     before, left = 0.0, fault.cut
     for number, piece in enumerate(pieces):
         if number < len(times):
@@ -329,7 +329,7 @@ def _paced(pieces: list[bytes], times: list[float], fault: Fault) -> Iterator[by
 
 
 def _with_error(whole: bytes, fault: Fault, wire: str | None) -> list[bytes]:
-    """A stream that has an error event after the event in which it is cut."""
+    """A stream with an error event after the event in which it is cut."""
     if wire is None or fault.status is None:
         return [whole]
     end = re.compile(rb"\r?\n\r?\n|\n(?=\{)").search(whole, fault.cut or 0)
@@ -340,7 +340,7 @@ def _with_error(whole: bytes, fault: Fault, wire: str | None) -> list[bytes]:
 
 
 def _in_wire_of(request: HTTPRequest, exchange: Exchange) -> tuple[int, list[tuple[str, str]], list[bytes]]:
-    """The recorded answer, converted where the request is made on another wire than the recorded one."""
+    """The recorded answer, converted where the request uses another wire than the recorded one."""
     pieces = [chunk.encode() if isinstance(chunk, str) else b64decode(chunk["base64"]) for chunk in exchange.chunks]
     (recorded, _), (asked, path) = _wire(exchange.url), _wire(request.url)
     if recorded == asked or recorded is None or asked is None or exchange.status >= 300:
@@ -356,7 +356,7 @@ def _in_wire_of(request: HTTPRequest, exchange: Exchange) -> tuple[int, list[tup
 
 
 def _wire(url: str) -> tuple[str | None, str]:
-    """The wire of a URL and the path that means it, without what a host puts before it."""
+    """The wire of a URL and its path in that wire, without the host's prefix."""
     parts = url[len(origin_of(url)) :].split("/")
     for first in range(1, len(parts)):
         path = f"/{'/'.join(parts[first:])}"
@@ -366,7 +366,7 @@ def _wire(url: str) -> tuple[str | None, str]:
 
 
 def _response(wire: str, body: bytes) -> Response:
-    """The response that a recorded answer of this wire holds, whether it was whole or streamed."""
+    """The response in a recorded answer of this wire, whole or streamed."""
     module, dialect = wires.load(wire), DIALECTS[wire]()
     with suppress(DecodeError, msgspec.MsgspecError):
         return module.decode_response(module.RESPONSE.decode(body), dialect=dialect)[0]
@@ -384,12 +384,12 @@ def replay(
     timing: bool = False,
     faults: Sequence[Fault] = (),
 ) -> Generator[Replay]:
-    """Answer every HTTP exchange of this process from a recording; nothing is sent.
+    """Answer every HTTP request of this process from a cassette; nothing is sent.
 
-    `match="strict"` takes the first exchange with the same method, path and body that was not played yet, `"order"` the next one.
-    A request on another wire than the recorded one gets the answer converted (with `match="order"`). `timing` waits as long
-    before each piece as the vendor did. `faults` spoil answers. Raises `CassetteError` (a `ConfigError`) for a file that is none,
-    and in the call for a request that is not in it.
+    `match="strict"` takes the first exchange with the same method, path and body that was not played yet, `"order"` the
+    next one. A request on another wire than the recorded one gets the answer converted (with `match="order"`). `timing`
+    waits as long before each piece as the vendor did. `faults` are injected into answers. Raises `CassetteError` (a
+    `ConfigError`) for a file that is none, and in the call for a request that is not in it.
     """
     played = Replay(Path(path), match, timing=timing, faults=faults)
 

@@ -1,8 +1,8 @@
-"""Laws that any server of a wire should hold, checked over HTTP through a client: `llm-rest conform`.
+"""Conformance tests for servers of a wire (laws), run over HTTP through a client: `llm-rest conform`.
 
-A law is a row: its name, what it says, and a function of a client that returns, or raises `Violated` or `NotApplicable`. What a
-model says is its own affair: the laws are about the protocol. Before changing this file, know that every law makes requests
-that may be billed, and that the exchanges of those that fail are shown as `record` writes them, without secrets.
+A law is a row: its name, its text, and a function of a client that returns, or raises `Violated` or `NotApplicable`.
+Laws test the protocol, not the text of a model. Before changing this file, know that every law makes requests that may
+be billed, and that the exchanges of those that fail are shown as `record` writes them, without secrets.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ State = Literal["holds", "fails", "skipped"]
 
 
 class Verdict(Struct, frozen=True):
-    """What came of one law."""
+    """The result of one law."""
 
     law: str
     """The name of the law."""
     says: str
-    """What it says."""
+    """The text of the law."""
     state: State
-    """`skipped` where the wire, or the model, has no such thing."""
+    """The result; `skipped` where the wire, or the model, has no such feature."""
     detail: str = ""
-    """Why, where it does not hold or was skipped."""
+    """The reason, where the law is violated or was skipped."""
     exchanges: list[dict[str, Any]] = []
     """The HTTP exchanges of a law that fails, without secrets."""
 
 
 class Violated(Exception):
-    """A law does not hold."""
+    """Raised where a law is violated."""
 
 
 class NotApplicable(Exception):
-    """There is nothing that the law could be about."""
+    """Raised where the law does not apply."""
 
 
 def expect(condition: object, what: str) -> None:
@@ -82,7 +82,7 @@ TOOL: dict[str, Any] = {
     },
 }
 BROKEN = (b"{", b"[]", b'{"model": "any", "max_tokens": 9, "input": 5, "messages": 5, "contents": 5}')
-"""Bodies that are a request of no wire."""
+"""Bodies that are invalid on every wire."""
 
 ODD = 'Repeat this exactly: Zürich 東京 🏔️ e\u0301 \u2028 \u00a0 \\ " </s> \t end'
 PIXEL = bytes.fromhex(
@@ -239,7 +239,7 @@ def _models(llm: Client, wire: str) -> None:
 
 
 class Law(NamedTuple):
-    """One law: its name, what it says, and what checks it."""
+    """One law: its name, its text, and its test."""
 
     name: str
     says: str
@@ -272,17 +272,17 @@ def _unless_lost(reply: Reply, path: str) -> None:
 
 
 def host(wire: str, url: str, *, keyed: bool) -> Vendor:
-    """A server of this wire at a URL, of which nothing else is known."""
+    """The vendor row for a server of this wire at a URL, without any other facts."""
     like = next((row for row in VENDORS.values() if row.wire == wire and row.base_url), None)
     auth = like.auth if keyed and like is not None else NoAuth()
     return Vendor(name="host", wire=wire, base_url=url, dialect=DIALECTS[wire](), auth=auth)
 
 
 def conform(wire: str, url: str, model: str, api_key: Any = None, names: tuple[str, ...] = ()) -> Iterator[Verdict]:
-    """The verdicts on a server, one law after the other. Raises `ConnectError` where nothing answers at all."""
+    """Test a server: the verdicts, one law after the other. Raises `ConnectError` where the server is not reachable."""
     if missing := set(names) - {law.name for law in LAWS}:
         raise ConfigError(f"there is no law {min(missing)!r}", hint=f"there are {', '.join(law.name for law in LAWS)}")
-    # Some servers tell the wires apart by their headers, or want any key; none is sent in the clear to another machine.
+    # Some servers identify the wire by its headers, or require any key; none is sent unencrypted to another machine.
     keyed = api_key is not None or not url.startswith("http://") or is_loopback(urlsplit(url).hostname or "")
     vendor, api_key = host(wire, url, keyed=keyed), api_key or ("none" if keyed else None)
     options: dict[str, Any] = {"on_loss": "ignore", "invalid_options": "send", "retry": 1, "timeout": 120}

@@ -1,8 +1,8 @@
-"""`FakeModel`: a model in this process that answers with a script and records the requests it got.
+"""`FakeModel`: a fake model in this process that answers from a script and records the requests.
 
 Everything but the network runs as it does with a vendor: encoding, retries, streaming, the tool loop, on any wire. An
 error of the script is raised in the place of an answer, as the very object. Before changing this file, know that one
-model may serve several threads: an entry of the script is given out once.
+model may serve several threads: an entry of the script is used once.
 """
 
 from __future__ import annotations
@@ -45,30 +45,30 @@ MODEL = "fake/model"
 
 
 class ToolCall(Struct, frozen=True):
-    """The model calls a function. Several in a list are calls in parallel."""
+    """A function call of the model. Several in a list are parallel calls."""
 
     name: str
     """The name of the function."""
     arguments: dict[str, Any] | str = {}
-    """The arguments, or JSON text as it shall arrive, even invalid."""
+    """The arguments, or JSON text that is sent unchanged, even if invalid."""
 
 
 class Thinking(Struct, frozen=True):
-    """A thought of the model before its answer; without text it is hidden, as some vendors hide it."""
+    """Reasoning of the model before its answer; without text it is hidden, as by some vendors."""
 
     text: str = ""
-    """The visible text of the thought."""
+    """The visible text of the reasoning."""
 
 
 class Refusal(Struct, frozen=True):
-    """The model refuses."""
+    """A refusal of the model."""
 
     text: str = "I cannot help with that."
-    """What it says."""
+    """The text of the refusal."""
 
 
 class Broken(Struct, frozen=True):
-    """The answer breaks off: at the token limit, or where it is a stream without its end."""
+    """An interrupted answer: at the token limit, or a stream without its end."""
 
     at: str = "limit"
     """`limit`: the answer is incomplete, at the token limit. `connection`: the stream is cut."""
@@ -79,16 +79,16 @@ class Broken(Struct, frozen=True):
 
 
 class Streamed(Struct, frozen=True):
-    """How an answer is streamed; a call without streaming gets it whole."""
+    """An answer with its streaming options; a call without streaming receives it whole."""
 
     answer: Any
-    """Any other entry of a script, errors and functions aside."""
+    """The answer: any other entry of a script except errors and functions."""
     size: int = 4
     """Characters in each piece of text."""
     delay: float = 0.0
     """Seconds before each piece."""
     error: LLMError | None = None
-    """Raised after the last piece."""
+    """An error that is raised after the last piece."""
 
 
 Entry = Any
@@ -98,24 +98,24 @@ texts; a struct, dataclass, pydantic model or dict, which is written as JSON; a 
 
 
 class FakeModel:
-    """A model for tests: gives the answers of a script, one for each request, and records the requests.
+    """A fake model for tests: answers each request from a script, and records the requests.
 
-        with FakeModel(["Hello", RateLimitError("slow down"), ToolCall("get_weather", {"city": "Oslo"})]) as model:
-            llm = model.client()
+    with FakeModel(["Hello", RateLimitError("slow down"), ToolCall("get_weather", {"city": "Oslo"})]) as model:
+        llm = model.client()
 
-    A single text or function, instead of a list, answers every request. At the end of the `with` block an `AssertionError` names
-    the answers that were not used, and a request beyond the last answer raises `ConfigError`.
+    A single text or function, instead of a list, answers every request. At the end of the `with` block an
+    `AssertionError` names the answers that were not used, and a request beyond the last answer raises `ConfigError`.
     """
 
     def __init__(self, script: Sequence[Entry] | str | Callable[[Request], Entry] = "Hello.") -> None:
         self._endless = isinstance(script, str) or not isinstance(script, Sequence)
         self._script: list[Any] = [script] if self._endless else [*cast("Sequence[Any]", script)]
         self.requests: list[Request] = []
-        """The requests so far, read by their wire's decoder; an attempt of a retry is one of its own."""
+        """The requests so far, decoded by their wire; each attempt of a retry is a request of its own."""
         self._lock = Lock()
         self._place = _place()
         self.name = f"{next(_NUMBERS)}"
-        """The first part of the paths under which it is found in this process."""
+        """The first part of this model's paths in the in-process server."""
         _MODELS[self.name] = self
 
     def __repr__(self) -> str:
@@ -141,7 +141,7 @@ class FakeModel:
 
     @property
     def unused(self) -> int:
-        """How many answers of the script were not given yet."""
+        """The number of answers of the script that were not used yet."""
         return 0 if self._endless else len(self._script) - min(len(self.requests), len(self._script))
 
     def client(self, model: str = MODEL, **options: Any) -> Client:
@@ -163,7 +163,7 @@ class FakeModel:
         return made
 
     def check(self) -> None:
-        """Return if every answer was given. Raises `AssertionError` naming those that were not."""
+        """Return if every answer was used. Raises `AssertionError` with those that were not."""
         if self.unused:
             left = ", ".join(_shown(entry) for entry in self._script[-self.unused :])
             raise AssertionError(
@@ -180,7 +180,7 @@ class FakeModel:
             self.check()
 
     def take(self, request: Request) -> Entry:
-        """Record the request; the entry of the script that answers it. Raises an entry that is an error."""
+        """Record the request; the entry of the script for it. Raises an entry that is an error."""
         with self._lock:
             number = len(self.requests)
             self.requests.append(request)
@@ -199,7 +199,7 @@ class FakeModel:
 
 
 class _Turn(Simulator):
-    """Answers one request, as the handler of a simulated server, and keeps the error that shall be raised instead."""
+    """Answers one request, as the handler of a simulated server, and stores the error to be raised instead."""
 
     def __init__(self, model: FakeModel) -> None:
         self._model = model
@@ -222,7 +222,7 @@ class _Turn(Simulator):
             streamed = entry if isinstance(entry, Streamed) else Streamed(entry)
             return _playback(streamed.answer, request), streamed
         except LLMError as error:
-            self.error = error  # a server would make an answer of it
+            self.error = error  # a server would convert it to an error answer
             raise
 
 
@@ -232,7 +232,7 @@ _OF_CLIENTS: WeakKeyDictionary[Any, FakeModel] = WeakKeyDictionary()
 
 
 def handle(method: str, path: str, headers: Any, body: bytes) -> Answer:
-    """The answer of the model that the path begins with: what a client in this process calls."""
+    """The in-process server: the answer of the model that the path begins with."""
     answer: Answer = _played(answer_whole, method, path, headers, body)[0]
     return answer
 
@@ -240,7 +240,7 @@ def handle(method: str, path: str, headers: Any, body: bytes) -> Answer:
 def handle_stream(
     method: str, path: str, headers: Any, body: bytes
 ) -> tuple[int, dict[str, str], Iterator[bytes | float]]:
-    """The same as a stream."""
+    """The in-process server: the same answer as a stream."""
     (status, answered, pieces), turn = _played(answer_streamed, method, path, headers, body)
     return status, answered, _until_error(pieces, turn)
 
@@ -264,7 +264,7 @@ def _until_error(pieces: Iterator[bytes | float], turn: _Turn) -> Generator[byte
 
 
 def _playback(entry: Entry, request: Request) -> Playback:
-    """An entry of the script as the answer to a request."""
+    """The answer to a request that an entry of the script describes."""
     if isinstance(entry, Response):
         return Playback(entry, Pace(), None)
     return play(request, [_step(one) for one in (cast("list[object]", entry) if isinstance(entry, list) else [entry])])
@@ -295,7 +295,7 @@ def _step(entry: Any) -> steps.Step:
 
 
 def _place() -> str:
-    """The file and line of the program where a fake model is made."""
+    """The file and line of the program that makes the fake model."""
     frame: Any = sys._getframe(2)  # pyright: ignore[reportPrivateUsage] - the only way to a caller's line
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("llm_rest.testing"):
         frame = frame.f_back

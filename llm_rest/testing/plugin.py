@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark, and block the network where the project wants that."""
+    """Register the mark, and block the network where the ini option is set."""
     config.addinivalue_line("markers", f"{MARK}: may connect to other machines although {OPTION} is true")
     if config.getini(OPTION):
         _Block.install()
@@ -48,7 +48,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Allow the network during a test that is marked for it."""
+    """Allow the network during a test with the mark."""
     _Block.allowed = item.get_closest_marker(MARK) is not None
     try:
         return (yield)
@@ -57,7 +57,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 class _Block:
-    """Replaces the methods of sockets by which every client of Python connects."""
+    """Replaces the methods of sockets with which every Python client connects."""
 
     allowed = False
     _real: ClassVar[dict[str, Any]] = {}

@@ -1,8 +1,8 @@
-"""What a recording leaves out: keys, tokens, names of accounts, in requests and in answers, whole or cut into pieces.
+"""Redaction of cassettes: removes keys, tokens and account names from requests and answers, whole or in pieces.
 
-By construction: of headers only those in `HEADERS` are written, of a query only `QUERY`, fields of a body that are named
-like a secret are blank, and what stood in a header that is left out is blank everywhere else too. Before changing this file,
-know that an answer may repeat a key anywhere, and that a stream may be cut in the middle of it.
+By construction: of headers only those in `HEADERS` are written, of a query only `QUERY`, fields of a body that are
+named like a secret are blank, and what stood in a header that is left out is blank everywhere else too. Before changing
+this file, know that an answer may repeat a key anywhere, and that a stream may be cut in the middle of it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ..transport.connection import plain
 HEADERS = frozenset(
     "accept anthropic-beta anthropic-version content-type openai-beta retry-after retry-after-ms x-should-retry".split()
 )
-"""The headers that are written."""
+"""The headers that are recorded."""
 
 QUERY = frozenset({"alt", "api-version", "beta"})
-"""The parameters of a query that are written."""
+"""The query parameters that are recorded."""
 
 _SECRET = re.compile(
     r"authorization|headers|.*(api_?key|token|secret|password|credential)|(organization|project|account)(_id)?|user",
@@ -34,7 +34,7 @@ BLANK = "[redacted]"
 
 
 def secrets_in(headers: Mapping[str, Any]) -> list[str]:
-    """What stands in the headers that are not written, and may be repeated elsewhere."""
+    """The values of headers that are not recorded, which may be repeated elsewhere."""
     values = [plain(value) for name, value in headers.items() if name.lower() not in HEADERS]
     found = {word for value in values for word in (value, *value.split()) if len(word) >= 12}
     return sorted(found, key=len, reverse=True)
@@ -47,7 +47,7 @@ def _without(text: str, secrets: Sequence[str]) -> str:
 
 
 def _blank(value: Any, secrets: Sequence[str]) -> Any:
-    """JSON without secrets: whatever is named like one, and every text that holds a known one."""
+    """JSON without secrets: fields with the name of a secret, and texts that contain a known secret, are redacted."""
     if isinstance(value, dict):
         return {
             name: BLANK if _SECRET.fullmatch(name) and inner else _blank(inner, secrets)
@@ -59,7 +59,7 @@ def _blank(value: Any, secrets: Sequence[str]) -> Any:
 
 
 def redacted_url(url: str, secrets: Sequence[str]) -> str:
-    """The URL without names of accounts, and without what its query says."""
+    """The URL without account names, and with redacted query values."""
     parts = urlsplit(url)
     path, known = _ACCOUNT.sub(BLANK, parts.path), parse_qsl(parts.query)
     query = urlencode([(name, value if name in QUERY else BLANK) for name, value in known], safe="[]")
@@ -67,7 +67,7 @@ def redacted_url(url: str, secrets: Sequence[str]) -> str:
 
 
 def redacted_body(body: bytes, secrets: Sequence[str]) -> Any:
-    """The body of a request, as JSON where it is that."""
+    """The redacted body of a request, as JSON if it is JSON."""
     document = _document(body)
     found = body.decode(errors="replace") or None if document is None else document
     return _blank(found, secrets)
@@ -91,7 +91,7 @@ def redacted_pieces(pieces: Sequence[bytes], secrets: Sequence[str]) -> list[byt
 
 
 def _line(line: bytes, secrets: Sequence[str]) -> bytes | None:
-    """A line, or a document, without secrets; `None` where it holds none."""
+    """A redacted line, or document; `None` where it contains no secret."""
     text = line.removeprefix(b"data:")
     document = _document(text)
     if document is None:

@@ -20,7 +20,7 @@ from .errors import StoreError, StoreReason
 
 
 class SQLiteFile:
-    """A database in a file, which is created where it is missing. Raises `StoreError` for a file that cannot be used."""
+    """A SQLite database file, which is created if missing. Raises `StoreError` for a file that cannot be used."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class SQLiteFile:
                 self._db.execute(f"PRAGMA synchronous={synchronous}")
                 if version == 0:
                     with self._writing():
-                        if self._version(application, schema) == 0:  # or another process was faster
+                        if self._version(application, schema) == 0:  # or another process created it first
                             for statement in tables.split(";"):
                                 self._db.execute(statement)
                             self._db.execute(f"PRAGMA application_id={application}")
@@ -65,7 +65,7 @@ class SQLiteFile:
             self._db.close()
 
     def __del__(self) -> None:
-        if getattr(self, "path", "") == ":memory:":  # programs do not close it, and Python 3.13 would warn
+        if getattr(self, "path", "") == ":memory:":  # users forget to close it, and Python 3.13 would warn
             self._db.close()
 
     def _use_wal(self, until: float) -> None:
@@ -73,7 +73,7 @@ class SQLiteFile:
             try:
                 (self.journal_mode,) = self._db.execute("PRAGMA journal_mode=WAL").fetchone()
             except sqlite3.OperationalError as problem:
-                if _reason(problem) != "locked":  # such as a file that may only be read
+                if _reason(problem) != "locked":  # such as a read-only file
                     (self.journal_mode,) = self._db.execute("PRAGMA journal_mode").fetchone()
                 elif time.monotonic() > until:
                     raise
@@ -97,7 +97,7 @@ class SQLiteFile:
 
     @contextmanager
     def _store_errors(self) -> Generator[None]:
-        """Holds the connection, and makes `StoreError` of what SQLite raises."""
+        """Hold the connection, and convert exceptions of SQLite to `StoreError`."""
         with self._lock:
             try:
                 yield

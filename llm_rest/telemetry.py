@@ -1,9 +1,9 @@
 """OpenTelemetry: spans and metrics of calls, tools and runs, by the conventions for generative AI. Needs the extra `otel`.
 
 The names are our own constants, because the conventions change (open-telemetry/semantic-conventions-genai, 2026-11-22). Metrics
-have the names that dashboards read today, or the new ones with `OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental`. Before
+have the names used by current dashboards, or the new ones with `OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental`. Before
 changing this file, know that prompts, answers, arguments and results are recorded only where that is switched on, opaque state
-and keys never, and that a call without any provider of OpenTelemetry costs next to nothing.
+and keys never, and that a call without any provider of OpenTelemetry has almost no overhead.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from .tools import Toolbox
 
 Capture = Literal["NO_CONTENT", "SPAN_ONLY", "EVENT_ONLY", "SPAN_AND_EVENT"]
-"""Where prompts, answers, arguments and results of tools are recorded: nowhere, on spans, in events, or in both."""
+"""The recording of prompts, answers, arguments and results of tools: nowhere, on spans, in events, or in both."""
 
 Table = Mapping[str, "str | Callable[[Any], Any]"]
-"""Attributes, and where their value is: the path of a field, or a function."""
+"""Attributes and the sources of their values: the path of a field, or a function."""
 
 # --- the tables ------------------------------------------------------------------------------------------------------
 
@@ -50,12 +50,12 @@ CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 EMIT_EVENT = "OTEL_INSTRUMENTATION_GENAI_EMIT_EVENT"
 LATEST = "gen_ai_latest_experimental"
 SUPPRESSED = ("suppress_language_model_instrumentation", "suppress_instrumentation")
-"""Context values by which other instrumentations say that they record this call already."""
+"""Context values with which other instrumentations mark a call that they already record."""
 LINKS = context.create_key("llm_rest.links")
 FALLBACK = {"llm_rest.link": "fallback"}
-"""On the link of a model call to the call of another model that failed before it."""
+"""An attribute of the link of a model call to the failed call of another model before it."""
 MAX_BLOB = 64 * 1024
-"""The most bytes of an image or another file that are recorded."""
+"""The maximum size of a recorded image or other file, in bytes."""
 
 PROVIDERS = {
     "google": "gcp.gemini",
@@ -66,7 +66,7 @@ PROVIDERS = {
     "moonshot": "moonshot_ai",
     "bedrock_mantle": "aws.bedrock",
 }
-"""`gen_ai.provider.name` of vendors; of all others it is our own name."""
+"""`gen_ai.provider.name` of vendors; for others it is this library's name of the vendor."""
 
 OPERATIONS = {"generate": "chat", "retrieve": "fetch_response"}
 """`gen_ai.operation.name` of calls; other calls have no span."""
@@ -96,7 +96,7 @@ MEASURED: Table = {
     "gen_ai.response.model": "reply.model",
     "error.type": lambda call: "cancelled" if call.outcome == "cancelled" else call.error_kind,
 }
-"""Further attributes of its metrics, at its end."""
+"""Further attributes of the metrics of a model call, at its end."""
 
 USAGE: Table = {
     "gen_ai.usage.input_tokens": "reply.usage.input_tokens",
@@ -116,7 +116,7 @@ MODALITIES: Table = {
     for kind in ("text", "image", "audio")
     for name, path in _DETAILS.items()
 }
-"""Tokens by modality, where the vendor counts them apart."""
+"""Tokens by modality, where the vendor counts them separately."""
 
 CALL: Table = {
     "gen_ai.request.stream": lambda call: call.stream or None,
@@ -144,7 +144,7 @@ CALL: Table = {
     "llm_rest.request_id": "request_id",
     "operation.cost": lambda call: None if (nano := getattr(call.reply, "cost", None)) is None else nano / 1e9,
 }
-"""Attributes of a model call beside those."""
+"""Further attributes of a model call."""
 
 OPENAI: Table = {
     "openai.api.type": lambda call: "responses" if "responses" in call.target.endpoint.wire else "chat_completions",
@@ -152,7 +152,7 @@ OPENAI: Table = {
     "openai.response.service_tier": "reply.service_tier",
     "openai.response.system_fingerprint": "reply.system_fingerprint",
 }
-"""The same, of `openai` and `azure_openai` alone."""
+"""Further attributes of model calls at `openai` and `azure_openai`."""
 
 CONTENT: Table = {
     "gen_ai.input.messages": lambda call: _json(_messages(_input(call))),
@@ -170,7 +170,7 @@ CONTENT: Table = {
         ]
     ),
 }
-"""The same, where content is recorded."""
+"""Attributes with the content of a model call, where content is recorded."""
 
 RUN: Table = {
     "gen_ai.operation.name": lambda run: "invoke_agent",
@@ -196,7 +196,7 @@ RUN_SECONDS = tuple(0.1 * 2**i for i in range(13))
 
 
 class Instrument(NamedTuple):
-    """A metric: its name, the new name where there is one, and what it measures."""
+    """A metric: its name, its new name if there is one, and a description."""
 
     name: str
     new_name: str | None = None
@@ -227,7 +227,7 @@ SERVER_TOOLS = {
     "image_generation_call": ((), ("revised_prompt",)),
     "mcp_call": (("server_label", "arguments"), ("output", "error")),
 }
-"""Calls that the vendor runs: the fields that are the call, and those that are its result."""
+"""Calls that the vendor executes: the fields of the call, and those of its result."""
 
 ITEMS: dict[str, Callable[[Any], tuple[str, list[Any]]]] = {
     "message": lambda item: ("system" if item.role == "developer" else item.role, _content_parts(item.content)),
@@ -261,10 +261,9 @@ LOCATIONS = ("image_url", "video_url", "file_url", "file_data")
 class Telemetry:
     """Records calls, tools and runs of clients: `Client(..., telemetry=Telemetry(...))`; `telemetry=True` is one without options.
 
-    The providers are those of OpenTelemetry's API unless given. `capture_content` says where prompts, answers, arguments and
-    results are recorded (default: `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`, else nowhere),
-    `agent_name` names the spans of runs, and `chunk_times` also measures the time between the chunks of streams. Raises
-    `ConfigError` for other values.
+    The providers are those of OpenTelemetry's API unless given. `capture_content` selects where prompts, answers, arguments and
+    results are recorded (default: `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`, else nowhere), `agent_name` names the
+    spans of runs, and `chunk_times` also measures the time between the chunks of streams. Raises `ConfigError` for other values.
     """
 
     def __init__(
@@ -300,7 +299,7 @@ class Telemetry:
         return self._always or tracing is not None or metering is not None
 
     def __call__(self, call: WatchedCall, event: type[ClientCallEvent], fields: Mapping[str, Any]) -> None:
-        """A watcher of calls."""
+        """Record an event of a call (the watcher)."""
         if event is ClientCallStart and call.operation in OPERATIONS and not _is_suppressed():
             self._start(call)
         elif event is RequestRetry and call.span is not None:
@@ -322,7 +321,7 @@ class Telemetry:
             call.on_chunk = self._chunks(facts)
 
     def _chunks(self, facts: dict[str, Any]) -> Callable[[], None]:
-        """Measures the time from one chunk to the next."""
+        """A function that measures the time between chunks."""
         times: list[float] = []
 
         def came() -> None:
@@ -376,7 +375,7 @@ class Telemetry:
 
 
 class RunTrace:
-    """The spans of a run and of its tools. Its events start and end them; its jobs run inside of them."""
+    """The spans of a run and of its tools. Events start and end them; jobs run inside them."""
 
     def __init__(self, telemetry: Telemetry, caller: Caller, state: RunState, tools: Toolbox) -> None:
         self.telemetry, self.conversation = telemetry, caller.conversation_id
@@ -385,9 +384,9 @@ class RunTrace:
         self.model = caller.targets.find(state.request.model or caller.defaults.get("model")).model
         self._described = {getattr(one, "name", ""): getattr(one, "description", None) for one in tools.definitions}
         self._agent = _known(self, {"gen_ai.agent.name": "telemetry.agent_name"})
-        self._span: Any = None  # of the run, while it is driven
+        self._span: Any = None  # the span of the run, while it is active
         self._tools: dict[str, tuple[Span, ToolCall, float]] = {}
-        self._ended: dict[str, Any] = {}  # the spans of nonblocking calls whose results the model has not seen
+        self._ended: dict[str, Any] = {}  # the spans of nonblocking calls whose results were not sent to the model yet
         self._links: list[trace.Link] = []
         self._began, self._counts = 0.0, {"run calls": 0, "run tools": 0}
 
@@ -416,7 +415,7 @@ class RunTrace:
                 pass
 
     def scope(self, name: str, job: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], Coroutine[Any, Any, None]]:
-        """The job inside its span: of the tool, or of the run."""
+        """The job inside its span: that of the tool, or of the run."""
 
         async def work() -> None:
             within = trace.set_span_in_context(self._tools[name][0] if name in self._tools else self._span)
@@ -473,7 +472,7 @@ def _ended(span: Span, outcome: str, what: str) -> dict[str, Any]:
 
 
 def _emitter(version: str, provider: Any) -> Callable[[Mapping[str, Any], Any], None] | None:
-    """Emits the event of a model call; `None` with an API that has no events yet."""
+    """A function that emits the event of a model call; `None` with an API that has no events yet."""
     try:
         from opentelemetry._logs import LogRecord, SeverityNumber, get_logger
     except ImportError:
@@ -500,7 +499,7 @@ def _known(struct: Any, table: Table) -> dict[str, Any]:
 
 
 def _of(struct: Any, path: str) -> Any:
-    """The field at this path, also one that its struct does not declare; `None` where there is none."""
+    """The field at this path, also one that is not declared by its struct; `None` without one."""
     for field in path.split("."):
         found = getattr(struct, field, None)
         struct = extras(struct).get(field) if found is None and struct is not None else found
@@ -521,7 +520,7 @@ def _output_type(request: Request | None) -> str | None:
 
 
 def _finish_reason(call: WatchedCall) -> str | None:
-    """The finish reason of the conventions; `None` for an answer that was closed early or cancelled."""
+    """The finish reason by the conventions; `None` for an answer that was closed early or cancelled."""
     status, output = _of(call.reply, "status"), getattr(call.reply, "output", ())
     if status == "completed":
         if any(isinstance(item, FunctionCall | CustomToolCall) for item in output):
@@ -569,7 +568,7 @@ def _result(output: Any) -> Any:
 
 
 def _server_call(item: Any) -> list[dict[str, Any]]:
-    """A call that the vendor ran, and its result."""
+    """A call that the vendor executed, and its result."""
     plain: dict[str, Any] = msgspec.to_builtins(item)
     called, came = ({name: plain[name] for name in names if plain.get(name)} for names in SERVER_TOOLS[item.type])
     kind = item.type.removesuffix("_call")

@@ -35,7 +35,7 @@ FAILED, USAGE, LOST, CUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and give its exit code; argparse's own exits (help, version, wrong usage) are raised."""
+    """Run the command line and return its exit code; argparse's own exits (help, version, wrong usage) are raised."""
     from ..errors import ConfigError, DecodeError, LLMError
     from .parser import parser
 
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # which the shell closed
         sys.stdout = io.TextIOWrapper(io.BytesIO(), "utf-8")
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # an encoding that lacks a character escapes it
+        if isinstance(stream, io.TextIOWrapper):  # characters that the encoding lacks are escaped
             stream.reconfigure(errors="backslashreplace")
     if arguments.command is None:
         known.print_help()
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = _command(arguments)(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # What is still buffered would fail once more when the interpreter flushes it.
+        # Flushing the rest of the buffer at exit would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except OSError as problem:
@@ -78,7 +78,7 @@ def complain(what: str) -> None:
 
 
 def complain_of(problem: LLMError) -> None:
-    """Say on the standard error why a call failed, and where it was the vendor's answer, whose it was."""
+    """Print on stderr why a call failed, and the vendor where its answer is the cause."""
     answered = problem.status not in (None, 200) and problem.vendor
     complain(f"{problem.vendor} answered {problem.status}: {problem}" if answered else str(problem))
 
@@ -89,13 +89,13 @@ def note(what: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print a chunk of the answer without buffering."""
+    """Print a piece of the answer without buffering."""
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
 def write_json(facts: Any) -> None:
-    """Write facts as a JSON document for other programs."""
+    """Print data as a JSON document for other programs."""
     write_document(msgspec.json.format(msgspec.json.encode(facts)) + b"\n")
 
 

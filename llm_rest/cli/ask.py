@@ -29,14 +29,14 @@ def run(arguments: Namespace) -> int:
     stored = arguments.continues or (settings().log if arguments.log is None else arguments.log)
     streams = sys.stdout.isatty() and not arguments.schema if arguments.stream is None else arguments.stream
     if arguments.schema and not streams:
-        # So the answer is validated, and the schema reaches models that take none in another way.
+        # So the answer is validated, and the schema is sent to models without native structured output.
         options["output"] = options.pop("text")["format"]["schema"]
     with ExitStack() as stack:
         llm = stack.enter_context(client_of(arguments, model))
         generate: Callable[..., Reply] = llm.generate
         stream: Any = llm.stream
         if stored:
-            from .chat import open_chat  # which costs a plain `ask` nothing
+            from .chat import open_chat  # a slow import that a plain `ask` does not need
 
             options.pop("instructions", None)  # the conversation has them
             chat = stack.enter_context(open_chat(llm, arguments))
@@ -76,7 +76,7 @@ def _note_retry(event: ClientEvent) -> None:
 
 
 def print_text(model: str, stream: Any) -> Any:
-    """Print the text of a stream of a client or a chat while it arrives, its last line ended whatever ends it; the stream."""
+    """Print the text of a stream of a client or a chat during streaming, with a line break at its end; returns the stream."""
     with waiting(model) as arrived, stream as events:
         printed = False
         try:
@@ -91,7 +91,7 @@ def print_text(model: str, stream: Any) -> Any:
 
 
 def report(reply: Reply) -> bool:
-    """Say on the standard error how the answer ended where it did not end well; whether there is one, and no refusal."""
+    """Print on stderr how an incomplete answer ended; whether there is an answer without a refusal."""
     if reply.refusal is not None:
         complain(f"the model refused: {reply.refusal}")
         return False

@@ -1,7 +1,7 @@
-"""`batch`: answer every line of a file, each exactly once; the journal of a run stands beside its output.
+"""`batch`: answer every line of a file, each exactly once; the journal of a run is beside its output.
 
-The first SIGINT lets rows in flight finish, the second leaves them; SIGTERM waits some seconds for them. All end with the command
-that goes on.
+The first SIGINT lets rows in flight finish, the second cancels them; SIGTERM waits some seconds for them. All print the
+command that resumes the run.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _RUN = (
 
 
 def run(arguments: Namespace) -> int:
-    """Make the run, or look at a journal."""
+    """Run the batch, or show a journal."""
     look = {"status": _status, "cancel": _cancel, "export": _export}.get(arguments.input)
     if look is not None:
         if arguments.journal_file is None:
@@ -91,7 +91,7 @@ async def _run(arguments: Namespace) -> int:
 
 
 def _models_in_rows(arguments: Namespace) -> bool:
-    """Whether the first line names its model itself."""
+    """Whether the first line names its model."""
     if arguments.input == "-":
         return False
     try:
@@ -143,7 +143,7 @@ async def _listen(bulk: AsyncBulk, scope: anyio.CancelScope, ended_by: list[int]
 
 
 def _most(text: str | None) -> int | float | None:
-    """The number or the part of `--max-failures`."""
+    """The number or the fraction in `--max-failures`."""
     try:
         return None if text is None else float(text[:-1]) / 100 if text.endswith("%") else int(text)
     except ValueError:
@@ -153,7 +153,7 @@ def _most(text: str | None) -> int | float | None:
 
 
 def _template(text: str) -> dict[str, Any]:
-    """The template: JSON, or a file of it."""
+    """The template: JSON, or the path of a JSON file."""
     try:
         found = msgspec.json.decode(text if text.lstrip().startswith("{") else Path(text).read_bytes())
     except OSError as problem:
@@ -171,7 +171,7 @@ def _note_resumed(path: Path, arguments: Namespace) -> None:
     try:
         journal = Journal(path, readonly=True)
     except LLMError:
-        return  # the run says what is wrong with it
+        return  # the run reports the error in it
     in_flight, totals = journal.in_flight(), journal.at.totals
     journal.close()
     if totals.done or totals.failed or in_flight:
@@ -235,7 +235,7 @@ def _export(journal: Journal, arguments: Namespace) -> int:
 
 
 def _sentence(totals: Totals) -> str:
-    """What a run has done, in words."""
+    """The totals of a run as a sentence."""
     parts = [f"{totals.done:,} done, {totals.failed:,} failed"]
     parts += [f"{totals.duplicates:,} duplicates"] if totals.duplicates else []
     parts += [f"{totals.repeated:,} sent again after a crash"] if totals.repeated else []
@@ -263,7 +263,7 @@ class _Progress:
             self._line = Status("", console=Console(stderr=True))
 
     def show(self, status: BulkStatus) -> None:
-        """Show the state."""
+        """Print the progress."""
         if self._json:
             if time.monotonic() - self._last > _JSON_SECONDS or not status.in_flight:
                 self._last = time.monotonic()
@@ -276,7 +276,7 @@ class _Progress:
             sys.stderr.flush()
 
     def end(self) -> None:
-        """Leave the line."""
+        """End the progress line."""
         if self._line is not None:
             self._line.stop()
         elif self._terminal and not self._json:

@@ -38,7 +38,7 @@ _HELP = """\
 
 
 def run(arguments: Namespace) -> int:
-    """Read turns and commands line by line, and print the answers as they come."""
+    """Read turns and commands line by line, and print streamed answers."""
     model = model_of(arguments)
     limits = None if arguments.max_items is None else HistoryLimits(max_items=arguments.max_items)
     with client_of(arguments, model) as llm, open_chat(llm, arguments, limits=limits, keep_partial=True) as chat:
@@ -63,7 +63,7 @@ class _Session:
     def run(self) -> int:
         if sys.stdin.isatty():
             with suppress(ImportError):
-                import_module("readline")  # editing and recalling lines
+                import_module("readline")  # line editing and history
             note(f"talking to {self.model}; /help lists the commands")
         if self.chat.conversation.items:
             note(f"continuing {self.chat.conversation.id} with {len(self.chat.conversation.items)} items")
@@ -75,7 +75,7 @@ class _Session:
         return 0
 
     def _line(self) -> str | None:
-        """The next line that says something; `None` at the end of the input."""
+        """The next non-empty line; `None` at the end of the input."""
         prompt = "> " if sys.stdin.isatty() else ""
         try:
             while not (line := input(prompt).strip()):
@@ -130,7 +130,7 @@ class _Session:
             return
         path = Path(value).expanduser()
         try:
-            # Beside the file and then in its place, so that a save which fails leaves an earlier one as it was.
+            # Written beside the file and then renamed, so that a failed save does not change an earlier one.
             with NamedTemporaryFile(dir=path.parent, delete=False) as made:
                 made.write(self.chat.conversation.save())
             Path(made.name).replace(path)

@@ -1,4 +1,4 @@
-"""`conform`: does a server speak its wire? Runs the laws of `testing/conformance.py` and prints what holds."""
+"""`conform`: conformance of a server to its wire. Runs the laws of `testing/conformance.py` and prints the results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN = 2_000
 
 
 def run(arguments: Namespace) -> int:
-    """Print a verdict on each law; 1 where one fails, 2 where nothing could be asked."""
+    """Print a verdict on each law; 1 where one fails, 2 where the server could not be tested."""
     key = None
     if arguments.key_env is not None:
         key = Secret(os.environ.get(arguments.key_env, "").strip())

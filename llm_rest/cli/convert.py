@@ -1,6 +1,6 @@
 """`convert`: a document or a stream of one wire, from stdin, as one of another, to stdout; losses go to stderr.
 
-A stream is converted as it comes: what an event becomes is printed before the next one is read.
+A stream is converted incrementally: each event is converted and printed before the next one is read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace) -> int:
-    """Convert what stands on stdin."""
+    """Convert the documents or the stream on stdin."""
     if arguments.kind == "stream":
         return _stream(arguments)
     lost: list[Loss] = []
@@ -48,7 +48,7 @@ def run(arguments: Namespace) -> int:
 
 
 def convert(document: bytes, source: str, target: str, kind: str) -> tuple[Any, list[Loss]]:
-    """A document as another wire spells it, and what was lost on the way. Raises `DecodeError` for other bytes."""
+    """A document in the format of another wire, and the losses. Raises `DecodeError` for invalid bytes."""
     here, there = wires.load(source), wires.load(target)
     if kind == "request":
         request, before = here.decode_request(here.REQUEST.decode(document))
@@ -60,7 +60,7 @@ def convert(document: bytes, source: str, target: str, kind: str) -> tuple[Any, 
 
 
 def _stream(arguments: Namespace) -> int:
-    """Convert the stream on stdin while it comes."""
+    """Convert the stream on stdin incrementally."""
     if arguments.lines:
         raise ConfigError("--lines is for documents", hint="a stream is cut the way its wire cuts it")
     here, there = wires.load(arguments.source), wires.load(arguments.target)
@@ -89,7 +89,7 @@ _ENDS = (*TERMINAL, ErrorEvent)
 
 
 def _events(reader: StreamReader) -> Iterator[list[AnyEvent]]:
-    """The events in each line on stdin, as soon as it is there. Raises `DecodeError` naming the line."""
+    """The events in each line on stdin, as soon as it is complete. Raises `DecodeError` with the line."""
     _told_to_type()
     stdin = cast("BufferedReader", sys.stdin.buffer)  # which it is, whatever its annotation says
     number = said = 1
@@ -110,7 +110,7 @@ def _at(place: str, problem: DecodeError) -> DecodeError:
 
 
 def _documents(lines: bool) -> Iterator[tuple[str, bytes]]:
-    """Each document on stdin, and how to name it in a message."""
+    """Each document on stdin, and its name for messages."""
     _told_to_type()
     if not lines:
         yield "", sys.stdin.buffer.read()

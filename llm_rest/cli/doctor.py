@@ -1,4 +1,4 @@
-"""`doctor`: whether a call can work from here: versions, settings, keys, proxies, certificates, the store; one call if asked.
+"""`doctor`: diagnostics: versions, settings, keys, proxies, certificates, the store; one call on request.
 
 No key is printed, and nothing is sent without `-m`.
 """

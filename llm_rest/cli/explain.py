@@ -1,6 +1,6 @@
 """`explain`: the HTTP request that `ask` would send, as a curl command; nothing is sent and no key is shown.
 
-In place of a key stands the variable that holds it, so the command can be run as it is.
+A key is replaced by the environment variable that holds it, so the command can be run unchanged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..vendors.models import Problem
 
 SERVED = "http://127.0.0.1:8000"
-"""Where `llm-rest serve --simulate` listens, which stands in for the simulator in this process."""
+"""The address of `llm-rest serve --simulate`, used in place of the in-process simulator."""
 
 
 def run(arguments: Namespace) -> int:
@@ -65,14 +65,14 @@ def run(arguments: Namespace) -> int:
 
 
 def _authentication(target: Target) -> dict[str, Any]:
-    """The headers that say who is calling, with variables in place of what they hold."""
+    """The authentication headers, with variables in place of the secrets."""
     endpoint = target.endpoint
     held = {name: f"${name}" for name in endpoint.vendor.header_env.values() if os.environ.get(name)}
     names = variables(endpoint.ways)
     name = next((name for name in names if os.environ.get(name)), names[0] if names else "API_KEY")
     if not names and endpoint.key_optional:
         return dict(credentials(endpoint, environ=held).headers())
-    # Found in the "environment", so that the key travels the way that its variable asks for.
+    # Put into the "environment", so that the key is sent in the header that its variable requires.
     return dict(
         credentials(endpoint, api_key=None if names else f"${name}", environ={**held, name: f"${name}"}).headers()
     )
@@ -86,8 +86,8 @@ def _curl(url: str, headers: dict[str, str], body: bytes, losses: list[Loss], pr
     lines = [f"curl --compressed {shlex.quote(url)}"]
     for name, value in headers.items():
         if name == "Accept-Encoding":
-            continue  # what --compressed asks for, and undoes
-        # Only a value that is a variable needs the quotes in which the shell looks into it.
+            continue  # the header that --compressed sends, and decodes
+        # Only values that are a variable need the quotes in which the shell expands it.
         quoted = f'"{name}: {value}"' if "$" in value else shlex.quote(f"{name}: {value}")
         lines.append(f"-H {quoted}")
     lines.append(f"-d {shlex.quote(body.decode())}")

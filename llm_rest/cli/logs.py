@@ -48,7 +48,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _id(store: ConversationStore, given: str) -> str:
-    """The id that begins as the one given, so that the short ones of the list can be used."""
+    """The full id with the given prefix, so that the short ids of the list can be used."""
     ids = [one.id for one in store.list(limit=10_000) if one.id.startswith(given)]
     if len(ids) > 1:
         raise ConfigError(f"{given} is the beginning of {len(ids)} ids", hint=f"such as {ids[0]} and {ids[1]}")
@@ -69,7 +69,7 @@ def _show(conversation: Conversation, *, json: bool) -> None:
 
 
 def transcript(conversation: Conversation) -> Iterator[str]:
-    """What was said, called and returned, a paragraph each."""
+    """The messages, calls and outputs, one paragraph each."""
     for item in conversation.items:
         match item:
             case Message():

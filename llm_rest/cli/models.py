@@ -1,4 +1,4 @@
-"""`models`: what is known about models, by the beginnings of their names."""
+"""`models`: the known facts about models, by prefixes of their names."""
 
 from __future__ import annotations
 

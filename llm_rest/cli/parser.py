@@ -1,4 +1,4 @@
-"""What may be written on the command line, and the help that says so."""
+"""The command-line parser and its help texts."""
 
 from __future__ import annotations
 

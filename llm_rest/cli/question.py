@@ -1,4 +1,4 @@
-"""What `ask`, `chat` and `explain` have in common: the model, the prompt, the options and the schema."""
+"""The shared part of `ask`, `chat` and `explain`: the model, the prompt, the options and the schema."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SCHEMA_HINT = (
 def model_of(arguments: Namespace) -> str:
     """The model: `-m`, `LLM_REST_MODEL`, or the settings file; the simulator where no vendor's key is set either.
 
-    Raises `ConfigError` where keys are set and no model is named: which vendor gets the prompt is for the user to say.
+    Raises `ConfigError` where keys are set and no model is named: the user must choose the vendor that gets the prompt.
     """
     named = arguments.model or settings().model
     if named:
@@ -52,7 +52,7 @@ def model_of(arguments: Namespace) -> str:
 
 
 def input_of(arguments: Namespace) -> str | Message:
-    """The prompt: what was piped in, the text of the command line, and files. Raises `ConfigError` where there is none."""
+    """The prompt: piped input, the text of the command line, and files. Raises `ConfigError` where there is none."""
     text = "" if arguments.text in (None, "-") else arguments.text
     if arguments.text == "-" or ("-" not in arguments.file and _piped()):
         text = "\n\n".join(filter(None, (_stdin().rstrip("\n"), text)))
@@ -100,7 +100,7 @@ def options_of(arguments: Namespace) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """A value of `-o`: JSON where it is that, else the text itself."""
+    """A value of `-o`: parsed as JSON if it is JSON, else the text itself."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -108,7 +108,7 @@ def _value(text: str) -> Any:
 
 
 def schema_of(text: str) -> tuple[str, dict[str, Any]]:
-    """The name and the JSON Schema that `--schema` means: a file, JSON, or a list of fields (`name, age int, bio: one line`)."""
+    """The name and the JSON Schema in `--schema`: a file, JSON, or a list of fields (`name, age int, bio: one line`)."""
     if text.lstrip().startswith("{"):
         return "answer", _json_schema(text.encode(), "--schema")
     fields = [_FIELD.fullmatch(field) for field in re.split(r"\n" if "\n" in text else ",", text.strip())]

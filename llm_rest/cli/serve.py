@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace) -> int:
-    """Serve until Ctrl-C, which is how it is meant to end."""
+    """Serve until Ctrl-C."""
     if arguments.simulate:
         return _serve(arguments, lambda url: _told(url, "simulating every vendor", "any-name", []))
-    from ..server.gateway import Gateway  # loads the HTTP client
+    from ..server.gateway import Gateway  # a slow import of the HTTP client
 
     config = config_of(arguments)
     handler = Gateway(config, history=config.keep.history())
@@ -47,7 +47,7 @@ def run(arguments: Namespace) -> int:
 
 
 def config_of(arguments: Namespace) -> Config:
-    """What the file or the flags say."""
+    """The configuration from the file or the flags."""
     config = load(Path(arguments.config)) if arguments.config else Config()
     named: dict[str, Upstreams] = {name: name for name in arguments.model}
     for alias in arguments.alias:
@@ -80,7 +80,7 @@ def _serve(
 
 
 def _log() -> None:
-    """Lines of JSON on the standard error: one for each request, and whatever goes wrong."""
+    """Log JSON lines to stderr: one for each request, and errors."""
     from ..server.logs import JSONLines
 
     lines = logging.StreamHandler()
@@ -95,7 +95,7 @@ def _told(url: str, what: str, model: str, tokens: list[str]) -> None:
 
 
 def clients(url: str, model: str, token: str | None) -> str:
-    """How to point other people's clients here, ready to copy. `token` is the variable that holds an access token."""
+    """Instructions to point other clients here, ready to copy. `token` is the variable that holds an access token."""
     key, header = ('"any"', "") if token is None else (f'os.environ["{token}"]', "")
     imported = "" if token is None else "import os\n"
     if token is not None:

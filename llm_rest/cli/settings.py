@@ -15,18 +15,18 @@ from ..errors import ConfigError
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the settings file may hold."""
+    """The content of the settings file."""
 
     model: str | None = None
     """The default model, as `vendor/model`."""
     log: bool = False
-    """Whether `ask` stores what was asked and answered."""
+    """Whether `ask` stores its prompts and answers."""
     store: str | None = None
     """The SQLite file of `chat` and `logs`."""
 
 
 def settings_file() -> Path:
-    """Where the settings are read from; the file need not exist."""
+    """The path of the settings file, which need not exist."""
     named = os.environ.get("LLM_REST_CONFIG")
     return Path(named).expanduser() if named else _below("XDG_CONFIG_HOME", ".config") / "config.toml"
 

@@ -41,7 +41,7 @@ def show(columns: Sequence[str], rows: Sequence[Sequence[str]], to: TextIO | Non
 
 
 def show_losses(losses: Iterable[Loss]) -> None:
-    """Print what was lost as a table on stderr; a loss that came several times is one row with their number."""
+    """Print the losses as a table on stderr; a repeated loss is one row with its count."""
     found = Counter((loss.path, loss.kind, loss.what) for loss in losses)
     if found:
         show(("lost at", "how", "what", "times"), [(*one, str(times)) for one, times in found.items()], sys.stderr)
@@ -57,7 +57,7 @@ def _pretty(columns: Sequence[str], rows: Sequence[Sequence[str]], to: TextIO) -
         return False
     table = Table(*columns, header_style="bold")
     for row in rows:
-        # A cell is text: brackets in it are no markup.
+        # A cell is plain text: brackets in it are not markup.
         table.add_row(*(Text(cell) for cell in row))
     Console(file=to).print(table)
     return True
@@ -78,7 +78,7 @@ def markdown(text: str) -> bool:
 
 @contextmanager
 def waiting(model: str) -> Generator[Callable[[], None]]:
-    """A status line on stderr while a model is waited for, where that is a terminal; gone when the function is called."""
+    """A status line on stderr while waiting for a model, on a terminal only; removed when the function is called."""
     try:
         from rich.console import Console
     except ImportError:

@@ -1,4 +1,4 @@
-"""`vendors`: the vendors, their wires, and the variables that hold their keys; or all that is known of one."""
+"""`vendors`: the vendors, their wires, and the environment variables of their keys; or all facts about one vendor."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _text(fact: object) -> str:
 
 
 def facts_of(vendor: Vendor) -> dict[str, Any]:
-    """What is known of a vendor, and whether a key for it is set; never the key."""
+    """The facts about a vendor, and whether a key for it is set; never the key."""
     names = keys(vendor)
     ways = vendor.auth if isinstance(vendor.auth, tuple) else (vendor.auth,)
     return {
@@ -71,7 +71,7 @@ def facts_of(vendor: Vendor) -> dict[str, Any]:
 
 
 def details_of(vendor: Vendor) -> dict[str, Any]:
-    """Everything known of a vendor: `facts_of`, and in what its dialects differ from the wire's usual one."""
+    """All facts about a vendor: `facts_of`, and the differences of its dialects from the wire's default one."""
     dialects: dict[str, str] = {}
     for surface in vendor.surfaces:
         usual = DIALECTS[surface.wire]()
@@ -96,11 +96,11 @@ def keys(vendor: Vendor) -> list[str]:
 
 
 def variables(ways: Iterable[Auth]) -> list[str]:
-    """The environment variables of ways to authenticate."""
+    """The environment variables of authentication methods."""
     found = (way.env for way in ways if not isinstance(way, NoAuth))
     return [name for env in found for name in ((env,) if isinstance(env, str) else env)]
 
 
 def set_keys(vendor: Vendor) -> list[str]:
-    """Those of the vendor's variables that are set."""
+    """The vendor's environment variables that are set."""
     return [name for name in keys(vendor) if os.environ.get(name, "").strip()]

@@ -59,7 +59,10 @@ def _word(value: Any) -> str:
 
 
 def log_by_environment() -> None:
-    """Configure logging from `LLM_REST_LOG`: log to stderr from that level on, unless the program has a handler."""
+    """Configure logging from `LLM_REST_LOG`: log to stderr from that level on, unless the program has a handler.
+
+    Raises `ConfigError` for any other value.
+    """
     value = os.environ.get(VARIABLE)
     if not value:
         return

@@ -95,8 +95,9 @@ class AccessControl:
         return cls(tokens=tokens, hosts=LOCAL | {host} if local else frozenset(), limits=limits)
 
     def scope(self, headers: Mapping[str, str], *, public: bool = False) -> str:
-        """The scope (caller) of a request, authenticated by its headers; empty where no token is needed, as for a
-        `public` path.
+        """The scope (caller) of a request by its headers; empty where no token is needed, as for a `public` path.
+
+        Raises `Refused`: 401 for a missing or wrong token, 403 for another host name or origin.
         """
         if self._hosts:
             _check_host(headers.get("host", ""), self._hosts, "host")

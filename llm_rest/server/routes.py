@@ -1,11 +1,11 @@
-"""Routes: the wire and the endpoint of a path and its headers; and the documents of small endpoints (model lists and others).
+"""Routes: the wire and the endpoint of a path and its headers; and the documents of small endpoints (model lists and such).
 
 A path may begin with the name of a vendor, whose dialect is then used: `/v1/chat/completions`, `/chat/completions` and
 `/groq/chat/completions` all reach the Chat wire. Before changing this file, know that it serves the paths that our own clients
-request: they come from each wire's `route`, so every listed wire is served. Token counts, lists of models and their capabilities
-follow the vendors' references (read 2026-11-20): `POST /v1/responses/input_tokens`, `POST /v1/messages/count_tokens`, `GET
-/v1/models` of both, `GET /api/tags`, `/api/ps` and `/api/version`, `POST /api/show` and `/api/generate`, `POST
-/v1beta/models/{model}:countTokens`, and `GET /v1beta/models`.
+request: they come from each wire's `route`, so every listed wire is served. Token counts, lists of models and capabilities
+follow the vendors' references (read 2026-11-20): `POST /v1/responses/input_tokens`, `POST /v1/messages/count_tokens`,
+`GET /v1/models` of both, `GET /api/tags`, `/api/ps` and `/api/version`, `POST /api/show` and `/api/generate`,
+`POST /v1beta/models/{model}:countTokens`, and `GET /v1beta/models`.
 """
 
 from __future__ import annotations

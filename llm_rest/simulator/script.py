@@ -2,14 +2,19 @@
 
 The text of the last user message is a script when every line of it is a command; any other text is ordinary text:
 
-say TEXT text; several lines make one text json VALUE the JSON value as text cite URL [TITLE] a citation of that page on
-the text reason [TEXT] reasoning before the answer; without a text it is hidden (redacted, encrypted) call NAME [{...}]
-a function call with these arguments, written as they shall arrive, even broken input NAME TEXT a call of a custom tool
-with this text refuse [TEXT] a refusal length the answer breaks off here at the token limit, inside the call before it
-if there is one fail STATUS [CODE] [TEXT] no answer but the vendor's error of that HTTP status; in a stream after what
-stands before it break the stream is cut here, inside the call before it if there is one pieces N a stream sends its
-texts N characters at a time, from this answer on delay SECONDS a stream waits so long before each piece, from this
-answer on then what follows belongs to the next answer
+    say TEXT               text; several lines make one text
+    json VALUE             the JSON value as text
+    cite URL [TITLE]       a citation of that page on the text
+    reason [TEXT]          reasoning before the answer; without a text it is hidden (redacted, encrypted)
+    call NAME [{...}]      a function call with these arguments, written as they shall arrive, even broken
+    input NAME TEXT        a call of a custom tool with this text
+    refuse [TEXT]          a refusal
+    length                 the answer breaks off here at the token limit, inside the call before it if there is one
+    fail STATUS [CODE] [TEXT]   no answer but the vendor's error of that HTTP status; in a stream after what stands before it
+    break                  the stream is cut here, inside the call before it if there is one
+    pieces N               a stream sends its texts N characters at a time, from this answer on
+    delay SECONDS          a stream waits so long before each piece, from this answer on
+    then                   what follows belongs to the next answer
 
 Consecutive calls are sent in one answer. Commands after a call belong to the answer after its result, so a whole tool
 conversation is one script. Before changing this file, know that a command that ordinary text could begin with makes

@@ -100,8 +100,8 @@ texts; a struct, dataclass, pydantic model or dict, which is written as JSON; a 
 class FakeModel:
     """A fake model for tests: answers each request from a script, and records the requests.
 
-    with FakeModel(["Hello", RateLimitError("slow down"), ToolCall("get_weather", {"city": "Oslo"})]) as model:
-        llm = model.client()
+        with FakeModel(["Hello", RateLimitError("slow down"), ToolCall("get_weather", {"city": "Oslo"})]) as model:
+            llm = model.client()
 
     A single text or function, instead of a list, answers every request. At the end of the `with` block an
     `AssertionError` names the answers that were not used, and a request beyond the last answer raises `ConfigError`.

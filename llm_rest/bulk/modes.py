@@ -102,7 +102,7 @@ def _is_many(job: Job, journal: Journal) -> bool:
 
 
 class BulkEstimate(Struct):
-    """An estimate of a run: rows, tokens, cost and time."""
+    """An estimate of a run, returned by `estimate`: rows, tokens, cost and time."""
 
     rows: int = 0
     """The number of rows of the input."""

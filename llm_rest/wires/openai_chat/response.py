@@ -497,6 +497,9 @@ COUNTS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens",
 CACHED = ("prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
 """Fields in which hosts count cached tokens beside the details."""
 _cached, _NOT_CACHED = attrgetter(*CACHED), (UNSET,) * len(CACHED)
+MEDIA = ("audio_tokens", "image_tokens", "video_tokens")
+"""Counts in the details of tokens that may have prices of their own."""
+_media, _NO_MEDIA = attrgetter(*MEDIA), (UNSET,) * len(MEDIA)
 
 
 def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = True) -> ours.Usage:
@@ -533,8 +536,9 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = Tru
 
 def _with_media(details: Any, counts: Any, *, keep: bool) -> Any:
     """The details with the tokens of audio, images and video, which may have prices of their own; `keep` has them already."""
-    media = {name: getattr(counts, name, None) for name in ("audio_tokens", "image_tokens", "video_tokens")}
-    return details if keep else with_extras(details, {name: count for name, count in media.items() if count})
+    if keep or (counted := _media(counts)) == _NO_MEDIA:
+        return details
+    return with_extras(details, {name: count for name, count in zip(MEDIA, counted, strict=True) if count})
 
 
 def _reasoning_tokens(usage: ours.Usage) -> int:

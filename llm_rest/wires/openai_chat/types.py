@@ -406,6 +406,7 @@ class CompletionDetails(Model):
     rejected_prediction_tokens: Opt[Any] = UNSET
     text_tokens: Opt[Any] = UNSET
     image_tokens: Opt[Any] = UNSET
+    video_tokens: Opt[Any] = UNSET
 
 
 class Usage(Model):

@@ -68,8 +68,8 @@ MUTATIONS = {
     ),
     "history limits": Mutation(
         "conversation/limits.py",
-        "return [total > 0 for total in accumulate(steps[:-1])]",
-        "return [False for total in accumulate(steps[:-1])]",
+        "while points and points[-1] > first:",
+        "while points and points[-1] > i:",
         "tests/conversation/test_limits.py",
     ),
     "access": Mutation(

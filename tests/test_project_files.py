@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import llm_rest
+from tests.mutations import MUTATIONS
 from tests.test_packaging import PROJECT, ROOT
 
 
@@ -53,3 +54,8 @@ def test_every_command_of_the_makefile_is_explained_to_contributors() -> None:
     targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
     page = (ROOT / "CONTRIBUTING.md").read_text()
     assert [name for name in targets if f"`make {name}`" not in page and name not in ("help", "clean")] == []
+
+
+def test_every_mutation_has_its_place_in_the_code() -> None:
+    lost = [name for name, one in MUTATIONS.items() if (ROOT / "llm_rest" / one.file).read_text().count(one.old) != 1]
+    assert lost == []

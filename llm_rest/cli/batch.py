@@ -24,7 +24,7 @@ from ..client.client import AsyncClient
 from ..errors import ConfigError, LLMError
 from ..policy.rate_limit import RateLimit
 from ..transport.retry import RetryPolicy
-from . import CUT, FAILED, INTERRUPTED, LOST, complain, note, write_document
+from . import CUT, FAILED, INTERRUPTED, LOST, complain, note, write_document, write_json
 from .question import model_of, options_of
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _status(journal: Journal, arguments: Namespace) -> int:
     totals, in_flight, user = journal.at.totals, journal.in_flight(), journal.in_use()
     if arguments.json:
         facts = {**msgspec.to_builtins(totals), "in_flight": in_flight, "in_use": user, "output": str(journal.output)}
-        write_document(msgspec.json.format(msgspec.json.encode(facts)) + b"\n")
+        write_json(facts)
     else:
         state = f"running in {user}" if user else "not running"
         sys.stdout.write(f"{journal.output}: {_sentence(totals)}; {in_flight:,} in flight; {state}\n")

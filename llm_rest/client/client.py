@@ -191,7 +191,7 @@ class _Shared:
         self._caller.transport.tidy()
 
     def __repr__(self) -> str:
-        caller = getattr(self, "_caller", None)  # a client whose arguments were rejected has no transport
+        caller = getattr(self, "_caller", None)  # a client whose arguments were rejected has no caller
         name = type(self).__name__
         if caller is None or caller.defaults.get("model") is None:
             return f"<{name} without a model; name one in each call: .generate(..., model='vendor/model')>"

@@ -218,12 +218,8 @@ def signature(function: Function) -> Iterator[ast.expr | None]:
 
 
 def exported(package: str) -> list[Name]:
-    """Where the names in `__all__` of a package are defined."""
-    node = read(package).values["__all__"][0]
-    assert isinstance(node, ast.Assign)
-    names: list[str] = ast.literal_eval(node.value)
-    found = [defined(Name(package, name)) for name in names]
-    assert None not in found, f"{package}.__all__ has names that the package does not import for type checkers"
+    """Where the names that a package re-exports are defined."""
+    found = [defined(Name(package, name)) for name in read(package).imports]
     return [one for one in found if one is not None]
 
 

@@ -105,9 +105,9 @@ def generated() -> Iterator[tuple[str, str]]:
         "reference/api/converters.md",
         page_of("Converters", ["llm_rest.wires.load", "llm_rest.wires.Wire"], link="converters"),
     )
-    served = [f"llm_rest.server.{name}" for name in llm_rest.server.__all__]
+    served = [f"llm_rest.server.{name}" for name in sorted(llm_rest.server._HOME)]
     yield "reference/api/server.md", page_of("Gateway and server", served)
-    kit = [f"llm_rest.testing.{name}" for name in llm_rest.testing.__all__]
+    kit = [f"llm_rest.testing.{name}" for name in sorted(llm_rest.testing._HOME)]
     yield "reference/api/testing.md", page_of("Testing", kit, link="testing")
     yield "reference/command-line-options.md", command_line()
     yield "reference/models.md", models_page()
@@ -151,13 +151,14 @@ def responses_page() -> str:
     text = (
         "# API: the Responses format\n\nThe structs of `llm_rest.responses`: what requests, answers and events hold.\n"
     )
-    listed = set(llm_rest.responses.__all__) - set(llm_rest.__all__)
     for module, title in RESPONSES.items():
         home = import_module(f"llm_rest.responses.{module}")
         here = [
             name
             for name in vars(home)
-            if name in listed and getattr(vars(home)[name], "__module__", "") == home.__name__
+            if name not in llm_rest._HOME
+            and hasattr(llm_rest.responses, name)
+            and getattr(vars(home)[name], "__module__", "") == home.__name__
         ]
         text += f"\n## {title}\n\n" + "".join(f"::: llm_rest.responses.{name}\n\n" for name in here)
     return text

@@ -10,15 +10,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..simulator import Simulator
-    from .access import AccessControl, Limits
-    from .app import create_app, serve, serve_in_thread
-    from .config import Config, Keep, Upstream, access_control, load
-    from .gateway import Gateway
-    from .handler import Context, Handler, Pause, Refused
-    from .history import StoredHistory
-    from .logs import JSONLines
-    from .store import MemoryStore, SQLiteStore
+    from ..simulator import Simulator as Simulator
+    from .access import AccessControl as AccessControl, Limits as Limits
+    from .app import create_app as create_app, serve as serve, serve_in_thread as serve_in_thread
+    from .config import (
+        Config as Config,
+        Keep as Keep,
+        Upstream as Upstream,
+        access_control as access_control,
+        load as load,
+    )
+    from .gateway import Gateway as Gateway
+    from .handler import Context as Context, Handler as Handler, Pause as Pause, Refused as Refused
+    from .history import StoredHistory as StoredHistory
+    from .logs import JSONLines as JSONLines
+    from .store import MemoryStore as MemoryStore, SQLiteStore as SQLiteStore
 
 _HOME = {
     name: module
@@ -36,29 +42,6 @@ _HOME = {
     for name in names.split()
 }
 
-__all__ = [
-    "AccessControl",
-    "Config",
-    "Context",
-    "Gateway",
-    "Handler",
-    "JSONLines",
-    "Keep",
-    "Limits",
-    "MemoryStore",
-    "Pause",
-    "Refused",
-    "SQLiteStore",
-    "Simulator",
-    "StoredHistory",
-    "Upstream",
-    "access_control",
-    "create_app",
-    "load",
-    "serve",
-    "serve_in_thread",
-]
-
 
 def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
@@ -68,4 +51,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_HOME})

@@ -10,26 +10,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .cassette import CassetteError, Fault, record, replay
-    from .fake import Broken, FakeModel, Refusal, Streamed, Thinking, ToolCall
+    from .cassette import CassetteError as CassetteError, Fault as Fault, record as record, replay as replay
+    from .fake import (
+        Broken as Broken,
+        FakeModel as FakeModel,
+        Refusal as Refusal,
+        Streamed as Streamed,
+        Thinking as Thinking,
+        ToolCall as ToolCall,
+    )
 
 _HOME = {
     **dict.fromkeys(("Broken", "FakeModel", "Refusal", "Streamed", "Thinking", "ToolCall"), ".fake"),
     **dict.fromkeys(("CassetteError", "Fault", "record", "replay"), ".cassette"),
 }
-
-__all__ = [
-    "Broken",
-    "CassetteError",
-    "FakeModel",
-    "Fault",
-    "Refusal",
-    "Streamed",
-    "Thinking",
-    "ToolCall",
-    "record",
-    "replay",
-]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -221,6 +221,13 @@ _GRPC = {
 }
 """The codes of gRPC, as `retryable` and `means`."""
 
+
+def _host(name: str, base_url: str, key_env: str | tuple[str, ...], **facts: Any) -> Vendor:
+    """The row of an OpenAI-compatible host with Chat Completions and bearer keys; `facts` are more fields of it."""
+    dialect = CHAT_HOSTS[name]
+    return Vendor(name=name, wire=CHAT, base_url=base_url, dialect=dialect, auth=Bearer(env=key_env), **facts)
+
+
 _ROWS = (
     Vendor(
         name="openai",
@@ -292,12 +299,10 @@ _ROWS = (
         reports_cost=True,
         docs_url="https://docs.x.ai/docs/api-reference",
     ),
-    Vendor(
-        name="groq",
-        wire=CHAT,
-        base_url="https://api.groq.com/openai/v1",
-        dialect=CHAT_HOSTS["groq"],
-        auth=Bearer(env="GROQ_API_KEY"),
+    _host(
+        "groq",
+        "https://api.groq.com/openai/v1",
+        "GROQ_API_KEY",
         other_wires=(
             Surface(
                 RESPONSES,
@@ -313,12 +318,10 @@ _ROWS = (
         limits=LimitRules(windows={"requests": 86400}),
         docs_url="https://console.groq.com/docs/api-reference",
     ),
-    Vendor(
-        name="deepseek",
-        wire=CHAT,
-        base_url="https://api.deepseek.com",
-        dialect=CHAT_HOSTS["deepseek"],
-        auth=Bearer(env="DEEPSEEK_API_KEY"),
+    _host(
+        "deepseek",
+        "https://api.deepseek.com",
+        "DEEPSEEK_API_KEY",
         other_wires=(
             Surface(
                 RESPONSES,
@@ -336,55 +339,45 @@ _ROWS = (
         errors=ErrorRules(retryable=("insufficient_system_resource",), final=(402,)),
         docs_url="https://api-docs.deepseek.com/api/create-chat-completion",
     ),
-    Vendor(
-        name="sambanova",
-        wire=CHAT,
-        base_url="https://api.sambanova.ai/v1",
-        dialect=CHAT_HOSTS["sambanova"],
-        auth=Bearer(env="SAMBANOVA_API_KEY"),
+    _host(
+        "sambanova",
+        "https://api.sambanova.ai/v1",
+        "SAMBANOVA_API_KEY",
         other_wires=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         base_url_env=("SAMBA_NOVA_BASE_URL",),
         docs_url="https://docs.sambanova.ai/docs/en/api-reference/overview",
     ),
-    Vendor(
-        name="together",
-        wire=CHAT,
-        base_url="https://api.together.xyz/v1",
-        dialect=CHAT_HOSTS["together"],
-        auth=Bearer(env="TOGETHER_API_KEY"),
+    _host(
+        "together",
+        "https://api.together.xyz/v1",
+        "TOGETHER_API_KEY",
         base_url_env=("TOGETHER_BASE_URL",),
         first_byte=600,
         limits=LimitRules(windows={"requests": 1, "tokens": 1}),
         docs_url="https://docs.together.ai/reference/chat-completions",
     ),
-    Vendor(
-        name="fireworks",
-        wire=CHAT,
-        base_url="https://api.fireworks.ai/inference/v1",
-        dialect=CHAT_HOSTS["fireworks"],
-        auth=Bearer(env="FIREWORKS_API_KEY"),
+    _host(
+        "fireworks",
+        "https://api.fireworks.ai/inference/v1",
+        "FIREWORKS_API_KEY",
         other_wires=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         base_url_env=(URLEnv("FIREWORKS_BASE_URL", path="/inference/v1"),),
         first_byte=600,
         docs_url="https://docs.fireworks.ai/api-reference/post-chatcompletions",
     ),
-    Vendor(
-        name="cerebras",
-        wire=CHAT,
-        base_url="https://api.cerebras.ai/v1",
-        dialect=CHAT_HOSTS["cerebras"],
-        auth=Bearer(env="CEREBRAS_API_KEY"),
+    _host(
+        "cerebras",
+        "https://api.cerebras.ai/v1",
+        "CEREBRAS_API_KEY",
         base_url_env=(URLEnv("CEREBRAS_BASE_URL", path="/v1"),),
         first_byte=600,
         limits=LimitRules(reserves_output=True),
         docs_url="https://inference-docs.cerebras.ai/api-reference/chat-completions",
     ),
-    Vendor(
-        name="openrouter",
-        wire=CHAT,
-        base_url="https://openrouter.ai/api/v1",
-        dialect=CHAT_HOSTS["openrouter"],
-        auth=Bearer(env="OPENROUTER_API_KEY"),
+    _host(
+        "openrouter",
+        "https://openrouter.ai/api/v1",
+        "OPENROUTER_API_KEY",
         other_wires=(
             Surface(RESPONSES, _OPENROUTER_RESPONSES),
             Surface(MESSAGES, MessagesDialect(path="/messages")),
@@ -393,12 +386,10 @@ _ROWS = (
         reports_cost=True,
         docs_url="https://openrouter.ai/docs/api-reference/overview",
     ),
-    Vendor(
-        name="mistral",
-        wire=CHAT,
-        base_url="https://api.mistral.ai/v1",
-        dialect=CHAT_HOSTS["mistral"],
-        auth=Bearer(env="MISTRAL_API_KEY"),
+    _host(
+        "mistral",
+        "https://api.mistral.ai/v1",
+        "MISTRAL_API_KEY",
         other_wires=(
             Surface(
                 RESPONSES,
@@ -419,12 +410,10 @@ _ROWS = (
         dialect=ResponsesDialect(only={"tool_choice": "auto"}),
         other_wires=(Surface(CHAT, CHAT_HOSTS["meta"]), Surface(MESSAGES, MessagesDialect(path="/messages"))),
     ),
-    Vendor(
-        name="huggingface",
-        wire=CHAT,
-        base_url="https://router.huggingface.co/v1",
-        dialect=CHAT_HOSTS["huggingface"],
-        auth=Bearer(env="HF_TOKEN"),
+    _host(
+        "huggingface",
+        "https://router.huggingface.co/v1",
+        "HF_TOKEN",
         other_wires=(Surface(RESPONSES, _STATELESS),),
         docs_url="https://huggingface.co/docs/inference-providers",
     ),
@@ -485,12 +474,10 @@ _ROWS = (
         other_wires=(Surface(CHAT, ChatDialect()), Surface(MESSAGES), Surface(OLLAMA), Surface(GEMINI)),
     ),
     # --- more OpenAI-compatible hosts ---
-    Vendor(
-        name="alibaba",
-        wire=CHAT,
-        base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-        dialect=CHAT_HOSTS["alibaba"],
-        auth=Bearer(env="DASHSCOPE_API_KEY"),
+    _host(
+        "alibaba",
+        "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        "DASHSCOPE_API_KEY",
         errors=ErrorRules(
             means={
                 "Arrearage": "insufficient_quota",
@@ -501,12 +488,10 @@ _ROWS = (
         ),
         docs_url="https://www.alibabacloud.com/help/en/model-studio/compatibility-of-openai-with-dashscope",
     ),
-    Vendor(
-        name="moonshot",
-        wire=CHAT,
-        base_url="https://api.moonshot.ai/v1",
-        dialect=CHAT_HOSTS["moonshot"],
-        auth=Bearer(env=("MOONSHOT_API_KEY", "MOONSHOTAI_API_KEY")),
+    _host(
+        "moonshot",
+        "https://api.moonshot.ai/v1",
+        ("MOONSHOT_API_KEY", "MOONSHOTAI_API_KEY"),
         errors=ErrorRules(
             means={
                 "exceeded_current_quota_error": "insufficient_quota",
@@ -515,12 +500,10 @@ _ROWS = (
         ),
         docs_url="https://platform.moonshot.ai/docs/api/chat",
     ),
-    Vendor(
-        name="zai",
-        wire=CHAT,
-        base_url="https://api.z.ai/api/paas/v4",
-        dialect=CHAT_HOSTS["zai"],
-        auth=Bearer(env="ZAI_API_KEY"),
+    _host(
+        "zai",
+        "https://api.z.ai/api/paas/v4",
+        "ZAI_API_KEY",
         errors=ErrorRules(
             means={
                 **dict.fromkeys(("1000", "1001", "1002", "1003", "1004"), "invalid_api_key"),
@@ -535,12 +518,10 @@ _ROWS = (
         ),
         docs_url="https://docs.z.ai/api-reference/llm/chat-completion",
     ),
-    Vendor(
-        name="minimax",
-        wire=CHAT,
-        base_url="https://api.minimax.io/v1",
-        dialect=CHAT_HOSTS["minimax"],
-        auth=Bearer(env="MINIMAX_API_KEY"),
+    _host(
+        "minimax",
+        "https://api.minimax.io/v1",
+        "MINIMAX_API_KEY",
         other_wires=(Surface(MESSAGES, MessagesDialect(path="/anthropic/v1/messages"), "https://api.minimax.io"),),
         errors=ErrorRules(
             verdict="base_resp",
@@ -555,35 +536,19 @@ _ROWS = (
         ),
         docs_url="https://platform.minimax.io/docs/api-reference/text-openai-api",
     ),
-    Vendor(
-        name="perplexity",
-        wire=CHAT,
-        base_url="https://api.perplexity.ai",
-        dialect=CHAT_HOSTS["perplexity"],
-        auth=Bearer(env=("PERPLEXITY_API_KEY", "PPLX_API_KEY")),
+    _host(
+        "perplexity",
+        "https://api.perplexity.ai",
+        ("PERPLEXITY_API_KEY", "PPLX_API_KEY"),
         reports_cost=True,
         docs_url="https://docs.perplexity.ai/api-reference/chat-completions-post",
     ),
-    Vendor(
-        name="nebius",
-        wire=CHAT,
-        base_url="https://api.studio.nebius.com/v1",
-        dialect=CHAT_HOSTS["nebius"],
-        auth=Bearer(env="NEBIUS_API_KEY"),
-    ),
-    Vendor(
-        name="deepinfra",
-        wire=CHAT,
-        base_url="https://api.deepinfra.com/v1/openai",
-        dialect=CHAT_HOSTS["deepinfra"],
-        auth=Bearer(env=("DEEPINFRA_API_KEY", "DEEPINFRA_TOKEN")),
-    ),
-    Vendor(
-        name="vercel_gateway",
-        wire=CHAT,
-        base_url="https://ai-gateway.vercel.sh/v1",
-        dialect=CHAT_HOSTS["vercel_gateway"],
-        auth=Bearer(env="AI_GATEWAY_API_KEY"),
+    _host("nebius", "https://api.studio.nebius.com/v1", "NEBIUS_API_KEY"),
+    _host("deepinfra", "https://api.deepinfra.com/v1/openai", ("DEEPINFRA_API_KEY", "DEEPINFRA_TOKEN")),
+    _host(
+        "vercel_gateway",
+        "https://ai-gateway.vercel.sh/v1",
+        "AI_GATEWAY_API_KEY",
         other_wires=(Surface(RESPONSES, _STATELESS), Surface(MESSAGES, MessagesDialect(path="/messages"))),
         docs_url="https://vercel.com/docs/ai-gateway",
     ),
@@ -595,27 +560,17 @@ _ROWS = (
         auth=Bearer(env=("GITHUB_COPILOT_API_KEY", "GITHUB_COPILOT_API_TOKEN", "COPILOT_GITHUB_TOKEN")),
         other_wires=(Surface(RESPONSES, _STATELESS),),
     ),
-    Vendor(
-        name="crusoe",
-        wire=CHAT,
-        base_url="https://api.inference.crusoecloud.com/v1",
-        dialect=CHAT_HOSTS["crusoe"],
-        auth=Bearer(env="CRUSOE_API_KEY"),
-    ),
-    Vendor(
-        name="heroku",
-        wire=CHAT,
-        base_url="https://us.inference.heroku.com/v1",
-        dialect=CHAT_HOSTS["heroku"],
-        auth=Bearer(env="HEROKU_INFERENCE_KEY"),
+    _host("crusoe", "https://api.inference.crusoecloud.com/v1", "CRUSOE_API_KEY"),
+    _host(
+        "heroku",
+        "https://us.inference.heroku.com/v1",
+        "HEROKU_INFERENCE_KEY",
         base_url_env=(URLEnv("HEROKU_INFERENCE_URL", path="/v1"),),
     ),
-    Vendor(
-        name="snowflake",
-        wire=CHAT,
-        base_url="https://{account}.snowflakecomputing.com/api/v2/cortex/v1",
-        dialect=CHAT_HOSTS["snowflake"],
-        auth=Bearer(env=("SNOWFLAKE_TOKEN", "SNOWFLAKE_CORTEX_PAT")),
+    _host(
+        "snowflake",
+        "https://{account}.snowflakecomputing.com/api/v2/cortex/v1",
+        ("SNOWFLAKE_TOKEN", "SNOWFLAKE_CORTEX_PAT"),
         base_url_env=(URLEnv("SNOWFLAKE_ACCOUNT", within="https://{}.snowflakecomputing.com/api/v2/cortex/v1"),),
         docs_url="https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api",
     ),

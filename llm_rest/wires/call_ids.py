@@ -62,22 +62,28 @@ class PlacedOutputs:
         self._items: Any = items
         self._by_id: dict[str, deque[int]] | None = None
 
+    def find(self, call_id: str, start: int) -> int | None:
+        """The position of a call's first output from `start` on that is not placed; `start` must not decrease."""
+        items = self._items
+        if self._by_id is None:
+            self._by_id = {}
+            for i in range(start, len(items)):
+                if items[i].type in TOOL_OUTPUTS:
+                    self._by_id.setdefault(items[i].call_id or "", deque()).append(i)
+        found = self._by_id.get(call_id)
+        while found and (found[0] < start or found[0] in self.places):
+            found.popleft()
+        return found[0] if found else None
+
     def take(self, call_id: str, start: int, near: int) -> int | None:
-        """The position of a call's first output from `start` on, marked as placed; most often it is at `near`."""
+        """The same, and mark it as placed; most often it is at `near`."""
         items, found = self._items, near
         first = items[near] if near < len(items) else None
         if first is None or first.type not in TOOL_OUTPUTS or first.call_id != call_id or near in self.places:
-            if self._by_id is None:
-                self._by_id = {}
-                for i in range(start, len(items)):
-                    if items[i].type in TOOL_OUTPUTS:
-                        self._by_id.setdefault(items[i].call_id or "", deque()).append(i)
-            later = self._by_id.get(call_id)
-            while later and (later[0] < start or later[0] in self.places):
-                later.popleft()
-            if not later:
+            later = self.find(call_id, start)
+            if later is None:
                 return None
-            found = later.popleft()
+            found = later
         self.places.add(found)
         return found
 

@@ -16,6 +16,7 @@ from msgspec import UNSET, Raw
 from ... import responses as ours
 from ...responses.carriers import digest, seal, unseal
 from ...unknown import Unknown, given, or_none
+from ..call_ids import PlacedOutputs
 from ..kept import diff, own_leftovers, patch, unknown
 from ..leftovers import (
     as_list,
@@ -412,14 +413,13 @@ class MessageWriter:
         self._closed = False  # whether the next item begins a message in any case
         self._waiting: dict[str, deque[tuple[types.ToolUse, int]]] = {}  # calls without a result yet
         self._ids: set[str] = set()  # of calls in these turns
-        self._taken: set[int] = set()  # results that were moved up
         self._deferred: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal position
         self.lost = context.lost
         self.system: list[types.Text] = [*(state.system if state else ())]
         self.compacts = False
         self._offered = offered
         self._items = items
-        self._outputs: dict[str, deque[int]] | None = None  # the positions of the outputs to come, by call id
+        self._outputs = PlacedOutputs(items)  # those that were moved up
         self._repeated = dict[str, int](state.repeated if state else ())  # the number of times a call id was repeated
         self._fell_back = False  # whether the open message changes the model
         self._left: Json = {}  # leftovers of a message that has not begun yet
@@ -436,7 +436,7 @@ class MessageWriter:
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; returns whether later items can no longer change it."""
-        if self._waiting or self._deferred or self._left or max(self._taken, default=0) >= end:
+        if self._waiting or self._deferred or self._left or max(self._outputs.places, default=0) >= end:
             return False
         self._end_answer(end)
         marks = self.context.marks
@@ -591,7 +591,7 @@ class MessageWriter:
         answered = {block.tool_use_id for block in content if isinstance(block, types.ServerToolResult)}
         handed_over = {block.id for block in content[:last] if isinstance(block, types.ToolUse)}
         for call_id, is_open in [*self._waiting.items()]:
-            if self._answer_of(call_id, i) is None and is_open[0][0].id in handed_over:
+            if self._outputs.find(call_id, i) is None and is_open[0][0].id in handed_over:
                 del self._waiting[call_id]
             else:
                 answered.update(block.id for block, _ in is_open)
@@ -607,7 +607,7 @@ class MessageWriter:
         self._fell_back = False
 
     def _add_call(self, item: Call, i: int) -> None:
-        if item.status == "incomplete" and self._answer_of(item.call_id, i) is None:
+        if item.status == "incomplete" and self._outputs.find(item.call_id, i) is None:
             self.lost.dropped(f"input[{i}]", "a call that was cut short and never answered")
             return
         if self._writer.is_open:
@@ -626,7 +626,7 @@ class MessageWriter:
     # --- results
 
     def _add_output(self, item: Output, i: int) -> None:
-        if i in self._taken:
+        if i in self._outputs.places:
             return
         if self._writer.is_open:
             self._close_answer(i)
@@ -648,30 +648,18 @@ class MessageWriter:
             self._role, self._results = "user", 1
             self._joins, self._closed = True, False
 
-    def _answer_of(self, call_id: str, start: int) -> int | None:
-        """The position of the next output for a call id, from `start` on; called in the order of the items."""
-        if self._outputs is None:
-            self._outputs = {}
-            for j in range(start, len(self._items)):
-                if isinstance(item := self._items[j], Output):
-                    self._outputs.setdefault(item.call_id or "", deque()).append(j)
-        places = self._outputs.get(call_id)
-        while places and (places[0] < start or places[0] in self._taken):
-            places.popleft()
-        return places[0] if places else None
-
     def _place_results(self, start: int) -> None:
         """Place the result of every call now: a later one is moved up, and a missing one makes the request invalid."""
         for call_id in [*self._waiting]:
             while call_id in self._waiting:
-                j = self._answer_of(call_id, start)
+                j = self._outputs.find(call_id, start)
                 if j is None:
                     for _, i in self._waiting.pop(call_id):
                         self.lost.refused(f"input[{i}]", "a call without a result, which Anthropic requires")
                     continue
                 self.lost.changed(f"input[{j}]", "a result moves up to its call, where Anthropic requires it")
                 self._add_output(cast("Output", self._items[j]), j)
-                self._taken.add(j)
+                self._outputs.places.add(j)
 
     # --- user and system messages
 

@@ -24,6 +24,7 @@ from ...losses import Losses
 from ...responses.carriers import BEGINS, SPELLING, digest, own, report_foreign
 from ...responses.lenient import derived_call_id
 from ...unknown import Unknown, given, or_none
+from ..call_ids import PlacedOutputs
 from ..kept import Rules, diff, patch, unknown
 from ..leftovers import as_object, carrier, known, report_unknown
 from ..tool_names import Call, qualified, sent_name
@@ -398,9 +399,7 @@ class MessageWriter:
     """Writes the items of a request as messages in an order that this wire accepts."""
 
     state = changing = None  # a turn needs no state of those before it
-    __slots__ = tuple(
-        "messages _after _attached _dialect _items _lost _moved _open _outputs _thoughts _waiting".split()
-    )
+    __slots__ = tuple("messages _after _attached _dialect _items _lost _open _outputs _thoughts _waiting".split())
 
     def __init__(self, items: Sequence[ours.AnyItem], dialect: ChatDialect, lost: Losses) -> None:
         self.messages: list[AnyMessage] = []
@@ -411,8 +410,7 @@ class MessageWriter:
         self._thoughts: list[tuple[ours.Reasoning, Thought, int]] = []  # for the next message
         self._attached: dict[str, Json] = {}  # the state of calls, by call id
         self._waiting: dict[str, deque[int]] = {}  # positions of open calls; some hosts use an id twice
-        self._moved: set[int] = set()  # outputs that were placed before their turn
-        self._outputs: dict[str, deque[int]] | None = None  # positions of outputs that may still be moved, by call id
+        self._outputs = PlacedOutputs(items)  # those that were placed before their turn
         self._after: list[AnyPart] = []  # images of outputs, for a message after the last of them
 
     def write(self, start: int, end: int) -> None:
@@ -425,7 +423,7 @@ class MessageWriter:
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; returns whether later items can no longer change it."""
-        if self._waiting or self._thoughts or self._attached or max(self._moved, default=0) >= end:
+        if self._waiting or self._thoughts or self._attached or max(self._outputs.places, default=0) >= end:
             return False
         self._close(end)
         self.messages = alternating(self.messages, self._dialect, self._lost)
@@ -526,34 +524,22 @@ class MessageWriter:
     def _place_outputs(self, i: int) -> None:
         """Place the outputs of all calls so far, wherever they are."""
         if self._waiting:
-            for k in self._late_outputs(i):
+            items: Any = self._items
+            for call in [*chain.from_iterable(self._waiting.values())]:
+                k = self._outputs.find(items[call].call_id, i)
+                if k is None:
+                    self._lost.refused(f"input[{call}]", "a call without an output")
+                    continue
                 self._lost.emulated(f"input[{k}]", "an output, moved up to its call")
-                self._add_output(k, cast("Output", self._items[k]))
-                self._moved.add(k)
-            for k in chain.from_iterable(self._waiting.values()):
-                self._lost.refused(f"input[{k}]", "a call without an output")
+                self._add_output(k, items[k])
+                self._outputs.places.add(k)
             self._waiting.clear()
         if self._after:
             self.messages.append(types.UserMessage(content=self._after))
             self._after = []
 
-    def _late_outputs(self, i: int) -> list[int]:
-        """The positions from `i` on of outputs for the calls that wait."""
-        if self._outputs is None:
-            self._outputs = {}
-            for k, item in enumerate(self._items):
-                if isinstance(item, Output):
-                    self._outputs.setdefault(fit_call_id(item.call_id or "", self._dialect), deque()).append(k)
-        late: list[int] = []
-        for call_id, calls in self._waiting.items():
-            places = self._outputs.get(call_id) or deque[int]()
-            while places and places[0] < i:
-                places.popleft()
-            late += [places.popleft() for _ in range(min(len(calls), len(places)))]
-        return sorted(late)
-
     def _add_output(self, i: int, item: Output) -> None:
-        if i in self._moved:
+        if i in self._outputs.places:
             return
         self._finish_message()
         call_id = fit_call_id(item.call_id or "", self._dialect)

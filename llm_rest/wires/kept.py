@@ -30,6 +30,7 @@ from ..responses import (
     OutputText,
 )
 from ..responses.carriers import (
+    BEGINS,
     ENTRIES,
     GROUP,
     MAX_SIZE,
@@ -43,13 +44,14 @@ from ..responses.carriers import (
     report_foreign,
     unsaid,
 )
-from ..unknown import Decoder, Model, extras, with_extras
+from ..unknown import Decoder, Model, Unknown, extras, with_extras
 from .leftovers import as_list, as_object, report_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ..losses import Losses
+    from ..responses.items import AnyItem
     from ..responses.request import Request
 
 Json = dict[str, Any]
@@ -388,7 +390,7 @@ def _required(kind: type[Model]) -> frozenset[str]:
     return frozenset(field.name for field in struct_fields(kind) if field.required)
 
 
-# --- leftovers of other wires ---------------------------------------------------------------------------------------
+# --- leftovers of items ---------------------------------------------------------------------------------------------
 
 
 _DECLARED = frozenset(
@@ -400,7 +402,8 @@ _DECLARED = frozenset(
 def own_leftovers(struct: Any, wire: str, path: str, lost: Losses, request: Request | None = None) -> Json:
     """The leftovers of `wire` on an item, a part or a document; those of others, and undeclared fields, are reported.
 
-    `path` is empty for the document itself, and `request` that document where it is one.
+    `path` is empty for the document itself, and `request` that document where it is one. Those of the message that
+    begins with an item are not among them.
     """
     if struct.leftovers is None:
         if type(struct) not in _DECLARED:
@@ -408,4 +411,22 @@ def own_leftovers(struct: Any, wire: str, path: str, lost: Losses, request: Requ
         return {}
     report_unknown(struct, path, lost)
     report_foreign(struct.leftovers, wire, path, lost, request)
-    return own(struct.leftovers, wire)
+    return item_leftovers(struct, wire) if path else own(struct.leftovers, wire)
+
+
+def item_leftovers(item: Any, wire: str) -> Json:
+    """The leftovers of `wire` on an item, without those of the message that begins with it."""
+    left = own(item.leftovers, wire)
+    return {name: value for name, value in left.items() if name != BEGINS} if BEGINS in left else left
+
+
+def kept_message(item: AnyItem, wire: str) -> Json | None:
+    """The leftovers of a wire's message that begins with an item; `None` where the item need not begin one."""
+    left = None if isinstance(item, Unknown) or not item.leftovers else own(item.leftovers, wire).get(BEGINS)
+    return cast("Json", left) if isinstance(left, dict) else None
+
+
+def keep_message(item: AnyItem, wire: str, left: Json) -> None:
+    """Mark an item as the beginning of a message, and store the leftovers of that message on it."""
+    if not isinstance(item, Unknown):
+        item.leftovers = {wire: {**own(item.leftovers, wire), BEGINS: left}}

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ..losses import no_such, not_taken
-from ..responses.carriers import BEGINS, NAMES, own, seal, sender, unseal
+from ..responses.carriers import NAMES, seal, sender, unseal
 from ..responses.items import Compaction, FunctionCall, Message, Reasoning
 from ..responses.parts import OutputText
 from ..responses.response import ECHOED, IncompleteDetails, Response, ResponseError, Usage
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..losses import Losses
-    from ..responses.items import AnyItem
 
 Json = dict[str, Any]
 S = TypeVar("S", bound=Model)
@@ -207,18 +206,3 @@ def report_unopened(item: Reasoning | Compaction, wire: str, issuer: str, path: 
 def carrier(payload: Struct, wire: str, issuer: str, id: Opt[str] = None) -> Reasoning:
     """A carrier: a reasoning item without visible text that holds `payload`."""
     return Reasoning(id=or_none(id), summary=[], encrypted_content=seal(wire, issuer, payload))
-
-
-# --- leftovers of a message -----------------------------------------------------------------------------------------
-
-
-def kept_message(item: AnyItem, wire: str) -> Json | None:
-    """The leftovers of a wire's message that begins with an item; `None` where the item need not begin one."""
-    left = None if isinstance(item, Unknown) or not item.leftovers else own(item.leftovers, wire).get(BEGINS)
-    return cast("Json", left) if isinstance(left, dict) else None
-
-
-def keep_message(item: AnyItem, wire: str, left: Json) -> None:
-    """Mark an item as the beginning of a message, and store the leftovers of that message on it."""
-    if not isinstance(item, Unknown):
-        item.leftovers = {wire: {**own(item.leftovers, wire), BEGINS: left}}

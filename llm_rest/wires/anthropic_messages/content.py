@@ -18,7 +18,7 @@ from msgspec import UNSET, Raw
 from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Losses, not_in, not_taken
-from ...responses.carriers import BEGINS, BLOCK, NEAR, SPELLING
+from ...responses.carriers import BLOCK, NEAR, SPELLING
 from ...responses.parts import data_url, parse_data_url
 from ...unknown import Decoder, Model, Opt, Unknown, base, extras, given, or_none, or_unset, with_extras
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
@@ -378,13 +378,7 @@ def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolU
             lost.dropped(f"{path}.caller", "a caller that this vendor does not support")
         case _:
             pass
-    return context.marked(patch(block, _own_leftovers(item, path, context)), path)
-
-
-def _own_leftovers(item: Call | Output, path: str, context: Context) -> Json:
-    """The leftovers of this wire on an item, without those of the message that begins with it."""
-    left = own_leftovers(item, WIRE, path, context.lost)
-    return {name: value for name, value in left.items() if name != BEGINS} if BEGINS in left else left
+    return context.marked(patch(block, own_leftovers(item, WIRE, path, context.lost)), path)
 
 
 def decode_call(block: types.ToolUse, id: str | None, status: str | None, names: dict[str, Sent]) -> Call:
@@ -424,7 +418,7 @@ def encode_result(item: Output, call: types.ToolUse, path: str, context: Context
     namespace = item.namespace if isinstance(item, ours.FunctionCallOutput) else None
     block.is_error = or_unset(item.is_error)
     block.toolset_name = next((name for name in (namespace, call.toolset_name) if name in TOOLSETS), UNSET)
-    return context.marked(patch(block, _own_leftovers(item, path, context)), path)
+    return context.marked(patch(block, own_leftovers(item, WIRE, path, context.lost)), path)
 
 
 def _encode_output(output: Sequence[ours.ContentPart], path: str, context: Context) -> Any:

@@ -17,12 +17,10 @@ from ... import responses as ours
 from ...responses.carriers import digest, seal, unseal
 from ...unknown import Unknown, given, or_none
 from ..call_ids import PlacedOutputs
-from ..kept import diff, own_leftovers, patch, unknown
+from ..kept import diff, keep_message, kept_message, own_leftovers, patch, unknown
 from ..leftovers import (
     as_list,
     carrier,
-    keep_message,
-    kept_message,
     kind_of,
     new_message,
     new_text,

@@ -18,11 +18,11 @@ from msgspec.structs import replace
 
 from ... import responses as ours
 from ...losses import Losses
-from ...responses.carriers import BEGINS, SPELLING
+from ...responses.carriers import SPELLING
 from ...unknown import given
 from ..call_ids import TOOL_OUTPUTS, PlacedOutputs, UnansweredCalls
-from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import as_object, copies, keep_message, kept_message
+from ..kept import Rules, diff, keep_message, kept_message, own_leftovers, patch
+from ..leftovers import as_object, copies
 from ..tools import json_value
 from . import types
 from .content import comparing, decode_content, encode_content, new_part, text_part
@@ -215,7 +215,7 @@ def encode_output(
     part = new_part()
     part.function_response = made
     if left:
-        part = patch(part, {name: value for name, value in left.items() if name != BEGINS})
+        part = patch(part, left)
     if isinstance(item, ours.CustomToolCallOutput):
         lost.emulated(path, "a custom tool's output is sent as a function's")
     elif item.name is not None and part.function_response:

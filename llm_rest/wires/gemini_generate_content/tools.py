@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from ... import responses as ours
 from ...losses import Losses
-from ...responses.carriers import BEGINS, SPELLING
+from ...responses.carriers import SPELLING
 from ...unknown import Unknown, given, or_none, or_unset
 from ..kept import Rules, diff, own_leftovers, patch
 from ..leftovers import as_list, as_object, copies, new_call, report_unknown
@@ -431,7 +431,7 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
     if item.leftovers is None and type(item) is ours.FunctionCall:
         return part
     if left := own_leftovers(item, WIRE, path, lost):
-        part = patch(part, {name: value for name, value in left.items() if name != BEGINS})
+        part = patch(part, left)
     if found and found is not lost:  # which is no loss if the document had the same
         written = part.function_call or types.FunctionCall()
         our = {f"{path}.name": written.name == call.name, f"{path}.arguments": written.args == call.args}

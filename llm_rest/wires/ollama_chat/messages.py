@@ -18,8 +18,8 @@ from ...losses import Losses
 from ...responses.lenient import derived_call_id
 from ...unknown import Unknown, or_none, or_unset
 from ..call_ids import TOOL_OUTPUTS, PlacedOutputs, UnansweredCalls
-from ..kept import Json, diff, own_leftovers, patch, unknown
-from ..leftovers import copies, keep_message, kept_message, new_message, report_unknown
+from ..kept import Json, diff, keep_message, kept_message, own_leftovers, patch, unknown
+from ..leftovers import copies, new_message, report_unknown
 from ..tool_names import Call, qualified
 from . import types
 from .content import decode_content, encode_content

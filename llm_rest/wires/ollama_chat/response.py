@@ -24,11 +24,9 @@ from ...responses.response import echo
 from ...unknown import Decoder, Opt, Unknown, given
 from ...vendors.dialects import OllamaDialect
 from ..errors import error_facts, status_of
-from ..kept import Rules, diff, note, own_leftovers, patch, recall
+from ..kept import Rules, diff, keep_message, kept_message, note, own_leftovers, patch, recall
 from ..leftovers import (
     as_object,
-    keep_message,
-    kept_message,
     new_response,
     new_text,
     new_usage,

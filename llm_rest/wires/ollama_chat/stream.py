@@ -21,8 +21,7 @@ from ...responses.carriers import report_error, report_failure
 from ...unknown import Opt, Unknown, extras, given, or_unset, with_extras
 from ...vendors.dialects import OllamaDialect
 from .. import stream
-from ..kept import diff, patch, unknown
-from ..leftovers import keep_message
+from ..kept import diff, keep_message, patch, unknown
 from ..stream import unsent
 from ..tool_names import names_sent
 from . import types

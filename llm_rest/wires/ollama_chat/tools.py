@@ -16,10 +16,9 @@ from msgspec import UNSET, Raw
 
 from ... import responses as ours
 from ...losses import Losses
-from ...responses.carriers import BEGINS, own
 from ...responses.lenient import derived_call_id
 from ...unknown import or_none, or_unset
-from ..kept import Rules, diff, patch, unknown
+from ..kept import Rules, diff, item_leftovers, patch, unknown
 from ..leftovers import copies, new_call
 from ..options import report_missing
 from ..schema import OLLAMA, fitted_parameters
@@ -115,8 +114,7 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
     if item.namespace or item.caller or item.async_:
         report_unsaid(item, path, lost)
     if item.leftovers:
-        left = own(item.leftovers, WIRE)
-        made = patch(made, {field: value for field, value in left.items() if field != BEGINS})
+        made = patch(made, item_leftovers(item, WIRE))
         lost += found if made.function.arguments == arguments else ()
     return made
 

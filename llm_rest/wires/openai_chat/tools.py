@@ -18,11 +18,11 @@ from msgspec.structs import replace
 
 from ... import responses as ours
 from ...losses import Losses, no_such
-from ...responses.carriers import BEGINS, digest, own
+from ...responses.carriers import digest
 from ...responses.lenient import derived_call_id, repair_call
 from ...responses.tools import doubtful, is_closed
 from ...unknown import Opt, Unknown, convert, given, or_none, or_unset, with_extras
-from ..kept import patch, unknown
+from ..kept import item_leftovers, patch, unknown
 from ..leftovers import as_plain, built, present
 from ..options import report_missing
 from ..tool_names import Added, Call, Naming, qualified, report_unsaid, sent_name
@@ -350,8 +350,7 @@ def encode_call(
         lost.emulated(path, "a call with free text, sent as a function with one text")
         text = msgspec.json.encode({"input": item.input}).decode()
         made = replace(_CALL, id=call_id, function=types.FunctionBody(name=name, arguments=text))
-    left = own(item.leftovers, WIRE) if item.leftovers else {}
-    return patch(made, {name: value for name, value in left.items() if name != BEGINS}) if left else made
+    return patch(made, item_leftovers(item, WIRE)) if item.leftovers else made
 
 
 def decode_call(

@@ -29,8 +29,7 @@ from ..client.settings import wrap_secrets
 from ..client.stream import TextDeltas
 from ..errors import ConfigError, LLMError, StoreError, ToolError
 from ..loop.events import LLMResponse
-from ..loop.state import Totals
-from ..loop.step import totals_of
+from ..loop.state import Totals, totals_of
 from ..responses.events import OutputTextDelta
 from ..responses.items import FunctionCall, Message
 from ..responses.request import Request

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, assert_never, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, assert_never, cast
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -31,9 +31,8 @@ from ..errors import (
 )
 from ..responses.items import CustomToolCall, FunctionCall
 from ..responses.stream import disassemble
-from ..tools import ToolContext, output_of
+from ..tools import ToolContext
 from . import RunState, ToolCall, Turn, inputs, snapshot
-from .calls import answer, answers
 from .events import RunEnd
 
 if TYPE_CHECKING:
@@ -41,10 +40,9 @@ if TYPE_CHECKING:
     from ..responses.request import Request
     from ..responses.response import Response
     from ..tools import Prepared, Toolbox
-    from . import Output, Statistics
+    from . import Output
     from .events import AnyLoopEvent
 
-R_co = TypeVar("R_co", covariant=True)
 
 EventHook = Callable[[Any], object]
 """A callback that takes an event of a run (`llm_rest.loop.events`); its return value is ignored."""
@@ -141,7 +139,7 @@ class Engine:
     def pending_calls(self) -> list[ToolCall]:
         """The calls that wait for approval or output, as they are now."""
         with self._lock:
-            return [copy(call) for call in self.turn.open.values() if call.waiting_for is not None]
+            return [copy(call) for call in self.turn.calls.open.values() if call.waiting_for is not None]
 
     @property
     def at_rest(self) -> bool:
@@ -387,88 +385,3 @@ def repairs_of(response: Response) -> dict[int, list[str]]:
             if at is not None:
                 found.setdefault(at, []).append(loss.what)
     return found
-
-
-class BaseRun(Generic[R_co]):
-    """The shared part of `Run` and `AsyncRun`."""
-
-    def __init__(self, engine: Callable[[Any], Engine], conclude: Callable[[RunState, list[Response]], R_co]) -> None:
-        self._engine = engine(self)
-        self._conclude = conclude
-
-    def __repr__(self) -> str:
-        """One line: the model, the status, calls, tokens, and what to do next."""
-        if "_engine" not in vars(self):
-            return f"<{type(self).__name__} that is being made>"
-        state = self._engine.state
-        if state.pending_calls:
-            advice = "decide with .approve(id), .deny(id) or .submit_output(id, output), then .result()"
-        elif state.outcome is None:
-            advice = "start it with .result(), or watch it with .events() or .stream()"
-        else:
-            advice = "see .result() .calls .state"
-        return f"<{type(self).__name__} {state.summary()}; {advice}>"
-
-    @property
-    def state(self) -> RunState:
-        """The state of the run as plain data: encode it, and `client.run(state=...)` resumes it, in another process too."""
-        return self._engine.snapshot()
-
-    @property
-    def calls(self) -> list[ToolCall]:
-        """Every call so far, in the order in which the model made them."""
-        return self.state.calls
-
-    @property
-    def statistics(self) -> Statistics:
-        """How many tool calls the run has, by state and by kind."""
-        return self._engine.state.statistics
-
-    @property
-    def pending_calls(self) -> list[ToolCall]:
-        """The calls that wait for `approve` or `deny`, or for `submit_output` where they have no local implementation."""
-        return self._engine.pending_calls()
-
-    def approve(self, id: str) -> None:
-        """Approve a call; `id` is its `call_id` or `execution_id`. Then call `result()` again.
-
-        Raises `ConfigError` where no such call is in `pending_calls`.
-        """
-        self._engine.say(partial(inputs.Approved, execution_id=self._find(id).execution_id))
-
-    def deny(self, id: str, reason: str = "") -> None:
-        """Reject a call that waits for approval; the model gets the reason as its output. Raises `ConfigError` as `approve`."""
-        self._engine.say(partial(inputs.Denied, execution_id=self._find(id).execution_id, reason=reason))
-
-    def submit_output(self, id: str, output: Any) -> None:
-        """Set the output of a waiting call: any value a tool may return, or the output item (`FunctionCallOutput`, ...).
-
-        Raises `ConfigError` for an output item of another call, and where no such call is in `pending_calls`.
-        """
-        call = self._find(id)
-        expected, named = answer(call.item, ""), answers([output])
-        if not named:
-            output = output_of(output)
-        elif type(output) is not type(expected) or named != answers([expected]):
-            came, meant = type(output).__name__, type(expected).__name__
-            raise ConfigError(f"a {came} of {named} does not answer {id!r}", hint=f"give its text, or its {meant}")
-        self._engine.say(partial(inputs.Supplied, execution_id=call.execution_id, output=output))
-
-    def cancel(self) -> None:
-        """End the run now, from any thread: running tools are cancelled, and every open call gets an output that says so."""
-        self._engine.cancel()
-
-    def _find(self, id: str) -> ToolCall:
-        for call in self.pending_calls:
-            if id in (call.execution_id, call.call_id):
-                return call
-        names = ", ".join(call.call_id for call in self.pending_calls) or "none"
-        raise ConfigError(f"no call {id!r} is waiting", hint=f"waiting: {names}")
-
-    def _concluded(self) -> R_co:
-        engine = self._engine
-        answer = None if engine.state.response is None else self._conclude(engine.state, engine.answers)
-        error = engine.error(answer)
-        if error is not None:
-            raise error
-        return self._conclude(engine.state, engine.answers) if answer is None else answer

@@ -275,3 +275,9 @@ _ERRORS = ("max_iterations", "invalid_calls", "timeout", "failed", "cancelled")
 
 STATE: Decoder[RunState] = Decoder(RunState)
 """Decodes the JSON of a saved run (`bytes` or `str`). Raises `DecodeError` for anything else."""
+
+
+def totals_of(response: Response, seconds: float) -> Totals:
+    """What one answer cost, in tokens and, where it is a reply, in money."""
+    counts = {} if response.usage is None else response.usage.counts
+    return Totals(api_calls=1, seconds=seconds, cost=getattr(response, "cost", None), **counts)

@@ -6,15 +6,13 @@ in it has its output, each result reaches the model exactly once, and a run that
 conversation that any vendor accepts. `tests/loop/simulation` checks them, with a table of mutations that it must detect.
 
 A `Turn` takes one input after the other and looks only at the calls that each concerns: 1,000 calls in one answer cost
-1,000 times one call. What it needs for that (which calls are open, ready, due...) is derived from the state.
+1,000 times one call. What it needs for that (which calls are open, ready, due...) is derived from the state (`schedule.py`).
 """
 
 from __future__ import annotations
 
-import heapq
 from copy import copy, deepcopy
-from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, assert_never, cast
+from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from msgspec.structs import replace
 
@@ -24,7 +22,8 @@ from ..unknown import Opt, given
 from . import events as ev
 from . import inputs
 from .calls import PENDING, answer, answers, call_request, delivery, feedback
-from .state import ToolCall, Totals
+from .schedule import Schedule
+from .state import ToolCall, totals_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,89 +44,34 @@ def step(state: RunState, input: inputs.AnyInput, tools: inputs.Tools) -> tuple[
 
 
 class Turn:
-    """A copy of a state that each input changes, with indexes of its calls by what they wait for."""
+    """A copy of a state that each input changes, with indexes of its calls."""
 
     def __init__(self, state: RunState, tools: inputs.Tools, *, in_threads: bool = False) -> None:
         self.state = snapshot(state)
         self.tools = tools
-        self.in_threads = in_threads
-        """Whether coroutine functions hold a thread as well."""
         self.settled = 0
         """How many of the first items hold no call without an output."""
         self.actions: list[inputs.Action] = []
-        self.by_id: dict[str, ToolCall] = {}
-        self.open: dict[str, ToolCall] = {}
-        """The calls that have not ended, and of these the blocking ones and those that wait for no decision."""
-        self.blocking: set[str] = set()
-        self.moving: set[str] = set()
-        self.ready: dict[bool | None, list[tuple[int, int, ToolCall]]] = {None: [], True: [], False: []}
-        """The calls to be started, by the pool of threads that they need (`pool`), each in the order of the calls."""
-        self.in_thread: dict[bool | None, set[str]] = {True: set(), False: set()}
-        """The calls that hold a thread of each pool."""
-        self.places: dict[str, int] = {}
+        self.calls = Schedule(tools, self.state.limits.max_tool_threads, in_threads=in_threads)
         self.unanswered: list[ToolCall] = []
         """The calls without an output in the conversation."""
         self.due: list[ToolCall] = []
         """The calls that ended after they were reported to the model as pending."""
-        self.deadlines: list[tuple[float, int, ToolCall]] = []
-        self.order = count()
-        self.enlist(self.state.calls)
+        self.add(self.state.calls)
 
-    def enlist(self, calls: Iterable[ToolCall]) -> None:
+    def add(self, calls: Iterable[ToolCall]) -> None:
         """Add calls that are new here to the indexes."""
         for call in calls:
-            self.by_id[call.execution_id] = call
-            self.places[call.execution_id] = len(self.places)
-            if call.state == "executing":
-                self.hold_thread(call)
-            if not call.over:
-                self.open[call.execution_id] = call
-                if call.blocking:
-                    self.blocking.add(call.execution_id)
-                self.set_waiting(call, call.waiting_for)
-                self.await_deadline(call)
+            self.calls.add(call)
             if call.reported == "nothing":
                 self.unanswered.append(call)
             elif call.reported == "pending" and call.over:
                 self.due.append(call)
 
-    def set_waiting(self, call: ToolCall, waits: Literal["approval", "output"] | None) -> None:
-        """The call waits for this, or for nothing, and then it is ready if it was not started before."""
-        call.waiting_for = waits
-        if waits is not None:
-            self.moving.discard(call.execution_id)
-            return
-        self.moving.add(call.execution_id)
-        if call.state == "pending":
-            heapq.heappush(self.ready[self.pool(call)], (self.places[call.execution_id], next(self.order), call))
-
-    def pool(self, call: ToolCall) -> bool | None:
-        """Which pool of threads a call needs. Blocking calls have one of their own, so that no other call holds them up."""
-        facts = self.tools.facts(call.name)
-        return None if facts is None or (facts.is_async and not self.in_threads) else call.blocking
-
-    def hold_thread(self, call: ToolCall) -> None:
-        if (pool := self.pool(call)) is not None:
-            self.in_thread[pool].add(call.execution_id)
-
-    def next_ready(self) -> ToolCall | None:
-        """The first call for which there is a thread."""
-        limit = self.state.limits.max_tool_threads
-        free = [
-            calls for pool, calls in self.ready.items() if calls and (pool is None or len(self.in_thread[pool]) < limit)
-        ]
-        return heapq.heappop(min(free))[-1] if free else None
-
-    def await_deadline(self, call: ToolCall) -> None:
-        if (limit := call.deadline) is not None:
-            heapq.heappush(self.deadlines, (limit, next(self.order), call))
-
     @property
     def deadline(self) -> float | None:
-        """When the next timeout of the run is due, on its own clock; `None` without one."""
-        while self.deadlines and self.deadlines[0][2].deadline != self.deadlines[0][0]:
-            heapq.heappop(self.deadlines)
-        found = [limit for limit, _, _ in self.deadlines[:1]]
+        """The time of the next timeout of the run, on its own clock; `None` without one."""
+        found = [] if self.calls.deadline is None else [self.calls.deadline]
         if self.state.limits.timeout is not None:
             found.append(self.state.began + self.state.limits.timeout)
         return min(found, default=None)
@@ -186,13 +130,13 @@ class Turn:
                 else:
                     self.end(call, "failed", "lost: the process that ran it ended before it did")
             elif call.waiting_for == "output" and (facts := self.tools.facts(call.name)) is not None and facts.runs:
-                self.set_waiting(call, "approval" if facts.needs_approval and not call.approved else None)
+                self.calls.set_waiting(call, "approval" if facts.needs_approval and not call.approved else None)
             if call.waiting_for == "approval":
                 self.actions.append(inputs.AskApproval(call))
         if not state.iteration and not state.calls:
             # The conversation that was given may end with calls that have no output yet.
             state.calls = self.calls_in(state.items[self.settled :], {})
-            self.enlist(state.calls)
+            self.add(state.calls)
             self.offer(state.calls)
         if unanswered:
             self.send()
@@ -203,7 +147,7 @@ class Turn:
         """End the run: nothing keeps running, and every call in the conversation gets its output."""
         state = self.state
         if outcome != "waiting":
-            for call in [*self.open.values()]:
+            for call in [*self.calls.open.values()]:
                 self.end(call, "cancelled", f"cancelled: {error}")
             self.answer_calls()
             self.deliver()
@@ -216,13 +160,8 @@ class Turn:
 
     def expire(self, *, passed: bool) -> None:
         """End the calls that timed out. An input that arrives at the deadline still counts, unless it is `Ticked` (`passed`)."""
-        while self.deadlines and self.deadlines[0][0] <= self.state.at:
-            limit, _, call = self.deadlines[0]
-            if limit == call.deadline:
-                if limit == self.state.at and not passed:
-                    return
-                self.end(call, "timeout", f"timed out after {call.timeout:g} seconds")
-            heapq.heappop(self.deadlines)
+        while (call := self.calls.expired(self.state.at, passed=passed)) is not None:
+            self.end(call, "timeout", f"timed out after {call.timeout:g} seconds")
 
     # -- the model
 
@@ -231,26 +170,26 @@ class Turn:
         state = self.state
         # A call whose result can no longer be sent is not started.
         ends = state.asked is None and self.must_ask and state.iteration >= state.limits.max_iterations
-        while not ends and (call := self.next_ready()) is not None:
+        while not ends and (call := self.calls.next_ready()) is not None:
             if call.state == "pending" and call.waiting_for is None:
                 self.start(call)
         if state.asked is not None:
             return
-        if self.blocking:
-            if not self.moving:
+        if self.calls.blocking:
+            if not self.calls.active:
                 self.stop("waiting")
         elif self.must_ask:
             self.ask()
-        elif not self.open:
+        elif not self.calls.open:
             self.stop("completed")
-        elif not self.moving:
+        elif not self.calls.active:
             self.stop("waiting")
 
     @property
     def must_ask(self) -> bool:
         """Whether there is something to send to the model, and no call that it waits for."""
         state = self.state
-        return not self.blocking and bool(not state.iteration or state.paused or self.unanswered or self.due)
+        return not self.calls.blocking and bool(not state.iteration or state.paused or self.unanswered or self.due)
 
     def ask(self) -> None:
         """Call the model with all there is to send, if the iteration limit allows another call."""
@@ -286,7 +225,7 @@ class Turn:
         """Add the answer of the model, and start the calls that it makes."""
         state = self.state
         delivered = self.delivered
-        self.count(response)
+        state.totals += totals_of(response, state.at - (state.asked or 0.0))
         before = state.response
         resumed = before is not None and _reason(before) == PAUSED
         state.asked, state.delivering = None, []
@@ -302,7 +241,7 @@ class Turn:
         if delivered:
             self.emit(ev.NonblockingResponse, self.model_call, response=response, calls=delivered)
         state.calls += calls
-        self.enlist(calls)
+        self.add(calls)
         if calls and reason not in ("", PAUSED):
             self.drop(calls, reason)
         elif calls:
@@ -317,22 +256,18 @@ class Turn:
         state.asked = None
         if delivered:
             self.emit(ev.NonblockingError, self.model_call, calls=delivered, error=error)
-        if not delivered or not (self.moving or self.unanswered or self.due):
+        if not delivered or not (self.calls.active or self.unanswered or self.due):
             self.stop("failed", error)
 
     @property
     def delivered(self) -> list[ToolCall]:
         """The calls whose late results are in the request in flight, as they are now."""
-        return [copy(self.by_id[name]) for name in self.state.delivering if name in self.by_id]
+        return [copy(self.calls.by_id[name]) for name in self.state.delivering if name in self.calls.by_id]
 
     @property
     def unfinished(self) -> bool:
         """Whether the model would have to be called again."""
-        return bool(self.state.paused or self.unanswered or self.due or self.open)
-
-    def count(self, response: Response) -> None:
-        """Add the usage of the answer."""
-        self.state.totals += totals_of(response, self.state.at - (self.state.asked or 0.0))
+        return bool(self.state.paused or self.unanswered or self.due or self.calls.open)
 
     # -- calls
 
@@ -403,14 +338,13 @@ class Turn:
         if call.over:
             return
         call.state, call.started, call.runs = "executing", self.state.at, call.runs + 1
-        self.hold_thread(call)
-        self.await_deadline(call)
+        self.calls.started(call)
         self.emit(ev.CallExecuting, call.execution_id, call=call)
         self.actions.append(inputs.StartTool(call, prepared))
 
     def finished(self, input: inputs.Finished | inputs.Failed) -> None:
         """Take the result of a call that is still waited for; what comes too late is dropped."""
-        call = self.by_id.get(input.execution_id)
+        call = self.calls.by_id.get(input.execution_id)
         if call is None or call.state != "executing":
             return
         if isinstance(input, inputs.Finished):
@@ -421,7 +355,7 @@ class Turn:
 
     def decide(self, input: inputs.Approved | inputs.Denied | inputs.Supplied) -> None:
         """Record a decision or an output for a call, also while the run is not driven."""
-        call = self.by_id.get(input.execution_id)
+        call = self.calls.by_id.get(input.execution_id)
         if call is None or call.over or call.waiting_for is None:
             return
         match input:
@@ -435,7 +369,7 @@ class Turn:
             case inputs.Approved() if call.waiting_for == "approval":
                 call.approved = True
                 facts = self.tools.facts(call.name)
-                self.set_waiting(call, None if facts is None or facts.runs else "output")
+                self.calls.set_waiting(call, None if facts is None or facts.runs else "output")
                 if isinstance(call.item, McpApprovalRequest):
                     call.answer = answer(call.item, "")
                     self.end(call, "completed")
@@ -447,11 +381,7 @@ class Turn:
         if call.state == "executing" and state in ("timeout", "cancelled"):
             self.actions.append(inputs.CancelTool(call.execution_id))
         call.state, call.ended, call.error, call.waiting_for = state, self.state.at, error, None
-        self.open.pop(call.execution_id, None)
-        self.blocking.discard(call.execution_id)
-        self.moving.discard(call.execution_id)
-        for held in self.in_thread.values():
-            held.discard(call.execution_id)
+        self.calls.ended(call)
         if error is not None:
             call.answer = answer(call.item, error, failed=True)
         self.emit(ev.CallCompleted if error is None else ev.CallFailed, call.execution_id, call=call)
@@ -516,9 +446,3 @@ def _next_choice(request: Request) -> Any:
     if isinstance(choice, ChooseAllowed):
         return replace(choice, mode="auto") if choice.mode == "required" else choice
     return choice if choice in ("auto", "none") else None
-
-
-def totals_of(response: Response, seconds: float) -> Totals:
-    """What one answer cost, in tokens and, where it is a reply, in money."""
-    counts = {} if response.usage is None else response.usage.counts
-    return Totals(api_calls=1, seconds=seconds, cost=getattr(response, "cost", None), **counts)

@@ -19,8 +19,9 @@ from anyio.lowlevel import checkpoint_if_cancelled, current_token
 from ..errors import ConfigError
 from ..responses.events import OutputTextDelta
 from ..sync import from_any_thread
-from .engine import BaseRun, Engine, R_co
+from .engine import Engine
 from .events import LoopEvent
+from .run import BaseRun, R_co
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

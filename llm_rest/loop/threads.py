@@ -19,8 +19,9 @@ from ..errors import ConfigError
 from ..responses.events import OutputTextDelta
 from ..sync import drive
 from ..tools import threads
-from .engine import BaseRun, Engine, R_co, Workers
+from .engine import Engine, Workers
 from .events import LoopEvent
+from .run import BaseRun, R_co
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator

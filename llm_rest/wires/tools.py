@@ -1,23 +1,30 @@
-"""Emulation of tools and tool choices on wires and hosts that lack some of them, reported as emulated.
+"""Tools, their names and tool choices on wires and hosts that lack some of them; and the reversal of that in calls.
 
 A namespace is sent as a prefix of names, a custom tool as a function with one text, and a choice by offering fewer tools
-and by an instruction to the model. Before changing this file, know that all of this has to be reversed for the calls in
-answers (`tool_names.names_sent`), and that the same tools must give the same bytes, since vendors cache tools first.
+and by an instruction to the model: all of it is reported as emulated. Before changing this file, know that the reversal
+needs the tools of the request (`names_sent`): an answer that is decoded without its request has the names of the wire; that
+a name is changed the same way every time, since calls of earlier turns have it; and that the same tools must give the same
+bytes, since vendors cache tools first.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+import re
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from ..losses import not_in
-from ..responses.carriers import NAMES
+from ..responses.carriers import NAMES, digest
+from ..responses.items import AdditionalTools, CustomToolCall, Direct, FunctionCall
 from ..responses.tools import (
     ChooseAllowed,
     ChooseCustom,
     ChooseFunction,
+    CustomTool,
     FunctionTool,
     Grammar,
     NamespaceTool,
@@ -26,19 +33,19 @@ from ..responses.tools import (
     WebSearchTool,
     WebSearchTool20250826,
 )
-from ..unknown import Unknown, given
+from ..unknown import Opt, Unknown, given, or_none
 from .leftovers import kind_of, report_unknown
-from .tool_names import Added, qualified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from ..losses import Losses
+    from ..responses.items import AnyItem
     from ..responses.request import Request
-    from ..responses.tools import AnyTool, CustomTool, ToolChoice
-    from .tool_names import Call
+    from ..responses.tools import AnyTool, ToolChoice
 
 T = TypeVar("T")
+Call = FunctionCall | CustomToolCall
 
 WebSearch = WebSearchTool | WebSearchTool20250826 | WebSearchPreviewTool | WebSearchPreviewTool20250311
 """Web search that the vendor runs, of any version."""
@@ -58,7 +65,56 @@ NO_PARAMETERS: Json = {"type": "object", "properties": {}}
 """The parameters of a function without any, where a wire requires them."""
 
 
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+class Naming(Protocol):
+    """The function from a tool's name and namespace to its name on a wire."""
+
+    def __call__(self, name: str, namespace: str | None = None) -> str: ...
+
+
+def qualified(name: str, namespace: str | None = None) -> str:
+    """The name of a tool on a wire without namespaces."""
+    return f"{namespace}__{name}" if given(namespace) else name
+
+
+_legal = re.compile(r"[a-zA-Z0-9_-]{1,64}").fullmatch
+_illegal = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+@lru_cache(maxsize=1024)
+def wire_name(name: str, namespace: str | None = None) -> str:
+    """A tool name that most vendors support, never the same for two tools."""
+    return fitted_name(f"{namespace}__{name}" if namespace else name, _legal, _illegal)
+
+
+def sent_name(name: str, namespace: str | None = None) -> str:
+    """A tool name that most vendors support; an empty one stays empty, so that it is rejected or restored."""
+    return wire_name(name, namespace) if name else name
+
+
+def fitted_name(name: str, legal: Callable[[str], object], illegal: re.Pattern[str]) -> str:
+    """The name if it is `legal`, else its legal characters with a digest of the whole: 64 characters at most."""
+    if legal(name):
+        return name
+    start = illegal.sub("_", name)[:47]
+    return f"{start if legal(start) else f'_{start[:46]}'}_{digest(name)}"
+
+
 # --- tools ----------------------------------------------------------------------------------------------------------
+
+
+Added = list[tuple[int, AdditionalTools]]
+"""The items that add tools, each with its position."""
+
+
+def added_tools(items: Sequence[AnyItem], start: int = 0) -> Added:
+    """The items that add tools; there are none before `start`."""
+    kinds = set(map(type, islice(items, start, None)))
+    if not any(issubclass(kind, AdditionalTools) for kind in kinds):  # as in nearly all conversations
+        return []
+    return [(i, item) for i, item in enumerate(items) if isinstance(item, AdditionalTools)]
 
 
 def offered_tools(request: Request, added: Added, lost: Losses) -> dict[str, AnyTool]:
@@ -130,38 +186,6 @@ def report_name(
     """Report the name under which a tool is `sent`, where a wire does not support its own."""
     if sent != qualified(tool.name, namespace):
         lost.emulated(f"{path}.name", f"the tool is called {sent!r} in {NAMES[wire]}")
-
-
-def call_arguments(item: Call, path: str, lost: Losses) -> str:
-    """The arguments of a call; of a custom tool's call, those of the function that represents the tool."""
-    if item.type != "custom_tool_call":
-        return item.arguments
-    lost.emulated(path, "a call with free text, sent as a function with one text")
-    return msgspec.json.encode({"input": item.input}).decode()
-
-
-def object_arguments(text: str, path: str, lost: Losses) -> Raw:
-    """The arguments of a call at `path` as a JSON object: empty text as an empty object, other text inside an object."""
-    if text[:1] != "{":
-        text = text.strip()
-        if text in ("", "null"):
-            return Raw(b"{}")
-    value = json_value(text) if text[:1] == "{" else None
-    if value is None:
-        lost.changed(f"{path}.arguments", "not a JSON object; sent as the text of INVALID_JSON")
-        value = Raw(msgspec.json.encode({"INVALID_JSON": text.encode("utf-8", "replace").decode()}))
-    return value
-
-
-_raw = msgspec.json.Decoder(Raw).decode
-
-
-def json_value(text: str) -> Raw | None:
-    """JSON text unchanged; `None` for any other text."""
-    try:
-        return _raw(text.encode("utf-8", "replace"))
-    except (msgspec.MsgspecError, RecursionError):
-        return None
 
 
 # --- tool choice ----------------------------------------------------------------------------------------------------
@@ -243,3 +267,101 @@ def allowed_tools(choice: ChooseAllowed, lost: Losses) -> list[Json]:
         else:
             lost.dropped(f"tool_choice.tools[{j}]", "a tool of a vendor")
     return entries
+
+
+# --- calls -----------------------------------------------------------------------------------------------------------
+
+
+def report_unsaid(item: Call, path: str, lost: Losses) -> None:
+    """Report the fields of a call that a wire without namespaces, programs and background calls does not have."""
+    if given(item.namespace):
+        lost.emulated(f"{path}.namespace", f"a namespace, sent as the beginning of the name {item.namespace}__*")
+    if given(item.caller) and not isinstance(item.caller, Direct):
+        lost.dropped(f"{path}.caller", "which program made the call")
+    if item.async_:
+        lost.dropped(f"{path}.async", "that the call runs in the background")
+
+
+def call_arguments(item: Call, path: str, lost: Losses) -> str:
+    """The arguments of a call; of a custom tool's call, those of the function that represents the tool."""
+    if item.type != "custom_tool_call":
+        return item.arguments
+    lost.emulated(path, "a call with free text, sent as a function with one text")
+    return msgspec.json.encode({"input": item.input}).decode()
+
+
+def object_arguments(text: str, path: str, lost: Losses) -> Raw:
+    """The arguments of a call at `path` as a JSON object: empty text as an empty object, other text inside an object."""
+    if text[:1] != "{":
+        text = text.strip()
+        if text in ("", "null"):
+            return Raw(b"{}")
+    value = json_value(text) if text[:1] == "{" else None
+    if value is None:
+        lost.changed(f"{path}.arguments", "not a JSON object; sent as the text of INVALID_JSON")
+        value = Raw(msgspec.json.encode({"INVALID_JSON": text.encode("utf-8", "replace").decode()}))
+    return value
+
+
+_raw = msgspec.json.Decoder(Raw).decode
+
+
+def json_value(text: str) -> Raw | None:
+    """JSON text unchanged; `None` for any other text."""
+    try:
+        return _raw(text.encode("utf-8", "replace"))
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+
+
+class Sent(NamedTuple):
+    """The tool of the request that a name on the wire represents."""
+
+    name: str
+    namespace: Opt[str]
+    custom: bool
+
+
+def names_sent(request: Request | None, *, custom_tools: bool, naming: Naming = qualified) -> dict[str, Sent]:
+    """The tools by the names in the calls of an answer, where tools were sent with another name or type."""
+    sent: dict[str, Sent] = {}
+    if request is None:
+        return sent
+    offered = list(request.tools or ())
+    for _, item in added_tools(request.input) if isinstance(request.input, list) else ():
+        offered += item.tools
+    for tool in offered:
+        space = tool.name if isinstance(tool, NamespaceTool) else None
+        for inner in tool.tools if isinstance(tool, NamespaceTool) else (tool,):
+            if isinstance(inner, FunctionTool | CustomTool):
+                name, custom = naming(inner.name, space), isinstance(inner, CustomTool) and not custom_tools
+                if custom or name != inner.name:
+                    sent[name] = Sent(inner.name, space, custom)
+    return sent
+
+
+_TEXT_OF_INPUT = msgspec.json.Decoder(dict[str, str])
+
+
+def undo(item: Call, sent: dict[str, Sent], path: str, lost: Losses) -> Call:
+    """The call with the name and the type that its tool has in the request."""
+    meant = sent.get(item.name)
+    if meant is None:
+        return item
+    item.name, item.namespace = meant.name, or_none(meant.namespace)
+    if not meant.custom or not isinstance(item, FunctionCall):
+        return item
+    try:
+        text = _TEXT_OF_INPUT.decode(item.arguments)["input"]
+    except (msgspec.MsgspecError, KeyError):
+        lost.changed(path, "arguments without the text property, used as the text")
+        text = item.arguments
+    return CustomToolCall(
+        id=item.id,
+        status=item.status,
+        call_id=item.call_id,
+        name=item.name,
+        namespace=item.namespace,
+        input=text,
+        leftovers=item.leftovers,
+    )

@@ -24,8 +24,7 @@ from ...unknown import Decoder, Model, Opt, Unknown, base, extras, given, or_non
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
 from ..kept import Rules, diff, note, own_leftovers, patch, recall
 from ..leftovers import new_call, report_unknown, struct_of
-from ..tool_names import Call, Sent, undo, wire_name
-from ..tools import call_arguments, json_value, object_arguments
+from ..tools import Call, Sent, call_arguments, json_value, object_arguments, undo, wire_name
 from . import types
 from .types import WIRE, Json
 

@@ -29,7 +29,7 @@ from ..leftovers import (
     report_unopened,
     struct_of,
 )
-from ..tool_names import Call, Sent
+from ..tools import Call, Sent
 from . import types
 from .content import (
     RULES,

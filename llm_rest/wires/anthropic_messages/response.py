@@ -24,7 +24,7 @@ from .. import Route
 from ..errors import error_facts, status_of
 from ..kept import diff, own_leftovers, patch
 from ..leftovers import DETAILS, as_object, as_plain, new_response, new_usage, report_answer, report_usage
-from ..tool_names import Call, names_sent, wire_name
+from ..tools import Call, names_sent, wire_name
 from . import types
 from .content import ANTHROPIC, RULES, Context, as_leftovers, encode, set_fields
 from .messages import AssistantMessage, BlockReader

@@ -25,7 +25,7 @@ from ...unknown import Model, Unknown, base, extras
 from ...vendors.dialects import MessagesDialect
 from .. import stream
 from ..leftovers import as_plain, kind_of, struct_of
-from ..tool_names import names_sent, wire_name
+from ..tools import names_sent, wire_name
 from . import types
 from .content import ANTHROPIC, NOTHING, decode_call, encode
 from .messages import OUTPUT_BLOCKS, BlockReader

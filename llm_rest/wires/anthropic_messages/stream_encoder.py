@@ -22,8 +22,7 @@ from ...unknown import Decoder, Unknown
 from ...vendors.dialects import MessagesDialect, messages_model
 from .. import stream
 from ..leftovers import kind_of, opened
-from ..tool_names import Call
-from ..tools import json_value
+from ..tools import Call, json_value
 from . import types
 from .content import ANTHROPIC, NOTHING, Context, encode, encode_call, encode_part, wire_id
 from .messages import AssistantMessage

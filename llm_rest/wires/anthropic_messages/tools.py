@@ -22,8 +22,7 @@ from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
 from ..leftovers import report_unknown
 from ..options import report_missing
 from ..schema import ANTHROPIC, fitted
-from ..tool_names import wire_name
-from ..tools import NO_PARAMETERS, PLACE, WebSearch, as_function, each_tool, refuse_tool, report_name
+from ..tools import NO_PARAMETERS, PLACE, WebSearch, as_function, each_tool, refuse_tool, report_name, wire_name
 from . import types
 from .types import WIRE
 

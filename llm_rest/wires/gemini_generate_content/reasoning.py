@@ -24,7 +24,7 @@ from ...responses.carriers import digest, own
 from ...unknown import Unknown, given
 from ..kept import diff, own_leftovers, patch
 from ..leftovers import carrier, kind_of, new_message, new_text, opened, report_unknown, report_unopened
-from ..tool_names import Call, Sent, undo
+from ..tools import Call, Sent, undo
 from . import types
 from .content import (
     PREFIX,

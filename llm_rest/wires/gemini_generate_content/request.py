@@ -38,8 +38,7 @@ from ..options import (
 )
 from ..prefix import EncodedPrefix, encoded_turns
 from ..schema import GEMINI, fitted
-from ..tool_names import Added, added_tools
-from ..tools import each_tool, offered_tools
+from ..tools import Added, added_tools, each_tool, offered_tools
 from . import types
 from .content import Context, decode_content
 from .messages import MessageWriter, decode_messages

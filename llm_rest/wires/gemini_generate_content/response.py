@@ -28,7 +28,7 @@ from ...vendors.dialects import GeminiDialect, gemini_model
 from ..errors import error_facts, status_of
 from ..kept import Rules, diff, keep_message, kept_message, note, own_leftovers, patch, unknown
 from ..leftovers import as_object, new_response, new_usage, report_answer, report_unknown, report_usage, set_status
-from ..tool_names import names_sent
+from ..tools import names_sent
 from . import types
 from .content import Context, annotated, grounding_of, search_of
 from .reasoning import AssistantMessage, Reader

@@ -28,16 +28,19 @@ from ..kept import Rules, diff, own_leftovers, patch
 from ..leftovers import as_list, as_object, copies, new_call, report_unknown
 from ..options import report_missing
 from ..schema import GEMINI, fitted
-from ..tool_names import Call, fitted_name, qualified, report_unsaid
 from ..tools import (
+    Call,
     WebSearch,
     allowed_tools,
     as_function,
     call_arguments,
+    fitted_name,
     object_arguments,
+    qualified,
     refuse_tool,
     report_name,
     report_names,
+    report_unsaid,
 )
 from . import types
 from .content import MEDIA, SIGNED, new_part

@@ -20,7 +20,7 @@ from ...unknown import Unknown, or_none, or_unset
 from ..call_ids import TOOL_OUTPUTS, PlacedOutputs, UnansweredCalls
 from ..kept import Json, diff, keep_message, kept_message, own_leftovers, patch, unknown
 from ..leftovers import copies, new_message, report_unknown
-from ..tool_names import Call, qualified
+from ..tools import Call, qualified
 from . import types
 from .content import decode_content, encode_content
 from .reasoning import decode_thinking, encode_thinking, issuer_seal

@@ -35,8 +35,7 @@ from ..options import (
     with_extra,
 )
 from ..prefix import EncodedPrefix, encoded_turns
-from ..tool_names import Added, added_tools
-from ..tools import choose, offered_tools
+from ..tools import Added, added_tools, choose, offered_tools
 from . import types
 from .messages import MessageWriter, decode_messages
 from .reasoning import decode_effort, encode_effort

@@ -35,7 +35,7 @@ from ..leftovers import (
     report_usage,
     set_status,
 )
-from ..tool_names import Sent, names_sent, undo
+from ..tools import Sent, names_sent, undo
 from . import types
 from .messages import AssistantMessage, decode_message
 from .reasoning import encode_thinking, issuer_seal

@@ -23,7 +23,7 @@ from ...vendors.dialects import OllamaDialect
 from .. import stream
 from ..kept import diff, keep_message, patch, unknown
 from ..stream import unsent
-from ..tool_names import names_sent
+from ..tools import names_sent
 from . import types
 from .reasoning import decode_thinking
 from .request import OLLAMA

@@ -22,8 +22,18 @@ from ..kept import Rules, diff, item_leftovers, patch, unknown
 from ..leftovers import copies, new_call
 from ..options import report_missing
 from ..schema import OLLAMA, fitted_parameters
-from ..tool_names import Call, qualified, report_unsaid
-from ..tools import NO_PARAMETERS, as_function, call_arguments, each_tool, object_arguments, refuse_tool, report_names
+from ..tools import (
+    NO_PARAMETERS,
+    Call,
+    as_function,
+    call_arguments,
+    each_tool,
+    object_arguments,
+    qualified,
+    refuse_tool,
+    report_names,
+    report_unsaid,
+)
 from . import types
 from .types import WIRE, Json
 

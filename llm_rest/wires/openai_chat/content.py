@@ -22,7 +22,7 @@ from ...responses.carriers import SPELLING, own
 from ...unknown import Opt, Unknown, base, convert, given, or_none, or_unset
 from ..kept import diff, own_leftovers, patch
 from ..leftovers import as_list, is_object, known
-from ..tool_names import sent_name
+from ..tools import sent_name
 from . import types
 from .types import WIRE, AnyMessage, AnyPart, Json
 

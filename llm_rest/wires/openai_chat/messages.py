@@ -27,7 +27,7 @@ from ...unknown import Unknown, given, or_none
 from ..call_ids import PlacedOutputs
 from ..kept import Rules, diff, patch, unknown
 from ..leftovers import as_object, carrier, known, report_unknown
-from ..tool_names import Call, qualified, sent_name
+from ..tools import Call, qualified, sent_name
 from . import reasoning, types
 from .content import (
     FOREIGN,

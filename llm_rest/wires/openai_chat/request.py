@@ -30,7 +30,7 @@ from ..kept import Rules, diff, own_leftovers, patch
 from ..leftovers import as_list, as_object, is_object
 from ..options import ENCRYPTED, JSON_ONLY, LOGPROBS, asks_for_logprobs, report_include, report_missing, with_extra
 from ..prefix import EncodedPrefix, encoded_turns
-from ..tool_names import Added, Naming, added_tools, qualified, sent_name
+from ..tools import Added, Naming, added_tools, qualified, sent_name
 from . import types
 from .content import fit_lifetime, foreign, native, unlimited
 from .messages import MessageWriter, decode_messages

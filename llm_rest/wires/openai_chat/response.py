@@ -43,7 +43,7 @@ from ..leftovers import (
     reported_cost,
     set_status,
 )
-from ..tool_names import names_sent, sent_name, undo
+from ..tools import names_sent, sent_name, undo
 from . import reasoning, types
 from .content import decode_annotations, decode_citations, decode_logprobs, encode_logprobs, texts, unlimited
 from .messages import AssistantMessage, decode_message, is_legacy, keep_message, message_rules, used_forms

@@ -28,7 +28,7 @@ from ...vendors.dialects import ChatDialect
 from .. import stream
 from ..leftovers import as_list, as_object, built, present
 from ..stream import unsent
-from ..tool_names import names_sent, sent_name, undo
+from ..tools import names_sent, sent_name, undo
 from . import reasoning, types
 from .content import decode_annotations
 from .messages import call_state, decode_message

@@ -3,7 +3,7 @@
 Without `strict` a Responses host tries strict decoding and falls back where the schema does not allow it; here it means
 not strict: so an absent `strict` is decided by the schema in encoding and becomes false in decoding. Tool choice and
 parallel calls are sent only with tools, since hosts reject them alone. Before changing this file, know that every
-emulation is reversed for calls in answers (`tool_names.names_sent`), that a call and its output are linked by the id
+emulation is reversed for calls in answers (`names_sent`), that a call and its output are linked by the id
 alone, and that a choice of a hosted tool is rejected, since without it another tool would run. Follows the Chat
 Completions reference, its legacy `functions`, and OpenAI's guide to structured outputs (read 2026-11-20).
 """
@@ -25,19 +25,24 @@ from ...unknown import Opt, Unknown, convert, given, or_none, or_unset, with_ext
 from ..kept import item_leftovers, patch, unknown
 from ..leftovers import as_plain, built, present
 from ..options import report_missing
-from ..tool_names import Added, Call, Naming, qualified, report_unsaid, sent_name
 from ..tools import (
     NO_PARAMETERS,
     PLACE,
+    Added,
+    Call,
+    Naming,
     WebSearch,
     allowed_tools,
     as_function,
     choose,
     each_tool,
     offered_tools,
+    qualified,
     refuse_tool,
     report_name,
     report_names,
+    report_unsaid,
+    sent_name,
 )
 from . import types
 from .types import WIRE, Json

@@ -19,7 +19,7 @@ from ...responses.carriers import digest
 from ...unknown import Unknown, given
 from ...vendors.dialects import ResponsesDialect
 from ..leftovers import struct_of
-from ..tool_names import sent_name
+from ..tools import sent_name
 from .content import OUTPUTS, ItemT, encode_failure, fitting_content, report_repairs, without_leftovers
 from .reasoning import STATE, decode_thinking, encode_thinking, has_own_id, unsealed
 from .tools import renamed

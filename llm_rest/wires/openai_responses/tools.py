@@ -14,8 +14,7 @@ from ...responses.items import AdditionalTools, CustomToolCall, FunctionCall, Fu
 from ...responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction, CustomTool, FunctionTool, NamespaceTool
 from ...unknown import Unknown, given
 from ..leftovers import kind_of, struct_of
-from ..tool_names import added_tools, sent_name
-from ..tools import report_names
+from ..tools import added_tools, report_names, sent_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

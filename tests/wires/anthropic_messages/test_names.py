@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from llm_rest.wires.anthropic_messages import call_id, wire_id
 from llm_rest.wires.anthropic_messages.content import MARK
-from llm_rest.wires.tool_names import wire_name
+from llm_rest.wires.tools import wire_name
 
 IDS = st.text(max_size=12) | st.from_regex(r"[a-zA-Z0-9_-]{1,12}", fullmatch=True) | st.just(f"{MARK}YQ")
 

@@ -187,7 +187,6 @@ LONGER = {
     "vendors.models": 785,
     "vendors.rows": 835,
     "wires.anthropic_messages.messages": 810,
-    "wires.foreign": 645,
     "wires.openai_chat.messages": 675,
     "wires.schema": 480,
 }

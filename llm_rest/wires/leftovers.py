@@ -15,7 +15,7 @@ from ..losses import no_such, not_taken
 from ..responses.carriers import NAMES, seal, sender, unseal
 from ..responses.items import Compaction, FunctionCall, Message, Reasoning
 from ..responses.parts import OutputText
-from ..responses.response import ECHOED, IncompleteDetails, Response, ResponseError, Usage
+from ..responses.response import ECHOED, IncompleteDetails, Response, ResponseError, Usage, echo
 from ..responses.tools import ChooseAllowed
 from ..unknown import Model, Opt, Unknown, base, extras, given, or_none, with_extras
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..losses import Losses
+    from ..responses.request import Request
 
 Json = dict[str, Any]
 S = TypeVar("S", bound=Model)
@@ -54,6 +55,41 @@ new_text = copies(OutputText(text=""))
 new_call = copies(FunctionCall(call_id="", name="", arguments=""))
 new_usage = copies(Usage(input_tokens=0, output_tokens=0, total_tokens=0))
 """Templates for the parts of answers; the user sets the lists and the required fields of a copy."""
+
+
+def new_answer(id: str, created_at: float | None, model: Opt[str], request: Request | None) -> Response:
+    """A response in progress without output, with the fields that repeat its request."""
+    response = new_response()
+    response.id, response.created_at, response.model, response.output = id, created_at, model or "", []
+    if request is not None:
+        for name, value in echo(request).items():
+            setattr(response, name, value)
+    return response
+
+
+ID_PREFIXES = {
+    "message": "msg",
+    "reasoning": "rs",
+    "function_call": "fc",
+    "function_call_output": "fc",
+    "custom_tool_call": "ctc",
+    "web_search_call": "ws",
+    "file_search_call": "fs",
+    "code_interpreter_call": "ci",
+    "image_generation_call": "ig",
+    "mcp_call": "mcp",
+    "mcp_list_tools": "mcpl",
+    "mcp_approval_request": "mcpr",
+    "tool_search_call": "tsc",
+    "tool_search_output": "tso",
+    "compaction": "cmp",
+}
+"""The prefix of the ids of each type of item, as Responses hosts expect it. Other types are made by OpenAI alone."""
+
+
+def item_id(item: Any, origin: str, position: int) -> str:
+    """The id of the item at `position` of the answer `origin`, the same every time."""
+    return f"{ID_PREFIXES[item.type]}_{origin}_{position}"
 
 
 def struct_of(value: object) -> type[Any]:

@@ -20,7 +20,7 @@ from ...responses.carriers import digest, seal, unseal
 from ...unknown import Decoder, Model, Opt, Unknown, extras, given, or_none, or_unset
 from ...vendors.dialects import MessagesModel, messages_model
 from ..kept import patch
-from ..leftovers import as_list, as_object
+from ..leftovers import as_list, as_object, item_id
 from . import types
 from .content import encode
 from .types import WIRE, Json
@@ -392,16 +392,11 @@ def decode_foreign_item(block: types.Thinking | types.RedactedThinking) -> ours.
 
 # --- runs of hosted tools -------------------------------------------------------------------------------------------
 
-PREFIXES: dict[type, str] = {
-    ours.WebSearchCall: "ws",
-    ours.CodeInterpreterCall: "ci",
-    ours.McpCall: "mcp",
-    ours.McpListTools: "mcpl",
-    ours.ToolSearchCall: "tsc",
-    ours.ToolSearchOutput: "tso",
-}
-"""The visible items of a run, and the prefixes of their ids, as Responses hosts expect them."""
-VISIBLE = tuple(PREFIXES)
+VISIBLE = (
+    *(ours.WebSearchCall, ours.CodeInterpreterCall, ours.McpCall, ours.McpListTools),
+    *(ours.ToolSearchCall, ours.ToolSearchOutput),
+)
+"""The visible items of a run."""
 
 Use = types.ServerToolUse | types.McpToolUse
 
@@ -425,7 +420,7 @@ def block_items(
     items = _block_items(block, result)
     for item in items:
         if message_id is not None:
-            item.id = f"{PREFIXES[type(item)]}_{message_id}_{i}"
+            item.id = item_id(item, message_id, i)
         if not item.status and not isinstance(item, ours.McpListTools):
             item.status = "in_progress"
     return cast("list[ours.AnyItem]", items)

@@ -17,13 +17,12 @@ from ... import responses as ours
 from ...errors import ErrorFacts, error_class
 from ...losses import Loss, Losses
 from ...responses.carriers import NEAR, SPELLING, digest, inexact
-from ...responses.response import echo
 from ...unknown import Model, Opt, Unknown, base, extras, given, with_extras
 from ...vendors.dialects import MessagesDialect, messages_model
 from .. import Route
 from ..errors import error_facts, status_of
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import DETAILS, as_object, as_plain, new_response, new_usage, report_answer, report_usage
+from ..leftovers import DETAILS, as_object, as_plain, new_answer, new_usage, report_answer, report_usage
 from ..tools import Call, names_sent, wire_name
 from . import types
 from .content import ANTHROPIC, RULES, Context, as_leftovers, encode, set_fields
@@ -131,9 +130,8 @@ def finish_response(
 ) -> ours.Response:
     """The response for `message`, of whose blocks `reader` has read that many."""
     used, stop, output = message.usage, message.stop_reason, reader.close()
-    response = new_response()
+    response = new_answer(reader.id or "", now, message.model, request)
     response.status, response.output = "completed", output
-    response.id, response.created_at, response.model = reader.id or "", now, message.model or ""
     if used:
         response.usage = decode_usage(used)
         if tier := used.service_tier:
@@ -148,9 +146,6 @@ def finish_response(
         response.input_transformations = [_decode_transformation(one) for one in message.input_transformations or ()]
     if reader.keep:
         keep_response(response, message)
-    if request is not None:
-        for name, value in echo(request).items():
-            setattr(response, name, value)
     return response
 
 
@@ -419,15 +414,10 @@ def decode_failure(body: types.Error, request: ours.Request | None, now: float, 
     """The failed response for an error body in place of an answer."""
     error = body.error
     code = _code_of(error)
-    response = ours.Response(
-        id=body.request_id if given(body.request_id) else f"error_{digest(error.message)}",
-        created_at=now,
-        status="failed",
-        error=ours.ResponseError(code=code, type=error.type, message=error.message),
-        incomplete_details=None,
-        output=[],
-        **echo(request),
-    )
+    id = body.request_id if given(body.request_id) else f"error_{digest(error.message)}"
+    response = new_answer(id, now, "", request)
+    response.status = "failed"
+    response.error = ours.ResponseError(code=code, type=error.type, message=error.message)
     if keep:
         response.leftovers = as_leftovers(diff(body, encode_failure(response, request, Losses())))
     return response

@@ -488,12 +488,8 @@ def grounding_of(
 VisibleItem = ours.WebSearchCall | ours.FileSearchCall | ours.CodeInterpreterCall
 """The visible items of a run."""
 
-PREFIX: dict[type[VisibleItem], str] = {
-    ours.WebSearchCall: "ws",
-    ours.FileSearchCall: "fs",
-    ours.CodeInterpreterCall: "ci",
-}
-"""Prefixes of item ids, as Responses hosts expect them."""
+VISIBLE = frozenset({ours.WebSearchCall.type, ours.FileSearchCall.type, ours.CodeInterpreterCall.type})
+"""The types of visible items."""
 
 OUTCOMES = {"OUTCOME_OK": "completed", "OUTCOME_FAILED": "completed", "OUTCOME_DEADLINE_EXCEEDED": "incomplete"}
 """Outcomes of code execution, those of Gemini on the left; code that failed has completed."""

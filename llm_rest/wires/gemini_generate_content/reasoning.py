@@ -23,12 +23,12 @@ from ...losses import no_such, not_in
 from ...responses.carriers import digest, own
 from ...unknown import Unknown, given
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import carrier, kind_of, new_message, new_text, opened, report_unknown, report_unopened
+from ..leftovers import ID_PREFIXES, carrier, kind_of, new_message, new_text, opened, report_unknown, report_unopened
 from ..tools import Call, Sent, undo
 from . import types
 from .content import (
-    PREFIX,
     SIGNED,
+    VISIBLE,
     VisibleItem,
     encode_content,
     fingerprint,
@@ -124,7 +124,7 @@ def returning_parts(raw: Raw) -> list[types.Part] | None:
 # --- Responses -> Gemini --------------------------------------------------------------------------------------------
 
 
-KEEP_PENDING = frozenset({ours.Reasoning.type, *(kind.type for kind in PREFIX)})
+KEEP_PENDING = VISIBLE | {ours.Reasoning.type}
 """Items that do not end a run of the vendor's tools."""
 KEEP_AWAITING = frozenset({ours.Reasoning.type, ours.Message.type, ours.ImageGenerationCall.type})
 """Items that a waiting signature may be for, and reasoning, which handles that itself."""
@@ -397,7 +397,7 @@ class AssistantMessage:
         "function_call": _call,
         "custom_tool_call": _call,
         "image_generation_call": _image,
-        **dict.fromkeys((kind.type for kind in PREFIX), _run_item),
+        **dict.fromkeys(VISIBLE, _run_item),
     }
     """The writer of each item, by type."""
 
@@ -576,7 +576,7 @@ class Reader:
         run, self._run = self._run, []
         shown = visible_items(run)
         for item in shown:
-            item.id = self.id(PREFIX[type(item)])
+            item.id = self.id(ID_PREFIXES[item.type])
             self.items.append(item)
         sealed = Whole(digest=fingerprint(shown), parts=Raw(encode(run)))
         self.items.append(carrier(sealed, WIRE, self._issuer, self.id("rs")))

@@ -22,12 +22,11 @@ from msgspec.structs import replace
 from ... import responses as ours
 from ...losses import Loss, Losses
 from ...responses.carriers import GROUP, SPELLING, WITHIN, digest
-from ...responses.response import echo
 from ...unknown import given, or_none, with_extras
 from ...vendors.dialects import GeminiDialect, gemini_model
 from ..errors import error_facts, status_of
 from ..kept import Rules, diff, keep_message, kept_message, note, own_leftovers, patch, unknown
-from ..leftovers import as_object, new_response, new_usage, report_answer, report_unknown, report_usage, set_status
+from ..leftovers import as_object, new_answer, new_usage, report_answer, report_unknown, report_usage, set_status
 from ..tools import names_sent
 from . import types
 from .content import Context, annotated, grounding_of, search_of
@@ -132,12 +131,7 @@ def reader_of(response_id: str, request: ours.Request | None, dialect: GeminiDia
 
 def begin_response(body: types.Response, response_id: str, request: ours.Request | None, now: float) -> ours.Response:
     """The response before any output."""
-    response = new_response()
-    response.id, response.created_at = response_id, or_none(decode_time(body.create_time, now))
-    response.model, response.output = body.model_version or "", []
-    for name, value in echo(request).items() if request is not None else ():
-        setattr(response, name, value)
-    return response
+    return new_answer(response_id, or_none(decode_time(body.create_time, now)), body.model_version, request)
 
 
 _about = attrgetter("citation_metadata", "grounding_metadata", "logprobs_result")

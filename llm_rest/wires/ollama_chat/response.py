@@ -20,14 +20,14 @@ from msgspec import UNSET
 from ... import responses as ours
 from ...losses import Loss, Losses, not_in
 from ...responses.carriers import SPELLING, WITHIN, digest, own
-from ...responses.response import echo
 from ...unknown import Decoder, Opt, Unknown, given
 from ...vendors.dialects import OllamaDialect
 from ..errors import error_facts, status_of
 from ..kept import Rules, diff, keep_message, kept_message, note, own_leftovers, patch, recall
 from ..leftovers import (
     as_object,
-    new_response,
+    item_id,
+    new_answer,
     new_text,
     new_usage,
     report_answer,
@@ -48,13 +48,6 @@ if TYPE_CHECKING:
     from ...errors import ErrorFacts
 
 __all__ = ["decode_error", "decode_response", "encode_error", "encode_response", "generated"]
-
-PREFIXES: dict[type, str] = {
-    ours.Message: "msg_",
-    ours.FunctionCall: "fc_",
-    ours.CustomToolCall: "ctc_",
-    ours.Reasoning: "rs_",
-}
 
 RULES = Rules(apart=frozenset({"message", "created_at"}), together=(("done", "done_reason"),), defaults={"model": ""})
 MESSAGE_RULES = Rules(words=frozenset({"role"}))
@@ -133,13 +126,9 @@ def begin_response(
     """The response at the first line."""
     seconds = seconds_of(line.created_at)
     created = int(now) if seconds is None else seconds
-    response = new_response()
-    response.id, response.created_at = f"resp_{origin}", created
-    response.model, response.output = line.model or "", []
+    response = new_answer(f"resp_{origin}", created, line.model, request)
     if keep:
         response.leftovers = {WIRE: {SPELLING: {"created_at": note(line.created_at, created)}}}
-    for name, value in echo(request).items() if request is not None else ():
-        setattr(response, name, value)
     return response
 
 
@@ -177,7 +166,7 @@ def placed_item(item: ours.AnyItem, origin: str, position: int, names: dict[str,
     if names and isinstance(item, ours.FunctionCall):
         item = undo(item, names, f"output[{position}]", lost)
     if isinstance(item, ours.ItemBase):
-        item.id = f"{PREFIXES.get(type(item), 'item_')}{origin}_{position}"
+        item.id = item_id(item, origin, position)
         item.status = "completed"
     return item
 

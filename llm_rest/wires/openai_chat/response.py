@@ -21,7 +21,6 @@ from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Loss, Losses, not_in
 from ...responses.carriers import NEAR, SPELLING, WITHIN, digest, own, report_foreign
-from ...responses.response import echo
 from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset, with_extras
 from ..errors import error_facts, status_of, type_of
 from ..kept import Rules, diff, patch, unknown
@@ -32,9 +31,10 @@ from ..leftovers import (
     as_plain,
     built,
     is_object,
+    item_id,
     kind_of,
     known,
-    new_response,
+    new_answer,
     new_usage,
     present,
     report_answer,
@@ -65,20 +65,8 @@ CHOICE, OTHERS, MESSAGE = "choices[0]", "choices[1:]", "choices[0].message"
 RULES = Rules(defaults={"model": ""})
 WITH_CHOICE = RULES._replace(apart=frozenset({"choices"}))
 
-PREFIXES: dict[type, str] = {
-    ours.Message: "msg_",
-    ours.FunctionCall: "fc_",
-    ours.CustomToolCall: "ctc_",
-    ours.Reasoning: "rs_",
-}
-
 _COMPLETION = types.Completion(object="chat.completion", choices=[])
 _NO_CHOICE, _NO_ANSWER = types.Choice(), types.Answer()
-
-
-def item_id(item: ours.AnyItem, origin: str, position: int) -> str:
-    """The id of the item at `position` of the answer `origin`, the same every time."""
-    return f"{PREFIXES.get(type(item), 'item_')}{origin}_{position}"
 
 
 # --- the whole answer: Chat -> Responses ----------------------------------------------------------------------------
@@ -106,13 +94,10 @@ def decode_response(
     if type(msg) is not types.Answer and not keep:
         keep_message(output, unknown(msg))
     status, reason = decode_finish_reason(choice.finish_reason, output, lost)
-    response = new_response()
-    response.id, response.output = origin, output
-    response.created_at = body.created if type(body.created) is int else int(body.created or now)
-    response.model = body.model or ""
+    created = body.created if type(body.created) is int else int(body.created or now)
+    response = new_answer(origin, created, body.model, request)
+    response.output = output
     response.service_tier, response.moderation = or_none(body.service_tier), or_none(body.moderation)
-    for name, value in echo(request).items() if request is not None else ():
-        setattr(response, name, value)
     if body.usage:
         response.usage = decode_usage(body.usage, dialect, keep=keep)
     set_status(response, status, reason, f"the answer ended with {choice.finish_reason or 'no reason'!r}")

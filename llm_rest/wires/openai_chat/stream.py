@@ -22,18 +22,17 @@ from ... import responses as ours
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.carriers import digest, report_error, report_failure
-from ...responses.response import echo
 from ...unknown import Unknown, given, with_extras
 from ...vendors.dialects import ChatDialect
 from .. import stream
-from ..leftovers import as_list, as_object, built, present
+from ..leftovers import as_list, as_object, built, item_id, new_answer, present
 from ..stream import unsent
 from ..tools import names_sent, sent_name, undo
 from . import reasoning, types
 from .content import decode_annotations
 from .messages import call_state, decode_message
 from .request import OPENAI, wants_usage
-from .response import GROWING, MergedAnswer, decode_error, decode_response, encode_response, item_id
+from .response import GROWING, MergedAnswer, decode_error, decode_response, encode_response
 from .tools import MergedCall, decode_call, encode_call, json_text
 from .types import WIRE
 
@@ -130,8 +129,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
     def _start(self, chunk: types.Chunk) -> None:
         self._origin = chunk.id or f"resp_{digest(msgspec.json.encode(chunk).decode())}"
         created = int(self._merged.document.get("created") or self._now)
-        about: Json = {"status": "in_progress", "model": chunk.model or "", "output": [], **echo(self._request)}
-        self._to.start(ours.Response(id=self._origin, created_at=created, **about))
+        self._to.start(new_answer(self._origin, created, chunk.model, self._request))
 
     def _whole(self) -> ours.Response:
         self._merged.document["id"] = self._origin  # by which it was announced, whatever later chunks have

@@ -16,9 +16,9 @@ from ...responses import Compaction, Reasoning, ReasoningOptions
 from ...responses.carriers import PREFIX, seal, sender, unseal
 from ...unknown import Opt, given
 from ...vendors.dialects import ResponsesDialect
-from ..leftovers import struct_of
+from ..leftovers import ID_PREFIXES
 from .content import ItemT
-from .types import PREFIXES, WIRE
+from .types import WIRE
 
 StateT = TypeVar("StateT", bound=Reasoning | Compaction)
 
@@ -69,7 +69,8 @@ def encode_thinking(item: StateT, path: str, dialect: ResponsesDialect, lost: Lo
 
 def has_own_id(item: Any) -> bool:
     """Whether the id of an item has the prefix of its type, which every id has where the type has none."""
-    return str(item.id).startswith(PREFIXES.get(struct_of(item), ""))
+    prefix = ID_PREFIXES.get(item.type)
+    return prefix is None or str(item.id).startswith(f"{prefix}_")
 
 
 def decode_thinking(item: StateT, dialect: ResponsesDialect) -> StateT:

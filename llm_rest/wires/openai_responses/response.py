@@ -23,12 +23,12 @@ from ...responses.response import echoed_tools
 from ...unknown import Model, ModelMeta, Unknown, extras, given, with_extras
 from ...vendors.dialects import ResponsesDialect
 from ..errors import error_facts, status_of, type_of
-from ..leftovers import struct_of
+from ..leftovers import ID_PREFIXES, struct_of
 from .content import report_repairs
 from .messages import decode_messages, encode_item
 from .request import OPENAI
 from .tools import names_of, with_original_names
-from .types import PREFIXES, REQUIRED_NULLABLE, WIRE, ErrorBody, ErrorObject, ItemPage
+from .types import REQUIRED_NULLABLE, WIRE, ErrorBody, ErrorObject, ItemPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -226,9 +226,9 @@ def complete_items(items: list[rs.AnyItem], origin: str, status: str) -> list[rs
 def _complete_item(item: rs.AnyItem, name: str, status: str) -> rs.AnyItem:
     if isinstance(item, Unknown):
         return item
-    prefix = PREFIXES.get(struct_of(item))
+    prefix = ID_PREFIXES.get(item.type)
     if prefix and not given(item.id):
-        item = replace(item, id=prefix + name)
+        item = replace(item, id=f"{prefix}_{name}")
     match item:
         case rs.Message():
             parts = [rs.OutputText(text=item.content)] if isinstance(item.content, str) else item.content

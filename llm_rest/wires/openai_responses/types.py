@@ -18,25 +18,6 @@ from ...unknown import Decoder, Model, Opt
 
 __all__ = ["COMPACTION", "COUNT", "DELETED", "ITEMS", "REQUEST", "RESPONSE", "WIRE", "Deleted", "ItemPage"]
 
-PREFIXES: dict[type, str] = {
-    rs.Message: "msg_",
-    rs.Reasoning: "rs_",
-    rs.FunctionCall: "fc_",
-    rs.FunctionCallOutput: "fc_",
-    rs.CustomToolCall: "ctc_",
-    rs.WebSearchCall: "ws_",
-    rs.FileSearchCall: "fs_",
-    rs.CodeInterpreterCall: "ci_",
-    rs.ImageGenerationCall: "ig_",
-    rs.McpCall: "mcp_",
-    rs.McpListTools: "mcpl_",
-    rs.McpApprovalRequest: "mcpr_",
-    rs.ToolSearchCall: "tsc_",
-    rs.ToolSearchOutput: "tso_",
-    rs.Compaction: "cmp_",
-}
-"""The prefix of the ids of each type of item. Types that are not listed are made by OpenAI alone."""
-
 REQUIRED_NULLABLE: dict[str, tuple[str, ...]] = {
     "InputImage": ("image_url",),
     "FunctionTool": ("description", "parameters", "strict"),

@@ -54,24 +54,18 @@ def chunks(*pieces: bytes) -> bytes:
     return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
 
 
-def send(data: bytes) -> Act:
-    """Send these bytes and wait for the next request."""
+def send(data: bytes, *, close: bool = False) -> Act:
+    """Send these bytes and wait for the next request, or end the connection."""
 
     def act(connection: socket.socket, server: Loopback) -> bool:
         connection.sendall(data)
-        return True
+        return not close
 
     return act
 
 
 def send_and_close(data: bytes) -> Act:
-    """Send these bytes and end the connection."""
-
-    def act(connection: socket.socket, server: Loopback) -> bool:
-        connection.sendall(data)
-        return False
-
-    return act
+    return send(data, close=True)
 
 
 def send_and_stall(data: bytes) -> Act:
@@ -116,14 +110,12 @@ def watched(data: bytes, *, every: bytes = b"") -> Act:
 
     def act(connection: socket.socket, server: Loopback) -> bool:
         connection.sendall(data)
-        try:
+        with contextlib.suppress(OSError):
             while not server.stopped.is_set():
                 readable, _, _ = select.select([connection], [], [], 0.02)
                 if readable and connection.recv(65536) == b"":
                     break
                 connection.sendall(every)
-        except OSError:
-            pass
         server.left.set()
         return False
 
@@ -169,6 +161,18 @@ def accepting(act: Callable[[socket.socket], object]) -> Iterator[str]:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         listening.shutdown(socket.SHUT_RDWR)
         thread.join(10)
+
+
+@contextlib.contextmanager
+def full() -> Iterator[str]:
+    """The URL of a server that accepts no more connections, and refuses none."""
+    with contextlib.ExitStack() as at_the_end:
+        listening = at_the_end.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(4):
+            waiting = at_the_end.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listening.getsockname())
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
 
 
 def _listen(server: Loopback, listening: socket.socket) -> None:

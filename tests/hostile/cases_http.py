@@ -11,7 +11,7 @@ import ssl
 import threading
 import warnings
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -23,6 +23,9 @@ from tests.hostile.cases_callers import environment
 from tests.hostile.documents import Documents
 from tests.hostile.server import END, LONGEST, Script, chunks, drip, fin, flood, gone, head, http, rst, say, stall
 from tests.hostile.table import Bad, Case, World, bad, either, free_port, good, twice
+from tests.loopback import full
+from tests.transport import certificates
+from tests.transport.certificates import serving
 
 NETWORK = ("connect", "protocol", "api_connection")
 ANY = ("connect", "protocol", "api_connection", "malformed_response", "response_too_large")
@@ -84,27 +87,14 @@ def reader_of_uploads(d: Documents) -> list[Any]:
     return [act]
 
 
-@cache
-def authority() -> trustme.CA:
-    return trustme.CA()
-
-
-def certified(*names: str, ca: trustme.CA | None = None, **how: Any) -> Any:
-    """The TLS of a server with a certificate for these names."""
-
-    @cache
-    def make() -> ssl.SSLContext:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        (ca or authority()).issue_cert(*names, **how).configure_cert(context)
-        return context
-
-    return make
+def certified(*names: str, **how: Any) -> Any:
+    """The TLS of a server with a certificate for these names, made once."""
+    return cache(lambda: serving(*names, **how))
 
 
 async def trusting(world: World) -> Any:
     """A client that trusts the authority of these tests."""
-    authorities = authority().cert_pem.bytes().decode()
-    return await world.client(tls=ssl.create_default_context(cadata=authorities)).generate("Hi")
+    return await world.client(tls=certificates.trusting()).generate("Hi")
 
 
 def with_proxies(**variables: str) -> Any:
@@ -168,25 +158,8 @@ async def in_the_clear(world: World) -> Any:
 
 
 async def to_a_full_server(world: World) -> Any:
-    async with full() as url:
+    with full() as url:
         return await world.client(base_url=url).generate("Hi")
-
-
-@contextlib.asynccontextmanager
-async def full() -> AsyncIterator[str]:
-    """The URL of a server that accepts no more connections, and refuses none."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(0)
-        waiting = [socket.socket() for _ in range(4)]
-        for each in waiting:
-            each.setblocking(False)
-            each.connect_ex(listening.getsockname())
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            for each in waiting:
-                each.close()
 
 
 def half_closed(d: Documents, answer: bytes | None = None) -> Any:
@@ -228,18 +201,11 @@ def greeted(answer: Any) -> Any:
 
 
 def old_tls() -> ssl.SSLContext:
-    context: ssl.SSLContext = certified("127.0.0.1")()
+    context = serving()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
     context.set_ciphers("ALL:@SECLEVEL=0")
-    return context
-
-
-def for_members_only() -> ssl.SSLContext:
-    context: ssl.SSLContext = certified("127.0.0.1")()
-    context.verify_mode = ssl.CERT_REQUIRED
-    authority().configure_trust(context)
     return context
 
 
@@ -301,16 +267,16 @@ T = [
     Case("T28", "100 Continue and 103 Early Hints before a good answer", lambda d: [say(b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n", ok(d))], good()),
     Case("T29", "HTTP/1.0, body delimited by close", lambda d: [fin(until_closed(d.good(), "1.0"))], good()),
     Case("T30", "Connection: close after every answer", lambda d: [fin(http(d.good(), "200 OK", "connection: close"))], good(2), ask=twice),
-    Case("T31", "a TLS certificate of an unknown authority", lambda d: [say(ok(d))], NO_TRUST, tls=certified("127.0.0.1"), counted=False),
-    Case("T32", "a TLS certificate of another authority of the same name", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=certified("127.0.0.1", ca=trustme.CA()), counted=False),
-    Case("T33", "a TLS certificate that has expired", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=certified("127.0.0.1", not_after=YESTERDAY), counted=False),
+    Case("T31", "a TLS certificate of an unknown authority", lambda d: [say(ok(d))], NO_TRUST, tls=certified(), counted=False),
+    Case("T32", "a TLS certificate of another authority of the same name", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=certified(ca=trustme.CA()), counted=False),
+    Case("T33", "a TLS certificate that has expired", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=certified(not_after=YESTERDAY), counted=False),
     Case("T34", "a TLS certificate for another name", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=certified("api.example.com"), counted=False),
     Case("T35", "https:// to a port that speaks SSH", lambda d: [], bad("tls", *NETWORK, attempts=(1, 3)), before=lambda d: fin(b"SSH-2.0-OpenSSH_9.6\r\n"), https=True),
-    Case("T37", "TLS closed in mid body without close_notify", lambda d: [fin(cut(d))], bad(*NETWORK, attempts=3), ask=trusting, tls=certified("127.0.0.1")),
+    Case("T37", "TLS closed in mid body without close_notify", lambda d: [fin(cut(d))], bad(*NETWORK, attempts=3), ask=trusting, tls=certified()),
     Case("T39", "HTTP_PROXY and NO_PROXY=127.0.0.1", lambda d: [say(ok(d))], good(), ask=with_proxies(HTTP_PROXY="http://127.0.0.1:9", NO_PROXY="127.0.0.1")),
     Case("T41", "HTTP_PROXY is garbage", lambda d: [say(ok(d))], bad("config", attempts=0, retryable=False), ask=with_proxies(HTTP_PROXY="::not a url::"), best=True, counted=False),
-    Case("T43", "TLS, and the body is whole, but close_notify is missing and its length was not told", lambda d: [fin(until_closed(d.good()))], bad(*NETWORK, attempts=3), ask=trusting, tls=certified("127.0.0.1")),
-    Case("T44", "a good answer over TLS", lambda d: [say(ok(d))], good(), ask=trusting, tls=certified("127.0.0.1")),
+    Case("T43", "TLS, and the body is whole, but close_notify is missing and its length was not told", lambda d: [fin(until_closed(d.good()))], bad(*NETWORK, attempts=3), ask=trusting, tls=certified()),
+    Case("T44", "a good answer over TLS", lambda d: [say(ok(d))], good(), ask=trusting, tls=certified()),
     Case("T45", "the proxy of HTTP_PROXY is down", lambda d: [say(ok(d))], bad("proxy", attempts=0), ask=with_proxies(HTTP_PROXY="http://127.0.0.1:9"), counted=False),
     Case("T46", "the proxy wants another password", lambda d: [say(http(b"", "407 Proxy Authentication Required"))], bad("proxy", attempts=(1, 3)), ask=through_the_server, own=True),
     Case("T47", "the name of the host means nothing", lambda d: [], bad("connect", attempts=0, retryable=True, then=lambda s: len(s.error.attempts) == 3), ask=no_such_host, counted=False),
@@ -322,18 +288,18 @@ T = [
     Case("T53", "the answer comes before the request is read, then close", lambda d: [fin(ok(d))], either(good(), bad(*NETWORK, attempts=(1, 3))), ask=big_upload, early=True, slow=True, own=True, counted=False),
     Case("T54", "a name that nobody answers for", lambda d: [], bad("api_timeout", attempts=0, phase="connect", retryable=True, code="network_error"), ask=never_looked_up, counted=False, options={"timeout": Timeouts(connect=0.1), "retry": 1}),
     Case("T55", "the first address of a name refuses", lambda d: [say(ok(d))], good(), ask=at_its_second_address, own=True),
-    Case("T56", "TLS is ended as it should be, in mid body", sealed_end(cut), bad(*NETWORK, attempts=3), ask=trusting, tls=certified("127.0.0.1")),
-    Case("T57", "TLS is ended as it should be, behind a body without a length", sealed_end(lambda d: until_closed(d.good())), good(), ask=trusting, tls=certified("127.0.0.1")),
-    Case("T58", "TLS, a whole answer, and no close_notify", lambda d: [fin(ok(d))], good(), ask=trusting, tls=certified("127.0.0.1")),
-    Case("T59", "TLS, and RST in mid body", lambda d: [rst(cut(d))], bad(*NETWORK, attempts=3), ask=trusting, tls=certified("127.0.0.1")),
+    Case("T56", "TLS is ended as it should be, in mid body", sealed_end(cut), bad(*NETWORK, attempts=3), ask=trusting, tls=certified()),
+    Case("T57", "TLS is ended as it should be, behind a body without a length", sealed_end(lambda d: until_closed(d.good())), good(), ask=trusting, tls=certified()),
+    Case("T58", "TLS, a whole answer, and no close_notify", lambda d: [fin(ok(d))], good(), ask=trusting, tls=certified()),
+    Case("T59", "TLS, and RST in mid body", lambda d: [rst(cut(d))], bad(*NETWORK, attempts=3), ask=trusting, tls=certified()),
     Case("T60", "FIN in the TLS handshake", lambda d: [], bad(*NETWORK, attempts=3, retryable=True), before=greeted(fin()), https=True),
     Case("T61", "RST in the TLS handshake", lambda d: [], bad(*NETWORK, attempts=3, retryable=True), before=greeted(rst()), https=True),
     Case("T62", "an alert in the TLS handshake", lambda d: [], bad("tls", retryable=False), before=greeted(fin(b"\x15\x03\x03\x00\x02\x02\x28")), https=True),
     Case("T63", "HTTP in the clear at a port for TLS", lambda d: [], bad("tls", *NETWORK, attempts=(1, 3)), before=greeted(fin(b"HTTP/1.1 400 Bad Request\r\n\r\nThe plain HTTP request was sent to HTTPS port")), https=True),
     Case("T64", "a TLS handshake that drips", lambda d: [], bad("api_timeout"), before=greeted(drip(b"x", first=b"\x16\x03\x03\x40\x00", pause=0.05, again=True)), https=True, slow=True, options=SHORT),
     Case("T65", "a server that speaks TLS 1.1 at most", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=old_tls, counted=False),
-    Case("T66", "a server that wants a certificate of the client", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=for_members_only, counted=False),
-    Case("T67", "http:// to a port that speaks TLS", lambda d: [say(ok(d))], bad(*NETWORK, attempts=(0, 3), retryable=True), ask=in_the_clear, tls=certified("127.0.0.1"), counted=False),
+    Case("T66", "a server that wants a certificate of the client", lambda d: [say(ok(d))], NO_TRUST, ask=trusting, tls=certificates.requiring_certificates, counted=False),
+    Case("T67", "http:// to a port that speaks TLS", lambda d: [say(ok(d))], bad(*NETWORK, attempts=(0, 3), retryable=True), ask=in_the_clear, tls=certified(), counted=False),
     Case("T68", "6 MB are sent to a server that reads nothing", deaf, bad("api_timeout", attempts=(0, 1)), ask=big_upload, early=True, own=True, slow=True, lingers=True, counted=False, options={"timeout": 2}),
     Case("T69", "401 while 6 MB are still being uploaded, and nothing more is read or closed", lambda d: [stall(http(d.error(401), "401 Unauthorized"))], bad("authentication", status=401), ask=big_upload, early=True, own=True, slow=True),
     Case("T70", "the second request on a reused connection is met by silence", lambda d: [say(ok(d)), stall(), say(ok(d))], good(3), ask=twice, counted=False, slow=True, options={"timeout": Timeouts(first_byte=1)}),

@@ -11,10 +11,12 @@ from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tests.loopback import accepting
+
 
 @dataclass
 class Proxy:
-    """What it heard; `user` and `password` are what it asks for, `tls` is how it is spoken to."""
+    """`user` and `password` are what it asks for, `tls` is how it is spoken to; `heads` are those of the requests it got."""
 
     user: str = ""
     password: str = ""
@@ -32,23 +34,18 @@ class Proxy:
 @contextlib.contextmanager
 def proxying(proxy: Proxy) -> Iterator[Proxy]:
     """The proxy, running."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        proxy.port = listening.getsockname()[1]
-        workers: list[threading.Thread] = []
+    workers: list[threading.Thread] = []
 
-        def accept() -> None:
-            with contextlib.suppress(OSError):
-                while True:
-                    connection, _ = listening.accept()
-                    workers.append(threading.Thread(target=_serve, args=(proxy, connection), daemon=True))
-                    workers[-1].start()
+    def serve(accepted: socket.socket) -> None:
+        connection = socket.socket(fileno=accepted.detach())
+        workers.append(threading.Thread(target=_serve, args=(proxy, connection), daemon=True))
+        workers[-1].start()
 
-        thread = threading.Thread(target=accept, daemon=True)
-        thread.start()
+    with accepting(serve) as url:
+        proxy.port = int(url.rpartition(":")[2])
         yield proxy
-        listening.shutdown(socket.SHUT_RDWR)
-        for each in (thread, *workers):
-            each.join(10)
+    for each in workers:
+        each.join(10)
 
 
 def _serve(proxy: Proxy, plain: socket.socket) -> None:
@@ -72,14 +69,12 @@ def _serve(proxy: Proxy, plain: socket.socket) -> None:
         if status != 200:
             connection.sendall(f"HTTP/1.1 {status} No\r\ncontent-length: 2\r\n\r\nno".encode())
             return
+        host, _, path = target.removeprefix("http://").partition("/")
+        name, _, port = host.rpartition(":")
+        other = at_the_end.enter_context(socket.create_connection((name, int(port))))
         if method == "CONNECT":
-            host, _, port = target.rpartition(":")
-            other = at_the_end.enter_context(socket.create_connection((host.strip("[]"), int(port))))
             connection.sendall(b"HTTP/1.1 200 Connection established\r\nvia: test\r\n\r\n")
         else:
-            host, _, path = target.removeprefix("http://").partition("/")
-            name, _, port = host.partition(":")
-            other = at_the_end.enter_context(socket.create_connection((name, int(port or 80))))
             lines = [line for line in head.split(b"\r\n")[1:] if not line.lower().startswith(b"proxy-")]
             other.sendall(b"\r\n".join([f"{method} /{path} HTTP/1.1".encode(), *lines, b"", rest]))
         _relay(connection, other)

@@ -1,9 +1,11 @@
-"""What the tests of the transport share: a key that must never be seen, and one exchange."""
+"""What the tests of the transport share: a key that must never be shown, one exchange, and what a process has open."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -67,7 +69,7 @@ async def rest(incoming: Any) -> bytes:
 
 
 def nobody() -> str:
-    """A URL where nobody listens."""
+    """A URL where no server listens."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         return f"http://127.0.0.1:{listening.getsockname()[1]}"
 
@@ -82,3 +84,23 @@ def open_sockets() -> list[str]:
         with contextlib.suppress(OSError):
             found.append(str(each.readlink()))
     return sorted(link for link in found if link.startswith("socket:"))
+
+
+def forked(work: Callable[[], bytes]) -> bytes:
+    """What `work` gives in a forked process."""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system does not fork")
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the server of the test is a thread
+        child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, work())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        found = pipe.read()
+    os.waitpid(child, 0)
+    return found

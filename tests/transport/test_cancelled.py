@@ -8,9 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import random
-import socket
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import anyio
@@ -18,6 +16,7 @@ import pytest
 
 from llm_rest import AsyncClient, RetryPolicy
 from llm_rest.errors import LLMError
+from tests.loopback import full
 from tests.support import WHOLE
 from tests.transport.stuck_server import stuck_server
 from tests.transport.support import open_sockets
@@ -32,22 +31,6 @@ HOW_MANY = {
     for ways, number in {("asyncio", "native"): 4000, ("asyncio", "scope"): 4000, ("trio", "scope"): 2000}.items()
 }
 """Ten thousand of them in `make test-whole`, a quarter of that otherwise."""
-
-
-@contextmanager
-def nobody_accepting() -> Iterator[str]:
-    """A base URL where connections are never made: the queue of those who want one is full."""
-    with socket.create_server(("127.0.0.1", 0), backlog=0) as listening:
-        waiting = []
-        for _ in range(3):
-            waiting.append(socket.socket())
-            waiting[-1].setblocking(False)
-            waiting[-1].connect_ex(listening.getsockname())
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
-        finally:
-            for each in waiting:
-                each.close()
 
 
 async def call(llm: AsyncClient, stream: bool) -> None:
@@ -93,7 +76,7 @@ def test_ten_thousand_cancellations_leave_nothing_behind(backend: str, how: str)
             "retry": RetryPolicy(base_delay=0.02),
             "max_connections": CONNECTIONS,
         }
-        clients = [AsyncClient("openai/gpt-4o", base_url=url, **options) for url in (good, never)]
+        clients = [AsyncClient("openai/gpt-4o", base_url=url, **options) for url in (good, f"{never}/v1")]
 
         async def worker() -> None:
             nonlocal counted
@@ -125,7 +108,7 @@ def test_ten_thousand_cancellations_leave_nothing_behind(backend: str, how: str)
         raise AssertionError(f"no call was answered any more: {seen}")
 
     before = open_sockets()
-    with stuck_server(SEED) as good, nobody_accepting() as never:
+    with stuck_server(SEED) as good, full() as never:
         anyio.run(main, good, never, backend=backend)
     gc.collect()
     assert open_sockets() == before

@@ -14,11 +14,10 @@ import sys
 import {loop}
 import threading
 
-from llm_rest import AsyncClient, RetryPolicy
+from llm_rest import AsyncClient
 from llm_rest.errors import APIConnectionError
 from llm_rest.transport import tls
 
-ONCE = {"retry": RetryPolicy(attempts=1)}
 made = tls.usual_context
 elsewhere = []
 
@@ -34,7 +33,7 @@ async def main(url):
         assert (await llm.generate("say Hi")).output_text == "Hi"
         print(*sorted(set(sys.modules) - before))
     tls.usual_context = watched
-    async with AsyncClient("anthropic/m", api_key="k", base_url="https://127.0.0.1:9", defaults=ONCE) as llm:
+    async with AsyncClient("anthropic/m", api_key="k", base_url="https://127.0.0.1:9", retry=1) as llm:
         for _ in range(2):
             try:
                 await llm.generate("Hi")

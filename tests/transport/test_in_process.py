@@ -18,25 +18,11 @@ pytestmark = pytest.mark.anyio
 
 OURS = "no HTTP client is involved"
 
+closed: list[str] = []
+
 
 def handle(method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
     return 200, {"X-Seen": f"{method} {path} {headers.get('Authorization')}"}, body[::-1]
-
-
-async def test_a_server_in_this_process_is_called_without_a_socket(
-    new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_socket(*arguments: Any) -> Any:
-        raise AssertionError("a socket was opened")
-
-    monkeypatch.setattr(socket.socket, "connect", no_socket)
-    transport = new_transport()
-    answer = await transport.send(post(f"inproc:{__name__}/responses?a=b", b"abc"), Timeouts())
-    assert answer.body == b"cba"
-    assert answer.headers["x-seen"] == f"POST /responses?a=b Bearer {KEY}"
-
-
-closed: list[str] = []
 
 
 def handle_stream(method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, Any, Iterator[bytes]]:
@@ -47,6 +33,18 @@ def handle_stream(method: str, path: str, headers: dict[str, str], body: bytes) 
             closed.append(path)
 
     return 200, [("X-Seen", f"{method} {path}")], pieces()
+
+
+async def test_a_server_in_this_process_is_called_without_a_socket(
+    new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket.socket, "connect", None)
+    transport = new_transport()
+    answer = await transport.send(post(f"inproc:{__name__}/responses?a=b", b"abc"), Timeouts())
+    assert answer.body == b"cba"
+    assert answer.headers["x-seen"] == f"POST /responses?a=b Bearer {KEY}"
+    incoming = await transport.open(post("inproc:tests.transport.support/x", stream=True), SOON)
+    assert await rest(incoming) == b"whole", "a server that cannot stream"
 
 
 async def test_a_server_in_this_process_streams(new_transport: NewTransport) -> None:
@@ -63,11 +61,6 @@ async def test_a_server_in_this_process_streams(new_transport: NewTransport) -> 
     assert (await transport.send(HTTPRequest("POST", f"inproc:{__name__}/", {}, b"abc"), SOON)).body == b"cba"
 
 
-async def test_a_server_in_this_process_may_know_whole_answers_only(new_transport: NewTransport) -> None:
-    incoming = await new_transport().open(post("inproc:tests.transport.support/x", stream=True), SOON)
-    assert await rest(incoming) == b"whole"
-
-
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_server_in_this_process_lets_other_tasks_run(backend: str) -> None:
     turns: list[str] = []
@@ -80,10 +73,8 @@ def test_a_server_in_this_process_lets_other_tasks_run(backend: str) -> None:
     async def main() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(other)
-            assert (
-                await rest(await AsyncTransport().open(post(f"inproc:{__name__}/", stream=True), SOON))
-                == b"onetwothree"
-            )
+            incoming = await AsyncTransport().open(post(f"inproc:{__name__}/", stream=True), SOON)
+            assert await rest(incoming) == b"onetwothree"
             assert turns
 
     anyio.run(main, backend=backend)

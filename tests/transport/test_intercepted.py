@@ -19,11 +19,12 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pytest_httpx import HTTPXMock
 
-from llm_rest.errors import ConfigError, ConnectError, Failure
+from llm_rest.errors import APITimeoutError, ClientClosedError, ConfigError, ConnectError, Failure
+from llm_rest.transport import Timeouts
 from llm_rest.transport.connection import HTTPConnection
 from tests.callers import NewClient, answer, frames
-from tests.loopback import END, STREAM, chunks, http, loopback, reset, send
-from tests.transport.support import SOON, NewTransport, nobody, post, rest
+from tests.loopback import END, STREAM, chunks, drip, http, loopback, reset, send, send_and_stall
+from tests.transport.support import KEY, SOON, NewTransport, exchange, nobody, post, rest
 
 pytestmark = pytest.mark.anyio
 
@@ -38,11 +39,7 @@ SSE = {"content-type": "text/event-stream"}
 @pytest.fixture
 def no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fails a test that would connect to anything."""
-
-    async def connected(*given: object) -> Any:
-        raise AssertionError("a connection was made")
-
-    monkeypatch.setattr(HTTPConnection, "_connected", connected)
+    monkeypatch.setattr(HTTPConnection, "_connected", None)
 
 
 async def whole_and_streamed(new_client: NewClient, **options: Any) -> tuple[str, str]:
@@ -55,10 +52,41 @@ async def whole_and_streamed(new_client: NewClient, **options: Any) -> tuple[str
         return whole, stream.response.output_text
 
 
+# --- a client of the caller -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", ["httpx", "httpx2"])
+async def test_a_client_of_the_callers_is_used_as_it_is_and_left_open(
+    new_transport: NewTransport, way: str, library: str
+) -> None:
+    module = pytest.importorskip(library)
+    mine = (module.Client if way == "sync" else module.AsyncClient)(headers={"x-mine": "1"}, follow_redirects=True)
+    slow = drip(b"x" * 500, first=b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n")
+    redirect = send(http(b"", "HTTP/1.1 302 Go", "Location: /elsewhere"))
+    with loopback(redirect, slow, send_and_stall(STREAM + chunks(b"one"))) as server:
+        assert (await exchange(new_transport, server.url, http=mine)).status == 302
+        assert b"x-mine: 1" in server.heads[0]
+        with pytest.raises(APITimeoutError):
+            await exchange(new_transport, server.url, Timeouts(total=0.3), http=mine)
+        transport = new_transport(http=mine)
+        # What an `httpx.Client` once began to read, it reads with the one limit of its beginning.
+        incoming = await transport.open(post(server.url), Timeouts(first_byte=0.3, read=0.2))
+        with pytest.raises(APITimeoutError) as caught:
+            await rest(incoming)
+        assert caught.value.phase == "read"
+        await transport.close()
+    assert not mine.is_closed
+    await mine.aclose() if way != "sync" else mine.close()
+    with pytest.raises(ClientClosedError):
+        await exchange(new_transport, server.url, http=mine)
+
+
 # --- respx ------------------------------------------------------------------------------------------------------------
 
+LAYERS = pytest.mark.parametrize("using", ["httpcore", "httpx"])
 
-@pytest.mark.parametrize("using", ["httpcore", "httpx"])
+
+@LAYERS
 @pytest.mark.usefixtures("no_connection")
 async def test_respx_answers_whole_and_streamed_calls(new_client: NewClient, using: str) -> None:
     with respx.mock(using=using) as router:
@@ -71,56 +99,36 @@ async def test_respx_answers_whole_and_streamed_calls(new_client: NewClient, usi
     assert sent.headers["authorization"] == "Bearer sk-test-0123456789"
 
 
-@pytest.mark.parametrize("using", ["httpcore", "httpx"])
+@LAYERS
 @pytest.mark.usefixtures("no_connection")
-async def test_respx_raises_for_a_call(new_client: NewClient, using: str) -> None:
-    with respx.mock(using=using) as router:
-        route = router.post(f"{URL}/responses").mock(side_effect=httpx.ConnectError("no way"))
-        async with new_client(base_url=URL) as llm:
-            with pytest.raises(ConnectError, match="no way"):
-                await llm.generate("Hi")
-    assert route.call_count == 1
-
-
-@pytest.mark.parametrize("using", ["httpcore", "httpx"])
-@pytest.mark.usefixtures("no_connection")
-async def test_a_call_that_respx_has_no_route_for_is_not_sent_and_not_retried(
-    new_client: NewClient, using: str
-) -> None:
+async def test_respx_raises_for_a_call_and_refuses_one_without_a_route(new_client: NewClient, using: str) -> None:
     with respx.mock(using=using) as router:
         async with new_client(base_url=URL, retry=3) as llm:
             with pytest.raises(ConfigError, match="not mocked") as caught:
                 await llm.generate("Hi")
-    assert len(caught.value.attempts) == 1
-    assert router.calls.call_count <= 1
+            assert len(caught.value.attempts) == 1
+            assert router.calls.call_count <= 1
+            route = router.post(f"{URL}/responses").mock(side_effect=httpx.ConnectError("no way"))
+            with pytest.raises(ConnectError, match="no way"):
+                await llm.with_options(retry=1).generate("Hi")
+    assert route.call_count == 1
 
 
-@pytest.mark.parametrize("using", ["httpcore", "httpx"])
-async def test_what_respx_lets_pass_goes_over_one_connection_of_our_own(
-    new_transport: NewTransport, using: str
-) -> None:
+@LAYERS
+async def test_what_respx_lets_pass_uses_one_connection_of_our_own(new_transport: NewTransport, using: str) -> None:
     whole, streamed = send(http(b"real")), send(STREAM + chunks(b"re", b"al") + END)
-    with loopback(whole, streamed, whole) as server, respx.mock(using=using) as router:
-        route = router.post(server.url).pass_through()
+    with loopback(whole, streamed, whole) as server:
         transport = new_transport()
-        assert (await transport.send(post(server.url), SOON)).body == b"real"
-        assert await rest(await transport.open(post(server.url), SOON)) == b"real"
-        assert (await transport.send(post(server.url), SOON)).body == b"real"
-        await transport.close()
-    assert route.called
-    assert (len(server.heads), server.connections) == (3, 1)
-
-
-async def test_once_respx_ended_requests_are_sent_again(new_transport: NewTransport) -> None:
-    with loopback(send(http(b"real"))) as server:
-        transport = new_transport()
-        for using in ("httpcore", "httpx"):
-            with respx.mock(using=using) as router:
-                router.post(server.url).respond(200, content=b"mocked")
-                assert (await transport.send(post(server.url), SOON)).body == b"mocked"
+        with respx.mock(using=using) as router:
+            router.post(server.url).pass_through()
             assert (await transport.send(post(server.url), SOON)).body == b"real"
+            assert await rest(await transport.open(post(server.url), SOON)) == b"real"
+        with respx.mock(using=using) as router:
+            router.post(server.url).respond(200, content=b"mocked")
+            assert (await transport.send(post(server.url), SOON)).body == b"mocked"
+        assert (await transport.send(post(server.url), SOON)).body == b"real", "once respx has ended"
         await transport.close()
-    assert len(server.heads) == 2
+    assert (len(server.heads), server.connections) == (3, 1)
 
 
 # --- others that mock and record --------------------------------------------------------------------------------------
@@ -228,11 +236,13 @@ async def test_opentelemetry_records_each_request_and_connections_are_kept(
 
 
 def _traced(library: Any, kind: str, name: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Replaces a method by one that notes the call and goes on with the method itself."""
+    """Replaces a method by one that notes the call, adds a header where it can, and calls the method itself."""
     real, seen = getattr(getattr(library, kind), name), list[str]()
 
     def noted(self: Any, request: Any) -> Any:
         seen.append(kind)
+        if isinstance(request, httpx.Request):
+            request.headers["x-trace"] = "1"
         return real(self, request)
 
     monkeypatch.setattr(getattr(library, kind), name, noted)
@@ -250,30 +260,35 @@ def _traced(library: Any, kind: str, name: str, monkeypatch: pytest.MonkeyPatch)
     ],
     ids=lambda given: getattr(given, "__name__", given),
 )
-async def test_what_only_listens_sees_each_request_of_a_connection_that_is_kept(
+async def test_what_only_listens_passes_each_request_to_connections_of_our_own(
     new_transport: NewTransport, way: str, library: Any, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind, _, name = method.partition(".")
     if way != "sync":
         kind, name = f"Async{kind}", name.replace("handle_request", "handle_async_request")
     seen = _traced(library, kind, name, monkeypatch)
-    with loopback(send(http(b"one")), send(STREAM + chunks(b"t", b"wo") + END), send(http(b"three"))) as server:
+    stream, forged = send(STREAM + chunks(b"t", b"wo") + END), send(http(b"three") + http(b"forged"))
+    with loopback(send(http(b"one")), stream, forged, send_and_stall(b"")) as server:
         transport = new_transport()
         assert (await transport.send(post(server.url), SOON)).body == b"one"
         assert await rest(await transport.open(post(server.url), SOON)) == b"two"
         assert (await transport.send(post(server.url), SOON)).body == b"three"
+        assert (len(server.heads), server.connections) == (3, 1)
+        with pytest.raises(APITimeoutError):
+            await transport.send(post(server.url), Timeouts(total=0.5))
         await transport.close()
-    assert seen == [kind] * 3
-    assert (len(server.heads), server.connections) == (3, 1)
+    assert seen == [kind] * 4
+    for head in map(bytes.lower, server.heads):
+        assert (b"\r\nx-trace: 1" in head) == (library is httpx and "url" not in method)
+        assert head.count(KEY.encode()) == head.count(b"\r\nhost:") == head.count(b"\r\ncontent-length:") == 1
 
 
-async def test_a_connection_is_not_kept_where_the_answer_was_not_read_to_its_end(
+async def test_a_connection_is_not_reused_where_the_answer_was_not_read_to_its_end(
     new_transport: NewTransport, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What an interceptor answers itself, and what is left early, says nothing of the bytes that may still come."""
-    kind, name = (httpx.HTTPTransport, "handle_request")
-    if way != "sync":
-        kind, name = (httpx.AsyncHTTPTransport, "handle_async_request")
+    """An interceptor that answers by itself says nothing of the bytes that may still arrive."""
+    kind: Any = httpx.HTTPTransport if way == "sync" else httpx.AsyncHTTPTransport
+    name = "handle_request" if way == "sync" else "handle_async_request"
     real = getattr(kind, name)
 
     def replaced(self: Any, request: httpx.Request) -> httpx.Response:
@@ -301,7 +316,6 @@ async def test_an_error_of_the_network_stays_one_under_a_tool_that_listens(
     transport = new_transport()
     with pytest.raises(ConnectError, match="cannot connect"):
         await transport.send(post(nobody()), SOON)
-    with loopback(reset) as server:
-        with pytest.raises(ConnectError, match="broke"):
-            await transport.send(post(server.url), SOON)
+    with loopback(reset) as server, pytest.raises(ConnectError, match="broke"):
+        await transport.send(post(server.url), SOON)
     await transport.close()

@@ -1,11 +1,10 @@
-"""Names are looked up with an end to the wait, and what nobody waits for any more is left behind without a trace."""
+"""Look-ups of names end by the limits of a call, and an abandoned one leaves nothing behind."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import gc
-import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -23,8 +22,7 @@ from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
 from tests.loopback import http as answer
 from tests.loopback import loopback, send
-from tests.transport.support import TEN_SECONDS, NewTransport, exchange, open_sockets, post
-from tests.transport.test_sharing import subprocess_of
+from tests.transport.support import TEN_SECONDS, NewTransport, exchange, forked, open_sockets, post
 
 pytestmark = pytest.mark.anyio
 OURS = "clients of httpx look names up themselves"
@@ -33,7 +31,7 @@ SOON = Timeouts(connect=0.2, total=20)
 
 
 class System:
-    """What is asked for names here: it answers with the address of `url` once `answers` is set."""
+    """The look-up of names: it answers with the address of `url` once `answers` is set."""
 
     def __init__(self, url: str) -> None:
         host, port = url.removeprefix("http://").split(":")
@@ -69,34 +67,25 @@ def system(monkeypatch: pytest.MonkeyPatch) -> Iterator[System]:
         system.settle()
 
 
+@pytest.mark.parametrize(("limits", "phase"), [(SOON, "connect"), (Timeouts(connect="none", total=0.2), "total")])
 async def test_a_name_that_is_not_answered_for_ends_by_the_limit_of_connecting(
-    new_transport: NewTransport, system: System
+    new_transport: NewTransport, system: System, limits: Timeouts, phase: str
 ) -> None:
     with pytest.raises(APITimeoutError) as caught:
-        await exchange(new_transport, "http://slow.example", SOON)
-    assert (caught.value.phase, caught.value.retryable) == ("connect", True)
+        await exchange(new_transport, "http://slow.example", limits)
+    assert (caught.value.phase, caught.value.retryable) == (phase, True)
     assert not system.answers.is_set()
 
 
-async def test_the_time_of_the_call_ends_it_as_well(new_transport: NewTransport, system: System) -> None:
-    with pytest.raises(APITimeoutError) as caught:
-        await exchange(new_transport, "http://slow.example", Timeouts(connect="none", total=0.2))
-    assert caught.value.phase == "total"
-    assert not system.answers.is_set()
-
-
-async def test_a_look_up_that_was_given_up_leaves_nothing_behind_and_hinders_no_later_one(
+async def test_an_abandoned_look_up_leaves_nothing_open_and_later_ones_do_not_wait_for_it(
     new_transport: NewTransport, system: System
 ) -> None:
     gc.collect()
     before = open_sockets()
-    with pytest.raises(APITimeoutError):
-        await exchange(new_transport, "http://slow.example", SOON)
-    first = looking_up()
-    assert len(first) == 1
-    with pytest.raises(APITimeoutError):
-        await exchange(new_transport, "http://slow.example", SOON)
-    assert len(system.asked) == 2, "the second call waits for a look-up that was given up"
+    for asked in (1, 2):
+        with pytest.raises(APITimeoutError):
+            await exchange(new_transport, "http://slow.example", SOON)
+        assert len(system.asked) == len(looking_up()) == asked
     system.settle()
     gc.collect()
     assert open_sockets() == before
@@ -115,18 +104,6 @@ def test_what_an_address_is(host: str, is_one: bool) -> None:
     assert (found is not None) == is_one
     if found is not None:
         assert found[0][4] == socket.getaddrinfo(host, 80, type=socket.SOCK_STREAM)[0][4]
-
-
-async def test_a_problem_of_the_system_is_an_error_to_try_again(
-    new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: Any, **__: Any) -> Any:
-        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
-
-    monkeypatch.setattr(socket, "getaddrinfo", fail)
-    with pytest.raises(ConnectError, match="temporary failure") as caught:
-        await exchange(new_transport, "http://slow.example")
-    assert (caught.value.retryable, caught.value.reason) == (True, "name")
 
 
 async def test_an_address_of_a_kind_that_the_system_has_not_is_passed_over(
@@ -192,7 +169,7 @@ def test_an_event_loop_ends_although_a_name_is_still_being_looked_up(backend: st
     assert not system.answers.is_set()
 
 
-def test_who_asks_for_the_same_name_at_once_asks_together(system: System) -> None:
+def test_look_ups_of_one_name_at_the_same_time_are_one(system: System) -> None:
     woken: list[int] = []
     with contextlib.ExitStack() as asking:
         look_ups = [asking.enter_context(DNS.lookup("a.example", 80, partial(woken.append, i))) for i in range(20)]
@@ -203,6 +180,12 @@ def test_who_asks_for_the_same_name_at_once_asks_together(system: System) -> Non
 
 
 def test_threads_that_are_left_behind_do_not_pile_up(system: System) -> None:
+    """Any number of names may be looked up at the same time; of those that were abandoned only so many."""
+    with contextlib.ExitStack() as asking:
+        look_ups = [asking.enter_context(DNS.lookup(f"{i}.example", 80, int)) for i in range(2 * MAX_ABANDONED)]
+        system.settle()
+    assert all(look_up.answer() == system.found for look_up in look_ups)
+    system.answers.clear()
     for i in range(MAX_ABANDONED):
         with DNS.lookup(f"{i}.example", 80, int):
             pass
@@ -216,23 +199,13 @@ def test_threads_that_are_left_behind_do_not_pile_up(system: System) -> None:
     assert look_up.answer() == system.found
 
 
-def test_any_number_of_names_may_be_looked_up_at_once(system: System) -> None:
-    with contextlib.ExitStack() as asking:
-        look_ups = [asking.enter_context(DNS.lookup(f"{i}.example", 80, int)) for i in range(2 * MAX_ABANDONED)]
-        system.settle()
-    assert all(look_up.answer() == system.found for look_up in look_ups)
-
-
 def test_a_forked_process_waits_for_no_look_up_of_its_parent(system: System) -> None:
-    if not hasattr(os, "fork"):
-        pytest.skip("this system does not fork")
-
     def ask() -> bytes:
         system.answers.set()  # in the child alone
         return drive(exchange(SyncTransport, "http://a.example")).body
 
     with DNS.lookup("a.example", 80, int):
-        assert subprocess_of(ask) == b"hello"
+        assert forked(ask) == b"hello"
     assert not system.answers.is_set()
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import ssl
 import traceback
 from typing import Any
 
 import pytest
-import trustme
 
-from llm_rest.errors import APITimeoutError, ConfigError, LLMError, ProxyError, TLSError
-from llm_rest.transport import Timeouts
+from llm_rest.errors import ConfigError, LLMError, ProxyError, TLSError
 from llm_rest.transport.address import address_of, proxy_for
 from tests.callers import NewClient, answer
-from tests.loopback import accepting, http, loopback, send, send_and_stall
+from tests.loopback import accepting, http, loopback, send
+from tests.transport.certificates import authority, serving, trusting
 from tests.transport.proxy import Proxy, proxying
 from tests.transport.support import TEN_SECONDS, NewTransport, exchange, post
 
@@ -24,6 +22,7 @@ pytestmark = pytest.mark.anyio
 OURS = "a client of the caller's finds its own proxies"
 
 NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD")
+TUNNEL_OR_FORWARD = pytest.mark.parametrize("secure", [True, False], ids=["tunnel", "forward"])
 
 
 @pytest.fixture(autouse=True)
@@ -33,104 +32,68 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.lower(), raising=False)
 
 
-@pytest.fixture(scope="module")
-def authority() -> trustme.CA:
-    return trustme.CA()
-
-
-def trusting(authority: trustme.CA) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    authority.configure_trust(context)
-    return context
-
-
-def serving(authority: trustme.CA, *names: str) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert(*(names or ("127.0.0.1",))).configure_cert(context)
-    return context
-
-
 # --- through a proxy -------------------------------------------------------------------------------------------------
 
 
-async def test_a_plain_request_names_its_whole_url_to_the_proxy(
-    new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch
+@TUNNEL_OR_FORWARD
+async def test_requests_reuse_their_connection_through_the_proxy_which_sees_no_more_than_it_must(
+    new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch, secure: bool
 ) -> None:
-    with loopback(send(http(b"hello"))) as server, proxying(Proxy()) as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url())
-        transport = new_transport()
+    """Of a plain request the whole URL, of a TLS connection the name and port of its server."""
+    with loopback(send(http(b"hello")), tls=serving() if secure else None) as server, proxying(Proxy()) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY" if secure else "HTTP_PROXY", proxy.url())
+        transport = new_transport(tls=trusting())
         for _ in range(2):
             assert (await transport.send(post(f"{server.url}/v1/x?y=z"), TEN_SECONDS)).body == b"hello"
         await transport.close()
-    assert proxy.heads[0].startswith(f"POST {server.url}/v1/x?y=z HTTP/1.1\r\n")
-    assert f"\r\nHost: 127.0.0.1:{server.port}" in proxy.heads[0]
-    assert (len(proxy.heads), server.connections) == (1, 1), "the connection is used again"
-
-
-async def test_the_proxy_sees_nothing_of_a_tls_connection_but_where_it_goes(
-    new_transport: NewTransport, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with loopback(send(http(b"hello")), tls=serving(authority)) as server, proxying(Proxy()) as proxy:
-        monkeypatch.setenv("HTTPS_PROXY", proxy.url())
-        transport = new_transport(tls=trusting(authority))
-        for _ in range(2):
-            assert (await transport.send(post(f"{server.url}/v1"), TEN_SECONDS)).body == b"hello"
-        await transport.close()
-    assert proxy.heads == [f"CONNECT 127.0.0.1:{server.port} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}"]
+    (head,) = proxy.heads
+    if secure:
+        assert head == f"CONNECT 127.0.0.1:{server.port} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}"
+    else:
+        assert head.startswith(f"POST {server.url}/v1/x?y=z HTTP/1.1\r\n")
+        assert f"\r\nHost: 127.0.0.1:{server.port}" in head
     assert server.connections == 1
 
 
+@pytest.mark.parametrize("said_by", ["SSL_CERT_FILE", "tls="])
 async def test_a_proxy_may_speak_tls_itself(
-    new_transport: NewTransport, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+    new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch, tmp_path: Any, said_by: str
 ) -> None:
-    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    options: dict[str, Any] = {"tls": trusting()} if said_by == "tls=" else {}
     with (
-        loopback(send(http(b"x" * 100_000)), tls=serving(authority)) as server,
+        loopback(send(http(b"x" * 100_000)), tls=serving()) as server,
         loopback(send(http(b"plain"))) as plain,
-        proxying(Proxy(tls=serving(authority))) as proxy,
+        proxying(Proxy(tls=serving())) as proxy,
     ):
         monkeypatch.setenv("ALL_PROXY", proxy.url())
-        assert len((await exchange(new_transport, server.url)).body) == 100_000
-        assert (await exchange(new_transport, plain.url)).body == b"plain"
-    assert [head.split(" ")[0] for head in proxy.heads] == ["CONNECT", "POST"]
-
-
-async def test_a_proxy_that_speaks_tls_is_trusted_as_tls_says(
-    new_transport: NewTransport, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with (
-        loopback(send(http(b"sealed")), tls=serving(authority)) as server,
-        loopback(send(http(b"plain"))) as plain,
-        proxying(Proxy(tls=serving(authority))) as proxy,
-    ):
-        monkeypatch.setenv("ALL_PROXY", proxy.url())
-        assert (await exchange(new_transport, server.url, tls=trusting(authority))).body == b"sealed"
-        assert (await exchange(new_transport, plain.url, tls=trusting(authority))).body == b"plain"
         with pytest.raises(TLSError):
             await exchange(new_transport, plain.url)
+        if not options:
+            authority().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+            monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+        assert len((await exchange(new_transport, server.url, **options)).body) == 100_000
+        assert (await exchange(new_transport, plain.url, **options)).body == b"plain"
     assert [head.split(" ")[0] for head in proxy.heads] == ["CONNECT", "POST"]
 
 
 async def test_the_certificate_is_that_of_the_server_and_not_of_the_proxy(
-    new_transport: NewTransport, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
+    new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wrong = serving(authority, "proxy.example")
-    with loopback(send(http(b"hello")), tls=wrong) as server, proxying(Proxy()) as proxy:
+    with loopback(send(http(b"hello")), tls=serving("proxy.example")) as server, proxying(Proxy()) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.url())
         with pytest.raises(TLSError):
-            await exchange(new_transport, server.url, tls=trusting(authority))
+            await exchange(new_transport, server.url, tls=trusting())
     assert server.heads == []
 
 
-@pytest.mark.parametrize("secure", [True, False], ids=["tunnel", "forward"])
+@TUNNEL_OR_FORWARD
 async def test_bytes_behind_an_answer_are_not_the_next_answer(
-    new_transport: NewTransport, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch, secure: bool
+    new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch, secure: bool
 ) -> None:
-    tls = serving(authority) if secure else None
+    tls = serving() if secure else None
     with loopback(send(http(b"1") + http(b"forged")), send(http(b"2")), tls=tls) as server, proxying(Proxy()) as proxy:
         monkeypatch.setenv("ALL_PROXY", proxy.url())
-        transport = new_transport(tls=trusting(authority))
+        transport = new_transport(tls=trusting())
         assert [(await transport.send(post(server.url), TEN_SECONDS)).body for _ in range(2)] == [b"1", b"2"]
         await transport.close()
 
@@ -141,16 +104,18 @@ PASSWORD = "p%40ss%2Fword-9876"  # percent-encoded, as a URL holds it
 PLAIN = "p@ss/word-9876"
 
 
-@pytest.mark.parametrize("secure", [True, False], ids=["tunnel", "forward"])
+@TUNNEL_OR_FORWARD
 async def test_the_password_goes_to_the_proxy_and_nowhere_else(
-    new_transport: NewTransport, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch, secure: bool
+    new_client: NewClient, monkeypatch: pytest.MonkeyPatch, secure: bool
 ) -> None:
-    tls = serving(authority) if secure else None
-    with loopback(send(http(b"hello")), tls=tls) as server, proxying(Proxy("ada", PLAIN)) as proxy:
+    good, tls = send(http(json.dumps(answer("Hello")).encode())), serving() if secure else None
+    with loopback(good, tls=tls) as server, proxying(Proxy("ada", PLAIN)) as proxy:
         monkeypatch.setenv("ALL_PROXY", proxy.url(password=PASSWORD))
-        assert (await exchange(new_transport, server.url, tls=trusting(authority))).body == b"hello"
+        async with new_client(base_url=server.url, tls=trusting()) as llm:
+            assert (await llm.generate("Hi")).output_text == "Hello"
     assert b"proxy-authorization" not in server.heads[0].lower()
-    assert ("Authorization: Bearer" in proxy.heads[0]) is not secure, "the key goes to the server alone"
+    (head,) = proxy.heads
+    assert ("Authorization: Bearer" in head) is not secure, "the key goes to the server alone"
 
 
 # Of a plain request nobody can tell whether the proxy or the server answered, unless it is about the proxy itself.
@@ -158,19 +123,14 @@ async def test_the_password_goes_to_the_proxy_and_nowhere_else(
     ("secure", "status", "again"), [(True, 407, False), (True, 403, False), (True, 502, True), (False, 407, False)]
 )
 async def test_a_proxy_that_refuses_is_an_error_that_names_the_variable(
-    new_transport: NewTransport,
-    authority: trustme.CA,
-    monkeypatch: pytest.MonkeyPatch,
-    secure: bool,
-    status: int,
-    again: bool,
+    new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch, secure: bool, status: int, again: bool
 ) -> None:
     who = Proxy("ada", PLAIN) if status == 407 else Proxy(status=status)
-    with loopback(send(http(b"hello")), tls=serving(authority) if secure else None) as server, proxying(who) as proxy:
+    with loopback(send(http(b"hello")), tls=serving() if secure else None) as server, proxying(who) as proxy:
         monkeypatch.setenv("all_proxy", proxy.url(password="wrong-secret"))
         said = f"the proxy http://127.0.0.1:{proxy.port} (all_proxy) for {server.url} refused with status {status}"
         with pytest.raises(ProxyError, match=re.escape(said)) as caught:
-            await exchange(new_transport, server.url, tls=trusting(authority))
+            await exchange(new_transport, server.url, tls=trusting())
     assert (caught.value.status, caught.value.retryable) == (status, again)
     assert server.heads == []
     if status == 407:
@@ -200,34 +160,6 @@ async def test_a_proxy_that_fails_is_an_error_to_try_again(
         with pytest.raises(ProxyError, match="HTTPS_PROXY") as caught:
             await exchange(new_transport, "https://vendor.example")
     assert caught.value.retryable
-
-
-async def test_a_proxy_that_is_not_there_is_an_error_to_try_again(
-    new_client: NewClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with accepting(lambda connection: None) as url:
-        pass
-    monkeypatch.setenv("HTTPS_PROXY", url)
-    async with new_client() as llm:
-        with pytest.raises(ProxyError, match="cannot connect") as caught:
-            await llm.generate("Hi")
-    assert caught.value.retryable
-
-
-async def test_a_call_goes_through_a_proxy(new_client: NewClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    with loopback(send(http(json.dumps(answer("Hello")).encode()))) as server, proxying(Proxy("ada", PLAIN)) as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url(password=PASSWORD))
-        async with new_client(base_url=f"{server.url}/v1") as llm:
-            assert (await llm.generate("Hi")).output_text == "Hello"
-    assert len(proxy.heads) == 1
-
-
-async def test_deadlines_hold_through_a_proxy(new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch) -> None:
-    with loopback(send_and_stall(b"")) as silent:
-        monkeypatch.setenv("HTTPS_PROXY", silent.url)
-        with pytest.raises(APITimeoutError) as caught:
-            await exchange(new_transport, "https://vendor.example", Timeouts(connect=0.2, total=10))
-    assert caught.value.phase == "connect"
 
 
 # --- the rules --------------------------------------------------------------------------------------------------------

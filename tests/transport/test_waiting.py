@@ -39,17 +39,14 @@ def ends() -> Generator[Pair]:
         one.close()
 
 
-async def test_a_wait_ends_when_something_comes(ends: Pair) -> None:
+async def test_a_wait_ends_by_its_limit_or_when_bytes_arrive(ends: Pair) -> None:
+    with pytest.raises(TimeoutError):
+        await TaskWaiter().readable(ends[0], 0.01)
     async with create_task_group() as tasks:
         tasks.start_soon(TaskWaiter().readable, ends[0], 60)
         await wait_all_tasks_blocked()
         ends[1].send(b"x")
     assert ends[0].recv(10) == b"x"
-
-
-async def test_a_wait_ends_by_its_limit(ends: Pair) -> None:
-    with pytest.raises(TimeoutError):
-        await TaskWaiter().readable(ends[0], 0.01)
 
 
 async def test_a_wait_that_is_cancelled_leaves_nothing(ends: Pair, anyio_backend_name: str) -> None:

@@ -44,9 +44,8 @@ def http(body: bytes, head: str = "HTTP/1.1 200 OK", *headers: str) -> bytes:
 
 
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-"""The head of an answer that comes in chunks."""
 END = b"0\r\n\r\n"
-"""The last chunk."""
+"""The head of an answer in chunks, and the last of them."""
 
 
 def chunks(*pieces: bytes) -> bytes:
@@ -166,8 +165,7 @@ def accepting(act: Callable[[socket.socket], object]) -> Iterator[str]:
 @contextlib.contextmanager
 def full() -> Iterator[str]:
     """The URL of a server that accepts no more connections, and refuses none."""
-    with contextlib.ExitStack() as at_the_end:
-        listening = at_the_end.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+    with contextlib.ExitStack() as at_the_end, socket.create_server(("127.0.0.1", 0), backlog=0) as listening:
         for _ in range(4):
             waiting = at_the_end.enter_context(socket.socket())
             waiting.setblocking(False)

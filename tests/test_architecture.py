@@ -148,7 +148,7 @@ TESTS = {
     "conversation": 2_550,
     "corpus": 1_060,
     "gateway": 5_440,
-    "hostile": 3_900,
+    "hostile": 3_850,
     "laws": 3_890,
     "loop": 3_320,
     "oracles": 510,

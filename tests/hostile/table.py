@@ -37,20 +37,7 @@ BELOW_DOCUMENTS = "TPRC"
 """The letters of cases of which no wire knows: connections, HTTP, exhaustion, cancellation."""
 
 CODES = {"auth_error", "rate_limit", "network_error", "invalid_request", "unknown"}
-FOREIGN = {
-    "httpx",
-    "httpcore",
-    "httpx2",
-    "httpcore2",
-    "h11",
-    "msgspec",
-    "ssl",
-    "anyio",
-    "trio",
-    "json",
-    "zlib",
-    "socket",
-}
+FOREIGN = set("httpx httpcore httpx2 httpcore2 h11 msgspec ssl anyio trio json zlib socket".split())
 
 
 @dataclass

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import json
 import logging
 import pickle
-import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,7 +14,7 @@ import pytest
 
 from llm_rest.errors import ConfigError, ErrorFacts
 from llm_rest.vendors.auth import APIKey, Secret, checked_headers, credentials, text_without_secrets, without_secrets
-from llm_rest.vendors.rows import VENDORS, Bearer, Endpoint, Header, NoAuth, Vendor, resolve
+from llm_rest.vendors.rows import Endpoint, Header, NoAuth, Vendor, resolve
 
 KEY = "k-9f8e7d6c5b4a3210"
 
@@ -42,6 +40,7 @@ WAYS_TO_SHOW: dict[str, Callable[[Secret], object]] = {
     "prefixed": lambda secret: str(secret.after("Bearer ")),
     "dir": dir,
     "json": lambda secret: json.dumps({"k": secret}, default=str),
+    "log": lambda secret: logging.LogRecord("t", 0, "", 0, "%s and %r", (secret, {"key": secret}), None).getMessage(),
 }
 
 
@@ -58,18 +57,9 @@ def test_what_would_take_a_secret_apart_fails(take: Callable[[object], object]) 
     assert KEY not in str(caught.value)
 
 
-def test_a_log_record_does_not_show_it(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG):
-        logging.getLogger("t").debug("sent %s and %r", Secret(KEY), {"key": Secret(KEY)})
-    assert KEY not in caplog.text
-    assert "[redacted]" in caplog.text
-
-
 def test_a_secret_is_a_value() -> None:
-    assert Secret(KEY) == Secret(KEY)
     assert Secret(KEY) == Secret(Secret(KEY))
-    assert Secret(KEY) != Secret("other")
-    assert Secret(KEY) != KEY
+    assert Secret(KEY) not in (Secret("other"), KEY)
     assert len({Secret(KEY), Secret(KEY)}) == 1
     assert (bool(Secret("")), bool(Secret(KEY))) == (False, True)
     assert Secret(KEY).reveal() == KEY
@@ -83,7 +73,7 @@ def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch)
     assert shown(credentials(endpoint()).headers())["Authorization"] == "Bearer found"
 
 
-def test_a_provider_given_in_code_is_asked_before_the_environment() -> None:
+def test_a_token_provider_comes_before_the_environment() -> None:
     """A key that happens to be set must not stand in for the account a call is made for."""
     asked: list[tuple[str, str | None]] = []
 
@@ -108,7 +98,7 @@ def test_a_key_that_is_given_is_used_and_not_renewed() -> None:
 
 
 @pytest.mark.parametrize("options", [{"api_key": "given"}, {"environ": {"OPENAI_API_KEY": "found"}}, {}])
-def test_an_account_nobody_can_be_asked_about_is_an_error_and_not_another_accounts_call(
+def test_an_account_needs_a_token_provider(
     options: dict[str, Any],
 ) -> None:
     with pytest.raises(ConfigError, match="account= needs a token provider"):
@@ -121,25 +111,8 @@ def test_the_token_of_a_call_comes_before_all_others() -> None:
     assert shown(known.headers()) == {"Authorization": "Bearer given"}
 
 
-def test_an_asynchronous_provider_is_awaited_by_asynchronous_callers() -> None:
-    async def tokens(vendor: str, account: str | None) -> str:
-        return f"{vendor}:{account}"
-
-    known = credentials(endpoint(), provider=tokens, environ={})
-    assert shown(asyncio.run(known.headers_async(account="a"))) == {"Authorization": "Bearer openai:a"}
-    with pytest.raises(ConfigError, match="AsyncClient"):
-        known.headers()
-
-
-def test_asynchronous_callers_may_have_a_plain_provider_or_a_key() -> None:
-    plain = credentials(endpoint(), provider=lambda vendor, account: "t", environ={})
-    assert shown(asyncio.run(plain.headers_async())) == {"Authorization": "Bearer t"}
-    fixed = credentials(endpoint(), api_key="k", environ={})
-    assert shown(asyncio.run(fixed.headers_async())) == {"Authorization": "Bearer k"}
-
-
 @pytest.mark.parametrize("nothing", ["", None, 3])
-def test_a_provider_that_gives_nothing_is_an_error(nothing: object) -> None:
+def test_a_token_that_is_empty_or_no_text_is_an_error(nothing: object) -> None:
     known = credentials(endpoint(), provider=lambda vendor, account: nothing, environ={})  # pyright: ignore[reportArgumentType]
     with pytest.raises(ConfigError, match="the token for openai is empty or no text"):
         known.headers()
@@ -196,7 +169,7 @@ CLOUD, AZURE = "https://ollama.com", "https://r.openai.azure.com/openai/v1"
         ("ollama/m", {"base_url": CLOUD}, {"OLLAMA_API_KEY": "k"}, BEARER),
     ],
 )
-def test_a_key_travels_as_its_vendor_wants_it(
+def test_a_key_is_sent_in_the_header_of_its_vendor(
     model: str, given: dict[str, str], environ: dict[str, str], headers: dict[str, str]
 ) -> None:
     """The argument comes before the environment, and there the first variable that is set."""
@@ -207,7 +180,7 @@ def test_a_key_travels_as_its_vendor_wants_it(
     )
 
 
-def test_a_token_travels_as_a_bearer_token_and_an_api_key_as_the_vendors_keys_do() -> None:
+def test_a_token_is_sent_as_a_bearer_token_and_an_api_key_as_the_vendors_keys_are() -> None:
     anthropic = endpoint("anthropic/m")
     token = credentials(anthropic, provider=lambda vendor, account: "t", environ={})
     assert shown(token.headers()) == {"Authorization": "Bearer t"}
@@ -220,31 +193,21 @@ def test_a_key_never_travels_over_plain_http_to_another_machine() -> None:
     assert credentials(far, environ={}).headers() == {}
     with pytest.raises(ConfigError, match="plain http"):
         credentials(far, api_key=KEY, environ={}).headers()
+    for host in ("localhost", "127.0.0.1", "127.8.0.1", "[::1]", "api.localhost"):
+        near = endpoint("vllm/m", base_url=f"http://{host}:8000/v1")
+        assert shown(credentials(near, api_key="k", environ={}).headers()) == {"Authorization": "Bearer k"}
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.0.1", "[::1]", "api.localhost"])
-def test_plain_http_to_this_machine_is_fine(host: str) -> None:
-    near = endpoint("vllm/m", base_url=f"http://{host}:8000/v1")
-    assert shown(credentials(near, api_key="k", environ={}).headers()) == {"Authorization": "Bearer k"}
-
-
-def test_a_row_may_allow_plain_http_in_ones_own_network() -> None:
-    row = Vendor(
-        name="lab", wire="openai_chat", base_url="http://gpu:8000/v1", auth=Bearer(env="LAB_KEY"), allow_insecure=True
-    )
-    known = credentials(endpoint("lab/m", vendor=row), environ={"LAB_KEY": "k"})
-    assert shown(known.headers()) == {"Authorization": "Bearer k"}
-
-
-def test_a_row_of_ones_own_has_headers_and_ways() -> None:
+def test_a_row_of_ones_own_has_headers_several_ways_and_plain_http_where_it_allows_that() -> None:
     row = Vendor(
         name="lab",
         wire="openai_chat",
         base_url="https://lab.example/v1",
         auth=(Header(name="x-lab-key", env=("LAB_KEY", "OLD_LAB_KEY")), NoAuth()),
         headers={"x-team": "blue"},
+        allow_insecure=True,
     )
-    lab = endpoint("lab/m", vendor=row)
+    lab = endpoint("lab/m", vendor=row, base_url="http://gpu:8000/v1")
     assert shown(credentials(lab, environ={"OLD_LAB_KEY": "k"}).headers()) == {"x-team": "blue", "x-lab-key": "k"}
     assert shown(credentials(lab, environ={}).headers()) == {"x-team": "blue"}
 
@@ -269,50 +232,23 @@ def test_a_key_that_cannot_be_a_header_is_refused_without_being_shown(model: str
         assert KEY not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["", "a b", "a:b", "a\r\n", "ä"])
-def test_a_header_has_a_name(name: str) -> None:
-    with pytest.raises(ConfigError, match="cannot be the name of a header"):
-        checked_headers({name: "v"})
-
-
-@pytest.mark.parametrize("name", ["Host", "content-length", "Transfer-Encoding", "Expect"])
-def test_where_a_request_ends_and_goes_is_nobodys_to_say(name: str) -> None:
-    with pytest.raises(ConfigError, match=f"the header {name} is the connection's own"):
-        checked_headers({name: "0"})
-
-
-def test_a_header_value_is_text() -> None:
-    with pytest.raises(ConfigError, match="the value of the header x is a int"):
-        checked_headers({"x": 3})  # pyright: ignore[reportArgumentType]
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        *((name, "v", "cannot be the name of a header") for name in ("", "a b", "a:b", "a\r\n", "ä")),
+        *((name, "0", "is the connection's own") for name in ("Host", "content-length", "Transfer-Encoding", "Expect")),
+        ("x", 3, "the value of the header x is a int"),
+    ],
+    ids=ascii,
+)
+def test_a_header_that_cannot_be_sent_is_refused(name: str, value: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        checked_headers({name: value})
 
 
 def test_headers_that_can_be_sent_pass_as_they_are() -> None:
     headers: dict[str, str | Secret] = {"X-Title": "Café ✗"[:4], "x-empty": "", "k": Secret("a b\tc")}
     assert checked_headers(headers) == headers
-
-
-@pytest.mark.parametrize("how", ["argument", "environment", "provider", "user_token", "extra header"])
-def test_no_frame_of_a_traceback_holds_the_key(how: str) -> None:
-    """Error reporters record the local variables of every frame."""
-    bad = KEY + "\n"
-    try:
-        if how == "extra header":
-            checked_headers({"x-key": Secret(bad)})
-        else:
-            known = credentials(
-                endpoint(),
-                api_key=Secret(bad) if how == "argument" else None,
-                provider=(lambda vendor, account: KEY + "\n") if how == "provider" else None,
-                environ={"OPENAI_API_KEY": bad if how == "environment" else "", "OTHER_SECRET": KEY},
-            )
-            known.headers(user_token=Secret(bad) if how == "user_token" else None)
-    except ConfigError as error:
-        frames = list(traceback.walk_tb(error.__traceback__))
-        assert len(frames) >= 2
-        for frame, _ in frames[1:]:
-            assert KEY not in repr(frame.f_locals), frame.f_code.co_name
-    else:
-        raise AssertionError("a key with a line break was accepted")
 
 
 def test_credentials_show_what_they_know_and_not_the_key() -> None:
@@ -326,7 +262,7 @@ def test_credentials_show_what_they_know_and_not_the_key() -> None:
 # --- what comes back ------------------------------------------------------------------------------------------------
 
 
-def test_a_key_that_the_server_repeats_is_taken_out() -> None:
+def test_a_key_that_the_server_repeats_is_redacted() -> None:
     sent = credentials(endpoint(), api_key=KEY, environ={}).headers()
     facts = ErrorFacts(
         status=401,
@@ -342,26 +278,14 @@ def test_a_key_that_the_server_repeats_is_taken_out() -> None:
 
 
 @pytest.mark.parametrize("kept", range(8, len(KEY)))
-def test_a_key_that_was_cut_with_the_text_is_taken_out_too(kept: int) -> None:
+def test_a_key_that_was_truncated_with_the_text_is_redacted_too(kept: int) -> None:
     sent = credentials(endpoint(), api_key=KEY, environ={}).headers()
     for text in (f"bad key {KEY[:kept]}", f"bad key {KEY[:kept]}…"):
         assert without_secrets(ErrorFacts(status=401, message=text), sent).message == "bad key [redacted]"
     assert text_without_secrets(f"{KEY[:kept]} is bad", sent) == f"{KEY[:kept]} is bad"
 
 
-def test_an_error_that_repeats_nothing_stays_as_it_is() -> None:
-    facts = ErrorFacts(status=401, message="bad key")
-    assert without_secrets(facts, {"Authorization": Secret(f"Bearer {KEY}"), "x-team": "bad key"}) is facts
-
-
-def test_a_very_short_key_does_not_eat_the_message() -> None:
+def test_an_error_without_the_key_or_with_a_very_short_one_stays_as_it_is() -> None:
     facts = ErrorFacts(status=401, message="the key is bad")
-    assert without_secrets(facts, {"Authorization": Secret("Bearer k")}).message == "the key is bad"
-
-
-def test_every_row_can_be_asked_for_its_credentials() -> None:
-    for name, row in VENDORS.items():
-        for wire in row.wires:
-            base_url = "https://host.example/v1" if "{" in row.base_url or not row.base_url else None
-            known = credentials(endpoint(f"{name}/m", wire=wire, base_url=base_url), api_key="k", environ={})
-            assert set(known.headers()) <= {"Authorization", "x-api-key", "api-key", "x-goog-api-key"}
+    assert without_secrets(facts, {"Authorization": Secret(f"Bearer {KEY}"), "x-team": "the key is bad"}) is facts
+    assert without_secrets(facts, {"Authorization": Secret("Bearer k")}) == facts

@@ -7,6 +7,7 @@ import os
 import re
 import traceback
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -14,7 +15,7 @@ import pytest
 
 from llm_rest import wires
 from llm_rest.errors import ConfigError
-from llm_rest.vendors.dialects import CHAT_HOSTS, COMPATIBLE, ChatDialect, MessagesDialect, ResponsesDialect
+from llm_rest.vendors.dialects import CHAT_HOSTS, COMPATIBLE, ChatDialect, MessagesDialect
 from llm_rest.vendors.rows import (
     DIALECTS,
     OTHER_NAMES,
@@ -57,11 +58,8 @@ def wrong(model: str | None, **options: object) -> str:
 # --- the rows -------------------------------------------------------------------------------------------------------
 
 
-def test_the_vendors_we_promise_are_there() -> None:
+def test_the_vendors_and_wires_of_the_table() -> None:
     assert sorted(VENDORS) == sorted(NAMED)
-
-
-def test_the_wires_of_the_rows_are_the_wires_there_are() -> None:
     assert tuple(DIALECTS) == wires.NAMES
     assert {surface.wire for _, surface in SURFACES} == set(wires.NAMES)
 
@@ -72,6 +70,9 @@ def test_a_row_is_sound(row: Vendor) -> None:
     assert len(set(row.wires)) == len(row.wires), "a wire is listed twice"
     assert not row.base_url.endswith("/")
     assert row.first_byte > 0
+    url = urlsplit(row.base_url)
+    local = url.scheme == "inproc" or is_loopback(url.hostname or "")
+    assert url.scheme == "https" or row.name == "compatible" or local, "a host on the network has https"
     for way in row.ways(row.wire):
         names = () if isinstance(way, NoAuth) else (way.env,) if isinstance(way.env, str) else way.env
         assert all(re.fullmatch(r"[A-Z][A-Z0-9_]+", name) for name in names)
@@ -86,16 +87,8 @@ def test_every_host_whose_chat_habits_are_known_has_a_row() -> None:
             assert {n for n in known if known[n] != stated[n]} <= {"path", "max_tokens_field"}, row.name
 
 
-@pytest.mark.parametrize("row", VENDORS.values(), ids=VENDORS)
-def test_hosts_on_the_network_are_asked_over_https(row: Vendor) -> None:
-    url = urlsplit(row.base_url)
-    assert (
-        url.scheme == "https" or row.name == "compatible" or url.scheme == "inproc" or is_loopback(url.hostname or "")
-    )
-
-
 @pytest.mark.parametrize(("row", "surface"), SURFACES, ids=[f"{r.name}-{s.wire}" for r, s in SURFACES])
-def test_opaque_state_goes_back_to_who_handed_it_out_only(row: Vendor, surface: Surface) -> None:
+def test_opaque_state_is_returned_to_its_issuer_alone(row: Vendor, surface: Surface) -> None:
     base_url = "https://host.example/v1" if "{" in row.base_url or not row.base_url else None
     found = at(f"{row.name}/m", wire=surface.wire, base_url=base_url)
     assert found.dialect.issuer == (row.name if row.base_url else f"{row.name}:host.example")
@@ -109,47 +102,10 @@ def test_the_simulator_speaks_every_wire_in_process_and_without_a_key() -> None:
         assert at("simulator/demo", wire=wire).base_url == "inproc:llm_rest.simulator"
 
 
-@pytest.mark.parametrize(
-    "name", [n for n, row in VENDORS.items() if "localhost" in row.base_url or "127." in row.base_url]
-)
-def test_local_servers_need_no_key_and_may_take_their_time(name: str) -> None:
-    found = at(f"{name}/m")
-    assert found.key_optional
-    assert found.vendor.first_byte >= 600
-
-
-URLS = {
-    ("openai", "openai_responses"): "https://api.openai.com/v1/responses",
-    ("openai", "openai_chat"): "https://api.openai.com/v1/chat/completions",
-    ("anthropic", "anthropic_messages"): "https://api.anthropic.com/v1/messages",
-    ("anthropic", "openai_chat"): "https://api.anthropic.com/v1/chat/completions",
-    ("google", "openai_chat"): "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
-    ("google", "gemini_generate_content"): "https://generativelanguage.googleapis.com/v1beta/models/{model}",
-    ("vertex", "gemini_generate_content"): "https://aiplatform.googleapis.com/v1beta1/publishers/google/models/{model}",
-    ("xai", "openai_responses"): "https://api.x.ai/v1/responses",
-    ("xai", "anthropic_messages"): "https://api.x.ai/v1/messages",
-    ("groq", "openai_chat"): "https://api.groq.com/openai/v1/chat/completions",
-    ("groq", "openai_responses"): "https://api.groq.com/openai/v1/responses",
-    ("deepseek", "openai_chat"): "https://api.deepseek.com/chat/completions",
-    ("deepseek", "openai_responses"): "https://api.deepseek.com/responses",
-    ("deepseek", "anthropic_messages"): "https://api.deepseek.com/anthropic/v1/messages",
-    ("sambanova", "anthropic_messages"): "https://api.sambanova.ai/v1/messages",
-    ("fireworks", "openai_chat"): "https://api.fireworks.ai/inference/v1/chat/completions",
-    ("openrouter", "openai_chat"): "https://openrouter.ai/api/v1/chat/completions",
-    ("ollama", "ollama_chat"): "http://localhost:11434/api/chat",
-    ("ollama", "openai_chat"): "http://localhost:11434/v1/chat/completions",
-    ("ollama", "openai_responses"): "http://localhost:11434/v1/responses",
-    ("ollama", "anthropic_messages"): "http://localhost:11434/v1/messages",
-    ("zai", "openai_chat"): "https://api.z.ai/api/paas/v4/chat/completions",
-    ("minimax", "openai_chat"): "https://api.minimax.io/v1/chat/completions",
-    ("minimax", "anthropic_messages"): "https://api.minimax.io/anthropic/v1/messages",
-}
-
-
-@pytest.mark.parametrize(("vendor", "wire"), URLS)
-def test_base_url_and_path_make_the_vendors_url(vendor: str, wire: str) -> None:
-    found = at(f"{vendor}/m", wire=wire)
-    assert found.base_url + found.dialect.path == URLS[vendor, wire]
+def test_local_servers_need_no_key_and_have_a_long_timeout() -> None:
+    for name in (n for n, row in VENDORS.items() if "localhost" in row.base_url or "127." in row.base_url):
+        found = at(f"{name}/m")
+        assert (found.key_optional, found.vendor.first_byte >= 600) == (True, True), name
 
 
 RECORDED_AS = {"azure": "azure_openai", "bedrock-mantle": "bedrock_mantle"}
@@ -187,75 +143,54 @@ def test_recorded_traffic_went_where_the_rows_say(wire: str) -> None:
 # --- from a name to an endpoint -------------------------------------------------------------------------------------
 
 
-def test_a_model_is_split_at_the_first_slash() -> None:
-    found = at("huggingface/meta-llama/Llama-3.3-70B-Instruct:cheapest")
-    assert (found.vendor.name, found.model) == ("huggingface", "meta-llama/Llama-3.3-70B-Instruct:cheapest")
-
-
 @pytest.mark.parametrize(
     "name",
     ["gemma3:27b", "accounts/fireworks/models/x", "openai/gpt-oss-120b", "/srv/models/llama", "a b", "@cf/m", "模型"],
 )
-def test_model_names_of_all_kinds_pass(name: str) -> None:
-    assert at(f"vllm/{name}").model == name
+def test_the_name_of_a_model_is_what_follows_the_first_slash(name: str) -> None:
+    found = at(f"vllm/{name}")
+    assert (found.vendor.name, found.model) == ("vllm", name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../../admin?key=x#y",
-        "..",
-        "./m",
-        "a/../b",
-        "a/.",
-        "m?x=1",
-        "m#f",
-        "a%2f",
-        "a\\b",
-        "m\r\nX: y",
-        "m\x00",
-        " m",
-        "m\n",
-    ],
-)
-def test_a_model_name_cannot_leave_its_place(name: str) -> None:
+BAD_NAMES = (
+    "../../admin?key=x#y", "..", "./m", "a/../b", "a/.", "m?x=1", "m#f", "a%2f", "a\\b", "m\r\nX: y", "m\x00", " m", "m\n",
+    "m" * 513,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_NAMES, ids=ascii)
+def test_a_model_name_cannot_change_the_path_of_the_url(name: str) -> None:
     assert "cannot be sent" in wrong(f"vllm/{name}")
 
 
-def test_a_model_name_has_an_end() -> None:
-    assert "cannot be sent" in wrong("vllm/" + "m" * 513)
-
-
-@pytest.mark.parametrize("model", [None, ""])
-def test_there_is_no_default_model(model: str | None) -> None:
-    assert wrong(model) == 'no model was given (pass one as "vendor/model"; there is no default)'
-
-
-def test_a_model_without_a_vendor_is_told_how_to_name_one() -> None:
-    assert (
-        wrong("gpt-5.1") == 'the model \'gpt-5.1\' names no vendor (write "vendor/gpt-5.1", such as "openai/gpt-5.1")'
-    )
-
-
-def test_a_vendor_without_a_model_is_an_error() -> None:
-    assert "has no name after its vendor" in wrong("openai/")
-
-
 @pytest.mark.parametrize(
-    ("name", "near"),
+    ("model", "options", "words"),
     [
-        ("opnai", "openai"),
-        ("Anthropic", "anthropic"),
-        ("mistal", "mistral"),
-        ("deep-seek", "deepseek"),
-        *OTHER_NAMES.items(),
+        (None, {}, 'no model was given (pass one as "vendor/model"; there is no default)'),
+        ("", {}, 'no model was given (pass one as "vendor/model"; there is no default)'),
+        ("gpt-5.1", {}, 'the model \'gpt-5.1\' names no vendor (write "vendor/gpt-5.1", such as "openai/gpt-5.1")'),
+        ("openai/", {}, "has no name after its vendor"),
+        ("opnai/m", {}, "did you mean openai"),
+        ("Anthropic/m", {}, "did you mean anthropic"),
+        ("deep-seek/m", {}, "did you mean deepseek"),
+        *((f"{name}/m", {}, f"did you mean {meant}") for name, meant in OTHER_NAMES.items()),
+        ("openai/m", {"wire": "anthropic_messages"}, "'anthropic_messages' (it speaks openai_responses, openai_chat)"),
+        ("compatible/m", {}, "pass base_url="),
+        ("openai/m", {"environ": {"OPENAI_BASE_URL": "p.example"}}, "OPENAI_BASE_URL must begin with https://"),
+        ("azure_openai/my-deployment", {}, "{resource}"),
+        ("azure_openai/my-deployment", {}, "pass base_url= or set AZURE_OPENAI_ENDPOINT"),
+        # A variable that is to hold a name cannot lead to another host.
+        *(
+            ("snowflake/m", {"environ": {"SNOWFLAKE_ACCOUNT": value}}, "has no host of its own")
+            for value in ("evil.example#", "a@evil.example", "a/b", "a b", "{0}")
+        ),
     ],
 )
-def test_an_unknown_vendor_is_told_the_nearest_name(name: str, near: str) -> None:
-    assert f"did you mean {near}" in wrong(f"{name}/m")
+def test_an_error_names_what_to_write_instead(model: str | None, options: dict[str, Any], words: str) -> None:
+    assert words in wrong(model, **options)
 
 
-def test_a_vendor_like_no_other_is_told_them_all() -> None:
+def test_a_vendor_with_a_name_like_no_other_gets_the_list() -> None:
     message = wrong("zzzz/m")
     assert all(name in message for name in VENDORS)
     assert "base_url=" in message
@@ -266,51 +201,51 @@ def test_other_names_lead_to_vendors_there_are() -> None:
     assert not set(OTHER_NAMES) & set(VENDORS)
 
 
-def test_a_wire_can_be_picked_among_the_vendors() -> None:
-    found = at("openai/gpt-5.1", wire="openai_chat")
-    assert (found.wire, type(found.dialect)) == ("openai_chat", ChatDialect)
-    assert at("openai/gpt-5.1").wire == "openai_responses", "the preferred one"
-
-
-def test_a_wire_the_vendor_does_not_speak_is_told_those_it_does() -> None:
-    message = wrong("openai/gpt-5.1", wire="anthropic_messages")
-    assert message == "openai does not speak the wire 'anthropic_messages' (it speaks openai_responses, openai_chat)"
+PROXY = "https://p.example"
 
 
 @pytest.mark.parametrize(
-    ("model", "base_url", "wire", "used"),
+    ("model", "given", "wire", "used"),
     [
+        # The wire is the preferred one, or the one that the path of the base URL belongs to.
         ("ollama/m", "http://nas:11434/v1", "openai_chat", "http://nas:11434"),
         ("ollama/m", "http://nas:11434/v1/messages", "anthropic_messages", "http://nas:11434"),
         ("ollama/m", "http://nas:11434/api", "ollama_chat", "http://nas:11434"),
         ("ollama/m", "http://nas:11434", "ollama_chat", "http://nas:11434"),
-        ("google/m", "https://p.example/v1beta/openai/", "openai_chat", "https://p.example"),
-        ("google/m", "https://p.example/v1beta", "gemini_generate_content", "https://p.example"),
-        ("deepseek/m", "https://p.example/anthropic", "anthropic_messages", "https://p.example"),
-        ("minimax/m", "https://p.example/anthropic", "anthropic_messages", "https://p.example"),
-        ("openai/m", "https://p.example/v1/chat/completions", "openai_chat", "https://p.example/v1"),
-        ("openai/m", "https://p.example/v1", "openai_responses", "https://p.example/v1"),
-        ("compatible/m", "https://p.example/v1", "openai_chat", "https://p.example/v1"),
-        ("compatible/m", "https://p.example/v1/messages", "anthropic_messages", "https://p.example"),
+        ("google/m", f"{PROXY}/v1beta/openai/", "openai_chat", PROXY),
+        ("google/m", f"{PROXY}/v1beta", "gemini_generate_content", PROXY),
+        ("deepseek/m", f"{PROXY}/anthropic", "anthropic_messages", PROXY),
+        ("minimax/m", f"{PROXY}/anthropic", "anthropic_messages", PROXY),
+        ("openai/m", f"{PROXY}/v1/chat/completions", "openai_chat", f"{PROXY}/v1"),
+        ("compatible/org/m", f"{PROXY}/v1", "openai_chat", f"{PROXY}/v1"),
+        ("compatible/m", f"{PROXY}/v1/messages", "anthropic_messages", PROXY),
+        # The path that the wire adds, or a part of it, is not repeated.
+        ("openai/m", f"{PROXY}/v1/", "openai_responses", f"{PROXY}/v1"),
+        ("openai/m", f"{PROXY}:8443/a/b", "openai_responses", f"{PROXY}:8443/a/b"),
+        ("openai/m", "http://localhost:8787/openai", "openai_responses", "http://localhost:8787/openai"),
+        ("openai/m", "http://[::1]:8787", "openai_responses", "http://[::1]:8787"),
+        ("openai/m", f"{PROXY}/v1/responses", "openai_responses", f"{PROXY}/v1"),
+        ("anthropic/m", f"{PROXY}/v1", "anthropic_messages", PROXY),
+        ("anthropic/m", f"{PROXY}/v1/messages/", "anthropic_messages", PROXY),
+        ("anthropic/m", f"{PROXY}/anthropic", "anthropic_messages", f"{PROXY}/anthropic"),
+        ("google/m", f"{PROXY}/v1beta/models", "gemini_generate_content", PROXY),
+        ("ollama/m", "https://ollama.com/api", "ollama_chat", "https://ollama.com"),
+        ("anthropic/m", f"{PROXY}/xv1", "anthropic_messages", f"{PROXY}/xv1"),
+        ("anthropic/m", "https://v1", "anthropic_messages", "https://v1"),
+        # A host that needs no key may have plain http.
+        ("compatible/m", "http://gpu.example/v1", "openai_chat", "http://gpu.example/v1"),
     ],
 )
-def test_a_base_url_tells_the_wire_where_none_is_picked(model: str, base_url: str, wire: str, used: str) -> None:
-    found = at(model, base_url=base_url)
-    assert (found.wire, found.base_url) == (wire, used)
+def test_a_base_url_replaces_the_one_of_the_row_and_chooses_the_wire(
+    model: str, given: str, wire: str, used: str
+) -> None:
+    found = at(model, base_url=given)
+    assert (found.wire, found.base_url, found.model) == (wire, used, model.partition("/")[2])
 
 
-def test_a_wire_that_is_picked_comes_before_what_the_base_url_tells() -> None:
+def test_a_wire_that_is_given_is_used() -> None:
+    assert at("openai/gpt-5.1", wire="openai_chat").dialect.path == "/chat/completions"
     assert at("ollama/m", base_url="http://nas:11434/v1", wire="openai_responses").wire == "openai_responses"
-
-
-def test_the_environment_may_tell_the_wire_too() -> None:
-    assert at("ollama/m", environ={"OLLAMA_HOST": "http://nas:11434/v1"}).wire == "openai_chat"
-
-
-def test_any_other_host_is_compatible_with_a_base_url() -> None:
-    found = at("compatible/org/m", base_url="https://host.example/v1")
-    assert (found.wire, found.base_url, found.model) == ("openai_chat", "https://host.example/v1", "org/m")
-    assert "pass base_url=" in wrong("compatible/m")
 
 
 def test_two_compatible_hosts_do_not_share_opaque_state() -> None:
@@ -340,12 +275,8 @@ def test_a_chat_host_of_which_nothing_is_said_gets_the_basics_only() -> None:
     row = Vendor(name="my", wire="openai_chat", base_url="https://h.example/v1")
     assert at("m", vendor=row).dialect == msgspec.structs.replace(COMPATIBLE, issuer="my")
 
-
-def test_an_issuer_that_a_row_states_is_kept() -> None:
-    row = Vendor(
-        name="my", wire="openai_responses", base_url="https://h.example/v1", dialect=ResponsesDialect(issuer="lab")
-    )
-    assert at("m", vendor=row).dialect.issuer == "lab"
+    stated = msgspec.structs.replace(row, dialect=ChatDialect(issuer="lab"))
+    assert at("m", vendor=stated).dialect.issuer == "lab"
 
 
 def test_a_row_may_join_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,31 +284,28 @@ def test_a_row_may_join_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     assert at("my/m").vendor is MINE
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "a b", "ä", "-a"])
-def test_a_row_has_a_name_that_fits_before_a_slash(name: str) -> None:
-    with pytest.raises(ConfigError, match="cannot be named"):
-        Vendor(name=name, wire="openai_chat")
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        *(({"name": name, "wire": "openai_chat"}, "cannot be named") for name in ("", "a/b", "a b", "ä", "-a")),
+        ({"name": "my", "wire": "openai"}, "there is no wire 'openai'"),
+        (
+            {"name": "my", "wire": "openai_chat", "dialect": MessagesDialect()},
+            "takes a ChatDialect, not a MessagesDialect",
+        ),
+    ],
+)
+def test_a_row_that_cannot_be_is_refused(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        Vendor(**fields)
 
 
-def test_a_row_speaks_wires_there_are() -> None:
-    with pytest.raises(ConfigError, match="there is no wire 'openai'"):
-        Vendor(name="my", wire="openai")
+def test_a_surface_of_a_wire_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ConfigError, match="there is no wire 'chat'"):
         Surface("chat")
 
 
-def test_a_dialect_belongs_to_its_wire() -> None:
-    with pytest.raises(ConfigError, match="openai_chat takes a ChatDialect, not a MessagesDialect"):
-        Vendor(name="my", wire="openai_chat", dialect=MessagesDialect())
-
-
-def test_rows_are_values() -> None:
-    with pytest.raises(AttributeError):
-        MINE.base_url = "https://elsewhere.example"  # pyright: ignore[reportAttributeAccessIssue]
-    assert msgspec.structs.replace(MINE) == MINE
-
-
-def test_a_surface_may_have_its_own_way_in() -> None:
+def test_a_surface_may_have_authentication_of_its_own() -> None:
     row = Vendor(
         name="my",
         wire="openai_chat",
@@ -454,17 +382,9 @@ def test_a_base_url_that_is_unsafe_or_none_is_refused_and_not_shown(url: str, wh
     assert "pw@" not in message
 
 
-def test_plain_http_needs_a_host_that_needs_no_key_or_a_row_that_allows_it() -> None:
-    assert at("compatible/m", base_url="http://gpu.example/v1").base_url == "http://gpu.example/v1"
+def test_a_row_may_allow_plain_http() -> None:
     row = msgspec.structs.replace(MINE, base_url="http://gpu.example/v1", allow_insecure=True)
     assert at("m", vendor=row).base_url == "http://gpu.example/v1"
-
-
-@pytest.mark.parametrize(
-    ("host", "near"), [("localhost", True), ("127.0.0.1", True), ("::1", True), ("10.0.0.1", False), ("a", False)]
-)
-def test_this_machine_is_known_by_its_names(host: str, near: bool) -> None:
-    assert is_loopback(host) is near
 
 
 @pytest.mark.parametrize(
@@ -476,11 +396,7 @@ def test_this_machine_is_known_by_its_names(host: str, near: bool) -> None:
         ("groq/m", {"GROQ_BASE_URL": "https://p.example"}, "https://p.example/openai/v1"),
         ("groq/m", {"GROQ_BASE_URL": "https://p.example/openai/v1"}, "https://p.example/openai/v1"),
         ("cerebras/m", {"CEREBRAS_BASE_URL": "https://p.example/"}, "https://p.example/v1"),
-        (
-            "azure_openai/m",
-            {"AZURE_OPENAI_ENDPOINT": "https://r.openai.azure.com/"},
-            "https://r.openai.azure.com/openai/v1",
-        ),
+        ("azure_openai/m", {"AZURE_OPENAI_ENDPOINT": "https://r.azure.com/"}, "https://r.azure.com/openai/v1"),
         ("ollama/m", {"OLLAMA_HOST": "nas"}, "http://nas:11434"),
         ("ollama/m", {"OLLAMA_HOST": "nas:9999"}, "http://nas:9999"),
         ("ollama/m", {"OLLAMA_HOST": "https://nas.example"}, "https://nas.example"),
@@ -494,38 +410,19 @@ def test_the_environment_may_name_the_base_url(model: str, environ: dict[str, st
     assert at(model, environ=environ).base_url == used
 
 
-def test_the_argument_comes_before_the_environment() -> None:
-    found = at("openai/m", base_url="https://a.example/v1", environ={"OPENAI_BASE_URL": "https://b.example/v1"})
-    assert found.base_url == "https://a.example/v1"
-
-
-def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_argument_wins_over_the_environment_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "https://p.example/v1")
     assert resolve("openai/m").base_url == "https://p.example/v1"
-
-
-def test_a_bad_variable_is_named() -> None:
-    assert "OPENAI_BASE_URL must begin with https://" in wrong("openai/m", environ={"OPENAI_BASE_URL": "p.example"})
-
-
-def test_a_host_of_ones_own_is_asked_for() -> None:
-    message = wrong("azure_openai/my-deployment")
-    assert "{resource}" in message
-    assert "pass base_url= or set AZURE_OPENAI_ENDPOINT" in message
-
-
-@pytest.mark.parametrize("value", ["evil.example#", "a@evil.example", "a/b", "a b", "{0}"])
-def test_a_variable_that_is_to_hold_a_name_cannot_lead_to_another_host(value: str) -> None:
-    assert "has no host of its own" in wrong("snowflake/m", environ={"SNOWFLAKE_ACCOUNT": value})
+    assert resolve("openai/m", base_url="https://a.example/v1").base_url == "https://a.example/v1"
+    monkeypatch.setenv("OLLAMA_HOST", "http://nas:11434/v1")
+    assert resolve("ollama/m").wire == "openai_chat"
 
 
 def test_a_row_of_ones_own_may_read_variables() -> None:
     row = msgspec.structs.replace(MINE, base_url_env=("A_URL", URLEnv("B_HOST", path="/v1", port=8000)))
     assert at("m", vendor=row, environ={"A_URL": "", "B_HOST": "localhost"}).base_url == "http://localhost:8000/v1"
-    assert (
-        at("m", vendor=row, environ={"A_URL": "https://a.example", "B_HOST": "localhost"}).base_url
-        == "https://a.example"
-    )
+    both = {"A_URL": "https://a.example", "B_HOST": "localhost"}
+    assert at("m", vendor=row, environ=both).base_url == "https://a.example"
 
 
 def test_no_frame_of_a_traceback_holds_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

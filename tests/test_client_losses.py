@@ -11,9 +11,10 @@ from pytest_httpx import HTTPXMock
 
 from llm_rest import wires
 from llm_rest.client.client import AsyncClient, Client
+from llm_rest.client.events import StreamReader
 from llm_rest.errors import LossError
 from llm_rest.losses import Loss, LossWarning
-from llm_rest.responses import Message, Reasoning
+from llm_rest.responses import Message, Reasoning, ResponseCompleted
 from llm_rest.responses.carriers import seal
 from tests.callers import NewClient, answer
 
@@ -28,18 +29,13 @@ def answers(httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(json=answer(), is_reusable=True, is_optional=True)
 
 
-async def test_losses_are_on_the_reply_whatever_the_policy(new_client: NewClient) -> None:
-    async with new_client(on_loss="ignore") as llm:
-        reply = await llm.generate("Hi", seed=1)
-    assert reply.info.losses == [DROPPED]
-
-
-async def test_losses_raise_before_anything_is_sent(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+async def test_losses_are_in_the_info_or_raised_before_a_request(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
     async with new_client(on_loss="raise") as llm:
         with pytest.raises(LossError, match="seed: the host has no such option") as caught:
             await llm.generate("Hi", seed=1)
-    assert caught.value.losses == (DROPPED,)
-    assert httpx_mock.get_requests() == []
+        assert caught.value.losses == (DROPPED,)
+        assert httpx_mock.get_requests() == []
+        assert (await llm.generate("Hi", seed=1, on_loss="ignore")).info.losses == [DROPPED]
 
 
 @pytest.mark.parametrize("wire", [name for name in wires.NAMES if name != "openai_responses"])
@@ -59,7 +55,7 @@ async def test_what_is_refused_always_raises(new_client: NewClient, httpx_mock: 
 
 
 @pytest.mark.parametrize("policy", ["warn", "raise", "ignore"])
-async def test_what_is_withheld_is_recorded_and_never_told(new_client: NewClient, policy: str) -> None:
+async def test_withheld_state_is_recorded_and_never_reported(new_client: NewClient, policy: str) -> None:
     """BUGS 4."""
     foreign = Reasoning(summary=[], encrypted_content=seal("openai_responses", "somebody", {"encrypted_content": "x"}))
     async with new_client(on_loss=policy) as llm:
@@ -114,3 +110,42 @@ async def test_a_filter_that_makes_errors_stops_the_request(new_client: NewClien
         with pytest.raises(LossWarning):
             await llm.generate("Hi", seed=1)
     assert httpx_mock.get_requests() == []
+
+
+# --- streams ----------------------------------------------------------------------------------------------------------
+
+
+async def test_losses_of_a_streamed_request_are_reported_before_it_is_sent(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
+    async with new_client() as llm:
+        with pytest.raises(LossError, match="seed"):
+            llm.stream("Hi", seed=1, on_loss="raise")
+        assert httpx_mock.get_requests() == []
+        with pytest.warns(LossWarning, match="seed") as warned:
+            stream = llm.stream("Hi", seed=1)
+        assert [event async for event in stream]
+    assert warned[0].filename == __file__ or llm.__class__.__name__ == "Awaited"
+    assert [loss.path for loss in stream.response.info.losses] == ["seed"]
+
+
+@pytest.mark.parametrize("policy", ["warn", "raise", "ignore"])
+async def test_losses_of_a_stream_are_reported_at_its_end(
+    new_client: NewClient, httpx_mock: HTTPXMock, monkeypatch: pytest.MonkeyPatch, policy: Any
+) -> None:
+    monkeypatch.setattr(StreamReader, "losses", [Loss("output[0]", "half of it", "dropped")])
+    async with new_client(on_loss=policy) as llm, llm.stream("Hi") as stream:
+        async for event in stream:
+            if isinstance(event, ResponseCompleted):
+                break
+        rest = anext(aiter(stream), None)
+        if policy == "warn":
+            with pytest.warns(LossWarning, match="half of it"):
+                assert await rest is None
+        elif policy == "raise":
+            with pytest.raises(LossError, match="half of it") as caught:
+                await rest
+            assert caught.value.partial.output_text == "Hello"
+        else:
+            assert await rest is None
+    assert [loss.what for loss in stream.response.info.losses] == ["half of it"]

@@ -33,7 +33,7 @@ def serving(*acts: Act, by_head: Callable[[bytes], Act] | None = None) -> Iterat
 
 
 class Provider:
-    """Gives old tokens until they are known to have expired, then new ones; it counts who asks when."""
+    """Returns old tokens until `expired` is set, then new ones; it records its calls."""
 
     def __init__(self, way: str, *, slow: float = 0.02) -> None:
         self.expired = threading.Event()
@@ -58,12 +58,12 @@ class Provider:
 
     @property
     def renewed(self) -> list[str | None]:
-        """For whom new tokens were asked."""
+        """The accounts for which new tokens were requested."""
         return sorted((account for account, token in self.asked if token.startswith("new")), key=str)
 
 
 def refusing_old(provider: Provider, count: int) -> Callable[[bytes], Act]:
-    """Refuses old tokens, once so many of them have come: then all of these calls are under way."""
+    """Rejects old tokens, once so many of them were received: then all of these calls are in progress."""
     all_came = threading.Event()
     waiting = [0]
     lock = threading.Lock()
@@ -88,7 +88,7 @@ def refusing_old(provider: Provider, count: int) -> Callable[[bytes], Act]:
 
 
 async def together(way: str, works: list[Callable[[], Awaitable[Any]]]) -> list[Any]:
-    """What so many calls give that are made at the same time."""
+    """The results of calls that are made at the same time."""
     found: list[Any] = []
 
     async def one(work: Callable[[], Awaitable[Any]]) -> None:
@@ -116,14 +116,21 @@ async def test_many_calls_ask_once_when_their_token_has_expired(new_client: NewC
     provider = Provider(way)
     with serving(by_head=refusing_old(provider, MANY)) as server:
         async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=1) as llm:
-            replies = await together(way, [lambda: llm.generate("Hi")] * MANY)
+
+            async def streamed() -> Any:
+                async with llm.stream("Hi") as stream:
+                    async for _ in stream:
+                        pass
+                return stream.response
+
+            replies = await together(way, [streamed, lambda: llm.generate("Hi")] * (MANY // 2))
     assert provider.renewed == [None]
     assert [reply.output_text for reply in replies] == ["Hello"] * MANY
     assert len(server.heads) == 2 * MANY
     assert all([one.outcome for one in reply.info.attempts] == ["authentication", "200"] for reply in replies)
 
 
-async def test_each_account_has_a_question_of_its_own(new_client: NewClient, way: str) -> None:
+async def test_the_token_of_each_account_is_renewed_once(new_client: NewClient, way: str) -> None:
     provider = Provider(way)
     with serving(by_head=refusing_old(provider, 10)) as server:
         async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=1) as llm:
@@ -132,34 +139,20 @@ async def test_each_account_has_a_question_of_its_own(new_client: NewClient, way
     assert provider.renewed == ["ada", "bob"]
 
 
-async def test_streams_ask_with_the_others(new_client: NewClient, way: str) -> None:
-    provider = Provider(way)
-    with serving(by_head=refusing_old(provider, 4)) as server:
-        async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=1) as llm:
-
-            async def streamed() -> Any:
-                async with llm.stream("Hi") as stream:
-                    async for _ in stream:
-                        pass
-                return stream.response
-
-            replies = await together(way, [streamed, lambda: llm.generate("Hi")] * 2)
-    assert provider.renewed == [None]
-    assert [reply.output_text for reply in replies] == ["Hello"] * 4
-
-
-async def test_a_token_that_is_refused_again_is_an_error(new_client: NewClient, way: str) -> None:
+@pytest.mark.parametrize(("token", "requests"), [({}, 2), ({"user_token": "token-of-the-user"}, 1)])
+async def test_a_token_is_renewed_once_and_that_of_one_call_never(
+    new_client: NewClient, way: str, token: dict[str, str], requests: int
+) -> None:
     provider = Provider(way, slow=0)
     with serving(say(EXPIRED)) as server:
         async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=None) as llm:
             with pytest.raises(AuthenticationError) as caught:
-                await llm.generate("Hi")
-    assert (len(server.heads), len(provider.asked), len(caught.value.attempts)) == (2, 2, 2)
+                await llm.generate("Hi", **token)
+    assert len(server.heads) == len(caught.value.attempts) == requests
+    assert len(provider.asked) == (0 if token else 2)
 
 
-async def test_calls_whose_new_token_is_refused_as_well_do_not_ask_one_after_the_other(
-    new_client: NewClient, way: str
-) -> None:
+async def test_calls_whose_new_token_is_rejected_too_share_that_error(new_client: NewClient, way: str) -> None:
     provider = Provider(way)
     with serving(by_head=refusing_old(provider, 10)) as server:
         provider.expired.set = lambda: None  # type: ignore[method-assign]
@@ -184,35 +177,18 @@ async def test_the_new_attempt_is_not_one_of_the_retries(new_client: NewClient, 
     assert outcomes == ["authentication", "internal_server", "internal_server", "200"]
 
 
-async def test_a_token_of_one_call_is_not_renewed(new_client: NewClient, way: str) -> None:
-    provider = Provider(way, slow=0)
-    with serving(say(EXPIRED)) as server:
-        async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=None) as llm:
-            with pytest.raises(AuthenticationError):
-                await llm.generate("Hi", user_token="token-of-the-user")
-    assert (len(server.heads), provider.asked) == (1, [])
-
-
-async def test_a_problem_of_the_provider_is_everybodys(new_client: NewClient, way: str) -> None:
-    asked: list[None] = []
-
+async def test_an_error_of_the_provider_is_raised_by_all_calls_that_wait_for_it(
+    new_client: NewClient, way: str
+) -> None:
     class Down(Exception):
         pass
 
-    def fail() -> str:
-        asked.append(None)
-        raise Down("no such account")
+    class Failing(Provider):
+        def _token(self, account: str | None) -> str:
+            self.asked.append((account, ""))
+            raise Down("no such account")
 
-    async def later() -> str:
-        await anyio.sleep(0.05)
-        return fail()
-
-    def provider(vendor: str, account: str | None) -> Any:
-        if way == "sync":
-            time.sleep(0.05)
-            return fail()
-        return later()
-
+    provider = Failing(way, slow=0.05)
     async with new_client(base_url="http://127.0.0.1:9", api_key=None, credentials=provider) as llm:
 
         async def failing() -> None:
@@ -223,10 +199,10 @@ async def test_a_problem_of_the_provider_is_everybodys(new_client: NewClient, wa
             assert isinstance(caught.value.__cause__, Down)
 
         await together(way, [failing] * 10)
-    assert len(asked) < 10
+    assert len(provider.asked) < 10
 
 
-async def test_where_who_asks_is_cancelled_another_asks(new_client: NewClient, way: str) -> None:
+async def test_where_the_call_that_renews_is_cancelled_another_one_renews(new_client: NewClient, way: str) -> None:
     if way == "sync":
         pytest.skip("a thread is not cancelled")
     asked: list[str] = []

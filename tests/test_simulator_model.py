@@ -1,4 +1,4 @@
-"""The simulated model: its script language, and what it does on its own. No wire is involved."""
+"""The simulated model: its script language, and what it answers to other text. No wire is involved."""
 
 from __future__ import annotations
 
@@ -35,29 +35,13 @@ from llm_rest.responses.estimate import estimate_tokens
 from llm_rest.responses.request import items_of
 from llm_rest.server.handler import Refused
 from llm_rest.simulator import model
-from llm_rest.simulator.script import Call, Cite, Cut, Fail, Refuse, Say, Think, parse
+from llm_rest.simulator.script import Break, Call, Cite, Cut, Delay, Fail, Pieces, Refuse, Say, Think, parse
 
 WEATHER = FunctionTool(
     name="get_weather",
     parameters={"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 )
 CLOCK = FunctionTool(name="clock", parameters={"type": "object", "properties": {}})
-
-
-def text(response: Response) -> str:
-    parts = [p for item in response.output if isinstance(item, Message) for p in item.content]
-    return "".join(part.text for part in parts if isinstance(part, OutputText))
-
-
-def calls(response: Response) -> list[tuple[str, str]]:
-    return [(item.name, item.arguments) for item in response.output if isinstance(item, FunctionCall)]
-
-
-def after(request: Request, response: Response, *outputs: str) -> Request:
-    """The request that sends the outputs of the calls of `response`."""
-    made = [item for item in response.output if isinstance(item, FunctionCall)]
-    answers = [FunctionCallOutput(call_id=call.call_id, output=out) for call, out in zip(made, outputs, strict=True)]
-    return msgspec.structs.replace(request, input=[*items_of(request), *response.output, *answers])
 
 
 # --- the script -----------------------------------------------------------------------------------------------------
@@ -81,276 +65,202 @@ def after(request: Request, response: Response, *outputs: str) -> Request:
         ("fail 529", Fail(529, None, "The script asked for this error.")),
         ("fail 429 insufficient_quota No credit.", Fail(429, "insufficient_quota", "No credit.")),
         ("fail 500 Try again", Fail(500, None, "Try again")),
+        ("say a\nbreak", [Say("a"), Break()]),
+        ("say a\npieces 12", [Say("a"), Pieces(12)]),
+        ("say a\ndelay 0.25", [Say("a"), Delay(0.25)]),
+        ("say a\ndelay 60", [Say("a"), Delay(60)]),
     ],
 )
 def test_a_line_is_a_command(line: str, step: object) -> None:
-    assert parse(line) == [[step]]
+    assert parse(line) == [step if isinstance(step, list) else [step]]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "hi",
-        "say",
-        "Weather in Oslo?",
-        "say yes\nor else",
-        "json {",
-        "call a b",
-        "length of a line",
-        "fail 200",
-        "cite me",
-        "input x",
-        "then",
-    ],
-)
+NO_SCRIPT = (
+    "", "hi", "say", "Weather in Oslo?", "say yes\nor else", "json {", "call a b", "length of a line", "fail 200", "cite me",
+    "input x", "then", "pieces 5\ndelay 1", "say a\nbreak it", "say a\npieces", "say a\npieces 0", "say a\npieces of eight",
+    "say a\ndelay", "say a\ndelay -1", "say a\ndelay 61", "say a\ndelay nan",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_SCRIPT)
 def test_other_text_is_no_script(text: str) -> None:
     assert parse(text) is None
 
 
-def test_calls_in_a_row_go_out_together_and_the_rest_waits_for_their_results() -> None:
+def test_consecutive_calls_are_parallel_and_the_rest_follows_their_results() -> None:
     script = "reason Two.\ncall a\ncall b {}\nsay Done.\nthen\nsay Really."
     assert parse(script) == [[Think("Two."), Call("a", "{}"), Call("b", "{}")], [Say("Done.")], [Say("Really.")]]
 
 
 @given(st.text())
-def test_any_text_is_a_script_or_ordinary(text: str) -> None:
+def test_any_text_is_a_script_or_not(text: str) -> None:
     found = parse(text)
     assert found is None or any(found)
 
 
-# --- a scripted conversation ----------------------------------------------------------------------------------------
+# --- one answer -----------------------------------------------------------------------------------------------------
 
 
-def test_a_script_runs_through_a_whole_tool_conversation() -> None:
-    request = Request(
-        input='call get_weather {"city": "Oslo"}\nthen\ncall clock\nsay Cold at noon.', tools=[WEATHER, CLOCK]
-    )
-    first = model.answer(request)
-    assert calls(first) == [("get_weather", '{"city": "Oslo"}')]
-    request = after(request, first, '{"temp": 4}')
-    second = model.answer(request)
-    assert calls(second) == [("clock", "{}")]
-    request = after(request, second, "12:00")
-    assert text(model.answer(request)) == "Cold at noon."
+def outline(response: Response) -> list[str]:
+    """What an answer has, a line each: texts, refusals, calls, reasoning, and the status if it is not complete."""
+    found: list[str] = []
+    for item in response.output:
+        match item:
+            case Message():
+                for part in item.content:
+                    found.append(
+                        part.text if isinstance(part, OutputText) else f"refusal {getattr(part, 'refusal', '')}"
+                    )
+            case FunctionCall():
+                found.append(f"{item.name}({item.arguments})")
+            case CustomToolCall():
+                found.append(f"{item.name}: {item.input}")
+            case Reasoning():
+                found.append("reasoning" + "".join(f" {part.text}" for part in item.summary or []))
+            case _:
+                raise AssertionError(item)
+    return found if response.status == "completed" else [*found, response.status]
 
 
-def test_a_used_up_script_ends_in_what_the_tools_gave() -> None:
-    request = Request(input="call a\ncall b")
-    request = after(request, model.answer(request), "1", "2")
-    assert text(model.answer(request)) == "a said: 1\nb said: 2"
+def shape(schema: Any) -> dict[str, Any]:
+    return {"text": TextOptions(format=JsonSchemaFormat(name="n", schema=schema))}
 
 
-def test_parallel_calls_are_counted_even_where_their_outputs_interleave() -> None:
-    """BUGS 31"""
-    said = Message(role="user", content="call a\ncall b\nsay Done.")
-    pairs = [
+def choosing(choice: Any) -> dict[str, Any]:
+    return {"tools": [WEATHER, CLOCK], "tool_choice": choice}
+
+
+def said(*content: Any) -> list[Any]:
+    return [Message(role="user", content=[*content])]
+
+
+CALLED: list[Any] = [
+    Message(role="user", content="call a\ncall b\nsay Done."),
+    *(
         item
         for n in "ab"
         for item in (FunctionCall(call_id=n, name=n, arguments="{}"), FunctionCallOutput(call_id=n, output=n))
-    ]
-    assert text(model.answer(Request(input=[said, *pairs]))) == "Done."
+    ),
+]
+FAILED: list[Any] = [
+    *said(InputText(text="hi")),
+    FunctionCall(call_id="c", name="f", arguments="{}"),
+    FunctionCallOutput(call_id="c", output="no network", is_error=True),
+]
+EARLIER: list[Any] = [Message(role="user", content="call a"), Message(role="assistant", content="ok")]
+PICTURE = InputImage(image_url="data:image/png;base64,AA==")
+FILES = (
+    InputFile(file_data="data:text/plain;base64,AA==", filename="a.txt"),
+    InputFile(file_url="https://example.com/"),
+)
+YEAR = {"type": "object", "properties": {"year": {"type": "integer"}}, "required": ["year"]}
+
+ANSWERS: list[tuple[Any, dict[str, Any], list[str]]] = [
+    ("hi", {}, ["hi"]),
+    (said(InputText(text="Look"), PICTURE, *FILES), {}, ["Look\n[image]\n[file a.txt]\n[file]"]),
+    ([*EARLIER, Message(role="user", content="hi")], {}, ["hi"]),
+    # scripts
+    ("reason Aloud.\nreason\nsay Done.", {}, ["reasoning Aloud.", "reasoning", "Done."]),
+    ("refuse Not that.", {}, ["refusal Not that."]),
+    (CALLED, {}, ["Done."]),
+    ('call f {"city": "Oslo"}\nlength', {}, ['f({"city":)', "incomplete"]),
+    ("length", {}, ["incomplete"]),
+    ("say 12345678901234567890", {"max_output_tokens": 3}, ["123456789012", "incomplete"]),
+    ("reason 1234567890\nsay Never said.", {"max_output_tokens": 2}, ["reasoning 12345678", "incomplete"]),
+    ("say one two three", {"stop": ["three", "two"]}, ["one "]),
+    # tools
+    ("hi", choosing("auto"), ['get_weather({"city":"city"})']),
+    ("hi", choosing("none"), ["hi"]),
+    ("hi", choosing("required"), ['get_weather({"city":"city"})']),
+    ("hi", choosing(ChooseFunction(name="clock")), ["clock({})"]),
+    ("hi", choosing(ChooseFunction(name="nowhere")), ["hi"]),
+    ("hi", choosing(ChooseAllowed(tools=[{"type": "function", "name": "clock"}], mode="required")), ["clock({})"]),
+    ("hi", choosing(ChooseAllowed(tools=[], mode="auto")), ["hi"]),
+    ("ls -l", {"tools": [CustomTool(name="shell")]}, ["shell: ls -l"]),
+    (FAILED, {}, ["f failed: no network"]),
+    # formats and reasoning
+    ("When?", shape(YEAR), ['{"year":1}']),
+    ("json?", {"text": TextOptions(format=JsonObjectFormat())}, ['{"answer":"json?"}']),
+    ("hi", {"reasoning": ReasoningOptions(effort="none")}, ["hi"]),
+]
 
 
-def test_only_the_last_user_message_is_a_script() -> None:
-    earlier = [Message(role="user", content="call a"), Message(role="assistant", content="ok")]
-    assert text(model.answer(Request(input=[*earlier, Message(role="user", content="hi")]))) == "hi"
+@pytest.mark.parametrize(("input", "options", "expected"), ANSWERS)
+def test_the_answer_to_a_request(input: Any, options: dict[str, Any], expected: list[str]) -> None:
+    """BUGS 28, 31, 38, 45, 87"""
+    assert outline(model.answer(Request(input=input, **options))) == expected
 
 
-def test_text_and_citation_share_a_message() -> None:
-    response = model.answer(Request(input="say It rains.\ncite https://example.com/ Weather"))
-    (message,) = response.output
+def test_reasoning_on_request() -> None:
+    thought, text = model.answer(Request(input="hi", reasoning=ReasoningOptions(effort="low"))).output
+    assert isinstance(thought, Reasoning)
+    assert isinstance(text, Message)
+
+
+def test_a_citation_is_an_annotation_of_the_text() -> None:
+    (message,) = model.answer(Request(input="say It rains.\ncite https://example.com/ Weather\nrefuse No.")).output
     assert isinstance(message, Message)
-    assert msgspec.to_builtins(message.content) == [
-        {
-            "type": "output_text",
-            "text": "It rains.",
-            "annotations": [
-                {
-                    "type": "url_citation",
-                    "url": "https://example.com/",
-                    "title": "Weather",
-                    "start_index": 0,
-                    "end_index": 9,
-                }
-            ],
-        }
-    ]
+    part, refusal = message.content
+    assert refusal == RefusalPart(refusal="No.")
+    cited = {"url": "https://example.com/", "title": "Weather", "start_index": 0, "end_index": 9}
+    assert msgspec.to_builtins(part) == {
+        "type": "output_text",
+        "text": "It rains.",
+        "annotations": [{"type": "url_citation", **cited}],
+    }
 
 
-def test_a_thought_without_words_is_hidden() -> None:
-    shown, hidden, said = model.answer(Request(input="reason Aloud.\nreason\nsay Done.")).output
-    assert isinstance(shown, Reasoning)
-    assert isinstance(hidden, Reasoning)
-    assert [part.text for part in shown.summary or []] == ["Aloud."]
-    assert hidden.summary == []
-    assert isinstance(said, Message)
-
-
-def test_a_refusal_is_a_part_of_its_own() -> None:
-    (message,) = model.answer(Request(input="refuse Not that.")).output
-    assert isinstance(message, Message)
-    assert message.content == [RefusalPart(refusal="Not that.")]
-
-
-def test_a_scripted_error_carries_status_code_and_text() -> None:
+def test_what_cannot_be_answered_is_refused() -> None:
     with pytest.raises(Refused) as caught:
         model.answer(Request(input="say Nothing of this.\nfail 429 rate_limit_exceeded Slow down."))
     facts = caught.value.facts
     assert (facts.status, facts.code, facts.message) == (429, "rate_limit_exceeded", "Slow down.")
+    with pytest.raises(Refused, match="Invalid schema"):
+        model.answer(Request(input="hi", **shape({"$ref": "#/nowhere"})))
+    with pytest.raises(Refused, match="none was requested"):  # which only a stream can do
+        model.answer(Request(input="say a\nbreak"))
 
 
-def test_length_breaks_off_inside_the_call_before_it() -> None:
-    """BUGS 28"""
-    response = model.answer(Request(input='call f {"city": "Oslo"}\nlength'))
-    (call,) = response.output
-    assert isinstance(call, FunctionCall)
-    assert (call.arguments, call.status) == ('{"city":', "incomplete")
-    assert response.status == "incomplete"
-
-
-def test_length_alone_is_an_answer_without_output() -> None:
-    """BUGS 45"""
-    response = model.answer(Request(input="length"))
-    assert response.output == []
-    assert response.incomplete_details
-    assert response.incomplete_details.reason == "max_output_tokens"
-
-
-# --- on its own -----------------------------------------------------------------------------------------------------
-
-
-def test_it_repeats_what_it_was_told() -> None:
-    assert text(model.answer(Request(input="hi"))) == "hi"
-
-
-def test_images_and_files_are_named() -> None:
-    content: list[Any] = [
-        InputText(text="Look"),
-        InputImage(image_url="data:image/png;base64,AA=="),
-        InputFile(file_data="data:text/plain;base64,AA==", filename="a.txt"),
-        InputFile(file_url="https://example.com/"),
-    ]
-    assert (
-        text(model.answer(Request(input=[Message(role="user", content=content)])))
-        == "Look\n[image]\n[file a.txt]\n[file]"
-    )
-
-
-def test_an_offered_tool_is_called_once_and_its_result_told() -> None:
-    request = Request(input="Weather?", tools=[WEATHER, CLOCK])
-    first = model.answer(request)
-    assert calls(first) == [("get_weather", '{"city":"city"}')]
-    second = model.answer(after(request, first, '{"temp": 4}'))
-    assert calls(second) == []
-    assert text(second) == 'get_weather said: {"temp": 4}'
-
-
-def test_a_failed_tool_is_told_as_failed() -> None:
-    """BUGS 38"""
-    request = Request(
-        input=[
-            Message(role="user", content="hi"),
-            FunctionCall(call_id="c", name="f", arguments="{}"),
-            FunctionCallOutput(call_id="c", output="no network", is_error=True),
-        ]
-    )
-    assert text(model.answer(request)) == "f failed: no network"
+# --- conversations --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("choice", "expected"),
+    ("request_", "outputs", "expected"),
     [
-        ("auto", ["get_weather"]),
-        ("none", []),
-        ("required", ["get_weather"]),
-        (ChooseFunction(name="clock"), ["clock"]),
-        (ChooseFunction(name="nowhere"), []),
-        (ChooseAllowed(tools=[{"type": "function", "name": "clock"}], mode="required"), ["clock"]),
-        (ChooseAllowed(tools=[], mode="auto"), []),
+        (
+            Request(input='call get_weather {"city": "Oslo"}\nthen\ncall clock\nsay Cold.', tools=[WEATHER, CLOCK]),
+            [['{"temp": 4}'], ["12:00"]],
+            [['get_weather({"city": "Oslo"})'], ["clock({})"], ["Cold."]],
+        ),
+        (Request(input="call a\ncall b"), [["1", "2"]], [["a({})", "b({})"], ["a said: 1\nb said: 2"]]),
+        (
+            Request(input="Weather?", tools=[WEATHER, CLOCK]),
+            [['{"temp": 4}']],
+            [['get_weather({"city":"city"})'], ['get_weather said: {"temp": 4}']],
+        ),
+        (Request(input="hi", tools=[CLOCK], tool_choice="required"), [["12:00"]], [["clock({})"], ["clock({})"]]),
+        (
+            Request(input="How many?", tools=[CLOCK], **shape({"type": "object", "properties": {"n": {"const": 4}}})),
+            [["4"]],
+            [["clock({})"], ['{"n":4}']],
+        ),
     ],
+    ids=["a script", "a script that ended", "a tool", "a required call", "a format"],
 )
-def test_the_tool_choice_is_obeyed(choice: Any, expected: list[str]) -> None:
-    response = model.answer(Request(input="hi", tools=[WEATHER, CLOCK], tool_choice=choice))
-    assert [name for name, _ in calls(response)] == expected
-
-
-def test_a_required_call_is_made_again_after_its_result() -> None:
-    request = Request(input="hi", tools=[CLOCK], tool_choice="required")
-    assert len(calls(model.answer(after(request, model.answer(request), "12:00")))) == 1
-
-
-def test_a_new_user_message_begins_a_turn_with_a_call_of_its_own() -> None:
-    request = Request(input="hi", tools=[CLOCK])
-    request = after(request, model.answer(request), "12:00")
-    assert isinstance(request.input, list)
-    request = msgspec.structs.replace(request, input=[*request.input, Message(role="user", content="again")])
-    assert len(calls(model.answer(request))) == 1
-
-
-def test_a_custom_tool_gets_what_was_said() -> None:
-    (call,) = model.answer(Request(input="ls -l", tools=[CustomTool(name="shell")])).output
-    assert isinstance(call, CustomToolCall)
-    assert (call.name, call.input) == ("shell", "ls -l")
-
-
-def test_it_answers_in_the_shape_that_was_asked_for() -> None:
-    schema = {"type": "object", "properties": {"year": {"type": "integer"}}, "required": ["year"]}
-    format = JsonSchemaFormat(name="y", schema=schema)
-    assert text(model.answer(Request(input="When?", text=TextOptions(format=format)))) == '{"year":1}'
-    assert (
-        text(model.answer(Request(input="json?", text=TextOptions(format=JsonObjectFormat())))) == '{"answer":"json?"}'
-    )
-
-
-def test_a_tool_is_called_before_the_answer_takes_its_shape() -> None:
-    format = JsonSchemaFormat(name="n", schema={"type": "object", "properties": {"n": {"const": 4}}})
-    request = Request(input="How many?", tools=[CLOCK], text=TextOptions(format=format))
-    first = model.answer(request)
-    assert calls(first) == [("clock", "{}")]
-    assert text(model.answer(after(request, first, "4"))) == '{"n":4}'
-
-
-def test_a_schema_that_nothing_fits_is_refused() -> None:
-    format = JsonSchemaFormat(name="n", schema={"$ref": "#/nowhere"})
-    with pytest.raises(Refused, match="Invalid schema"):
-        model.answer(Request(input="hi", text=TextOptions(format=format)))
-
-
-def test_it_thinks_only_where_asked_to() -> None:
-    def kinds(effort: str) -> list[type]:
-        return [
-            type(item) for item in model.answer(Request(input="hi", reasoning=ReasoningOptions(effort=effort))).output
-        ]
-
-    assert kinds("low") == [Reasoning, Message]
-    assert kinds("none") == [Message]
-
-
-# --- limits, ids and counts -----------------------------------------------------------------------------------------
-
-
-def test_the_token_limit_cuts_the_text() -> None:
-    response = model.answer(Request(input="say 12345678901234567890", max_output_tokens=3))
-    assert text(response) == "123456789012"
-    assert response.status == "incomplete"
-    assert response.usage
-    assert response.usage.output_tokens == 3
-
-
-def test_the_token_limit_may_be_spent_on_thinking() -> None:
-    """BUGS 45"""
-    response = model.answer(Request(input="reason 1234567890\nsay Never said.", max_output_tokens=2))
-    assert [type(item) for item in response.output] == [Reasoning]
-    assert response.usage
-    assert response.usage.output_tokens_details
-    assert response.usage.output_tokens_details.reasoning_tokens == 2
-
-
-def test_a_stop_sequence_ends_the_text_before_it() -> None:
-    """BUGS 87"""
-    response = model.answer(Request(input="say one two three", stop=["three", "two"]))
-    assert (text(response), response.status) == ("one ", "completed")
+def test_the_outputs_of_calls_are_answered(
+    request_: Request, outputs: list[list[str]], expected: list[list[str]]
+) -> None:
+    found: list[list[str]] = []
+    for texts in [*outputs, []]:
+        response = model.answer(request_)
+        found.append(outline(response))
+        made = [item for item in response.output if isinstance(item, FunctionCall)] if texts else []
+        given = [FunctionCallOutput(call_id=call.call_id, output=o) for call, o in zip(made, texts, strict=True)]
+        request_ = msgspec.structs.replace(request_, input=[*items_of(request_), *response.output, *given])
+    assert found == expected
+    # A new message of the user begins a turn of its own.
+    again = [*items_of(request_), Message(role="user", content="hi")]
+    assert outline(model.answer(msgspec.structs.replace(request_, input=again, tools=[CLOCK]))) == ["clock({})"]
 
 
 def test_the_same_request_gets_the_same_answer_and_another_one_other_ids() -> None:
@@ -378,5 +288,11 @@ def test_tokens_are_quarters_of_characters() -> None:
     assert estimate_tokens(request) == 2 + 3 + 256 + 1 + 1 + 2 + 1 + 1
     usage = model.answer(request).usage
     assert usage
-    assert usage.input_tokens == estimate_tokens(request)
-    assert usage.total_tokens == usage.input_tokens + usage.output_tokens
+    assert (usage.input_tokens, usage.total_tokens) == (
+        estimate_tokens(request),
+        usage.input_tokens + usage.output_tokens,
+    )
+    usage = model.answer(Request(input="reason 1234567890\nsay Never said.", max_output_tokens=2)).usage
+    assert usage
+    assert usage.output_tokens_details
+    assert usage.output_tokens_details.reasoning_tokens == usage.output_tokens == 2

@@ -1,4 +1,4 @@
-"""The command line: what each command prints where, and with which exit code it ends."""
+"""The command line: what each command prints to stdout and stderr, its exit code, pipes, settings, the log and the doctor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 from select import select
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,8 +19,11 @@ import httpx
 import msgspec
 import pytest
 
-from llm_rest import wires
+from llm_rest import __version__, wires
 from llm_rest.cli import BROKEN_PIPE, CUT, FAILED, INTERRUPTED, LOST, USAGE, main
+from llm_rest.cli.parser import parser
+from llm_rest.cli.question import schema_of
+from llm_rest.errors import ConfigError
 from llm_rest.responses import Request
 from llm_rest.responses.events import TERMINAL
 from llm_rest.simulator import handle_stream
@@ -31,14 +33,15 @@ from tests.support.streams import read
 
 SAMPLE = '{"model":"claude-haiku-4-5","max_tokens":50,"messages":[{"role":"user","content":"hi"}]}'
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
-
-
+SIMULATED = ("-m", "simulator/x")
 ENDED_EARLY = "the stream from inproc:llm_rest.simulator (simulator) ended before its last event; make the call again"
 
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs the tests may have keys; these tests have none."""
+    """These tests have no keys and settings of their environment."""
+    for name in ("LLM_REST_MODEL", "LLM_REST_STORE", "LLM_REST_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
     for vendor in VENDORS.values():
         for surface in vendor.surfaces:
             for way in vendor.ways(surface.wire):
@@ -49,28 +52,37 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(entry if isinstance(entry, str) else entry.name, raising=False)
 
 
-class Console:
-    """Runs the command line in this process."""
+class Shell:
+    """Runs commands in this process, in an empty home."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self._monkeypatch = monkeypatch
-        self._capsys = capsys
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], home: Path) -> None:
+        self.home = home
+        self._monkeypatch, self._captured = monkeypatch, capfd
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
+        monkeypatch.setenv("XDG_STATE_HOME", str(home))
 
-    def __call__(self, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
-        """The exit code, and what went to stdout and stderr."""
-        source = SimpleNamespace(buffer=io.BytesIO(stdin.encode()), isatty=lambda: False, read=lambda: stdin)
-        self._monkeypatch.setattr(sys, "stdin", source)
-        try:
-            code = main(arguments)
-        except SystemExit as exit:
-            code = int(exit.code or 0)
-        out, err = self._capsys.readouterr()
-        return code, out, err
+    def __call__(self, *arguments: str, stdin: str | bytes = "") -> tuple[int, str, str]:
+        """The exit code, stdout and stderr."""
+        path = self.home / "stdin"
+        path.write_bytes(stdin.encode() if isinstance(stdin, str) else stdin)
+        with (path if stdin else Path("/dev/null")).open("rb") as source:
+            self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(source))
+            try:
+                code = main(arguments)
+            except SystemExit as exit:
+                code = int(exit.code or 0)
+        captured = self._captured.readouterr()
+        return code, captured.out, captured.err
+
+    def settings(self, text: str) -> None:
+        path = self.home / "llm-rest" / "config.toml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Console:
-    return Console(monkeypatch, capsys)
+def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Shell:
+    return Shell(monkeypatch, capfd, tmp_path)
 
 
 def shell(command: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -84,26 +96,32 @@ def shell(command: str, **env: str) -> subprocess.CompletedProcess[str]:
 # --- help -----------------------------------------------------------------------------------------------------------
 
 
-def test_help_names_every_command(run: Console) -> None:
-    code, out, _ = run("--help")
-    assert code == 0
-    for command in ("ask", "demo", "serve", "convert", "explain", "vendors", "models"):
-        assert command in out
-
-
-def test_the_version_is_printed(run: Console) -> None:
-    from llm_rest import __version__
-
+def test_help_is_printed_without_a_command_and_has_80_columns(run: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    whole = parser()
+    (commands,) = (one.choices for one in whole._actions if isinstance(one.choices, dict))
+    for command in (whole, *commands.values()):
+        assert [line for line in command.format_help().splitlines() if len(line) > 80] == []
+    code, out, _ = run()
+    assert (code, out) == (0, whole.format_help())
+    assert [name for name in commands if name not in out] == []
     assert run("--version")[:2] == (0, f"llm-rest {__version__}\n")
 
 
 @pytest.mark.parametrize(
-    "arguments", [("sing",), ("convert", "--from", "morse"), ("serve",), ("ask", "hi", "-o", "top_p", "1")]
+    "arguments",
+    [
+        ("sing",),
+        ("convert", "--from", "morse"),
+        ("serve",),
+        ("ask", "hi", "-o", "top_p", "1"),
+        ("convert", "--kind", "stream", "--from", "openai_chat", "--to", "openai_chat", "--lines"),
+    ],
 )
-def test_wrong_usage_is_said_in_one_line_below_the_usage(run: Console, arguments: tuple[str, ...]) -> None:
+def test_wrong_usage_is_one_line_below_the_usage(run: Shell, arguments: tuple[str, ...]) -> None:
     code, out, err = run(*arguments)
     assert (code, out) == (USAGE, "")
-    assert "error:" in err.splitlines()[-1]
+    assert "error:" in err.splitlines()[-1] or err.startswith("llm-rest: --lines")
 
 
 def test_help_and_conversion_load_neither_rich_nor_the_server() -> None:
@@ -119,24 +137,6 @@ def test_help_and_conversion_load_neither_rich_nor_the_server() -> None:
 # --- convert --------------------------------------------------------------------------------------------------------
 
 
-def test_json_lines_come_out_as_json_lines(run: Console) -> None:
-    arguments = ("convert", "--from", "anthropic_messages", "--to", "openai_responses", "--lines")
-    code, out, _ = run(*arguments, stdin=f"{SAMPLE}\n\n{SAMPLE}\n")
-    assert code == 0
-    assert len(out.splitlines()) == 2
-    assert all(json.loads(line)["model"] == "claude-haiku-4-5" for line in out.splitlines())
-
-
-def test_losses_go_to_stderr_and_fail_only_under_strict(run: Console) -> None:
-    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "hi"}], "logit_bias": {"1": 5}})
-    arguments = ("convert", "--from", "openai_chat", "--to", "openai_responses", "--lines")
-    code, out, err = run(*arguments, stdin=body)
-    assert code == 0
-    assert err.startswith("note: line 1: ")
-    assert "logit_bias" in err
-    assert run(*arguments, "--strict", stdin=body) == (LOST, out, err)
-
-
 @pytest.mark.parametrize(
     ("stdin", "arguments", "where"),
     [
@@ -148,12 +148,25 @@ def test_losses_go_to_stderr_and_fail_only_under_strict(run: Console) -> None:
         (SAMPLE.replace('"hi"', "5"), (), "$.messages[0].content"),
     ],
 )
-def test_bad_json_is_an_error_that_says_where(run: Console, stdin: str, arguments: tuple[str, ...], where: str) -> None:
+def test_an_error_in_the_input_names_its_place(run: Shell, stdin: str, arguments: tuple[str, ...], where: str) -> None:
     code, _, err = run("convert", "--from", "anthropic_messages", "--to", "openai_chat", *arguments, stdin=stdin)
     assert code == USAGE
     assert err.startswith("llm-rest: ")
     assert where in err
     assert len(err.splitlines()) == 1
+
+
+def test_losses_are_a_table(run: Shell) -> None:
+    document = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    lines = "\n\n".join(json.dumps({**document, "top_k": k}) for k in (5, 6))
+    arguments = ("convert", "--from", "anthropic_messages", "--to", "openai_responses", "--lines")
+    code, out, err = run(*arguments, stdin=lines)
+    assert (code, len(out.splitlines()), err[:21]) == (0, 2, "note: line 1: top_k: ")
+    code, out, err = run(*arguments, "--report", "--strict", stdin=lines)
+    assert (code, len(out.splitlines())) == (LOST, 2)
+    table = err.splitlines()
+    assert table[0].split() == ["lost", "at", "how", "what", "times"]
+    assert (table[1].split()[:2], table[1].split()[-1], len(table)) == (["top_k", "dropped"], "2", 2)
 
 
 # --- convert a stream -----------------------------------------------------------------------------------------------
@@ -177,7 +190,7 @@ def streamed(source: str, target: str) -> tuple[str, ...]:
 
 @pytest.mark.sample(4)
 @pytest.mark.parametrize(("source", "target"), [*pairwise([*wires.NAMES, wires.NAMES[0]])])
-def test_the_first_of_a_converted_stream_comes_out_before_the_last_went_in(source: str, target: str) -> None:
+def test_a_stream_is_converted_while_it_is_read(source: str, target: str) -> None:
     """BUGS 26"""
     command = [sys.executable, "-m", "llm_rest", *streamed(source, target)]
     pieces = frames(source)
@@ -201,41 +214,28 @@ def test_the_first_of_a_converted_stream_comes_out_before_the_last_went_in(sourc
 
 
 @pytest.mark.parametrize("wire", wires.NAMES)
-def test_a_stream_that_was_cut_is_printed_so_far_and_has_an_exit_code_of_its_own(run: Console, wire: str) -> None:
+def test_a_truncated_stream_is_converted_so_far_and_has_an_exit_code_of_its_own(run: Shell, wire: str) -> None:
     sent = frames(wire)
     last = max(i for i, piece in enumerate(sent) if b"lo." in piece and b"Hello" not in piece) + 1
-    code, out, err = run(*streamed(wire, wire), stdin=b"".join(sent[:last]).decode())
+    code, out, err = run(*streamed(wire, wire), stdin=b"".join(sent[:last]))
     assert code == CUT
     assert "lo." in out
     assert err.splitlines()[-1] == "llm-rest: the stream ended before its last event"
     assert not any(isinstance(event, TERMINAL) for event in read(wire, [out.encode()]))
+    assert run(*streamed(wire, "openai_responses"))[:2] == (CUT, "")
 
 
-def test_an_empty_stream_was_cut(run: Console) -> None:
-    assert run(*streamed("openai_chat", "openai_responses"))[:2] == (CUT, "")
-
-
-@pytest.mark.parametrize(
-    ("frame", "where"),
-    [
-        ("data: {\n\n", "line 7: "),
-        ('data: {"type": "response.output_text.delta"}\n\n', "line 7: "),
-        ("data: {", "line 7: "),
-    ],
-    ids=["no JSON", "no event", "no end"],
-)
-def test_what_is_no_event_is_named_by_its_line_after_what_came_before_it(run: Console, frame: str, where: str) -> None:
+@pytest.mark.parametrize("frame", ["data: {\n\n", 'data: {"type": "response.output_text.delta"}\n\n', "data: {"])
+def test_a_malformed_event_is_named_by_its_line_after_the_output_before_it(run: Shell, frame: str) -> None:
     good = b"".join(frames("openai_responses")[:2]).decode()
     assert good.count("\n") == 6
     code, out, err = run(*streamed("openai_responses", "openai_chat"), stdin=good + frame)
-    assert code == USAGE
-    assert "chat.completion.chunk" in out
-    assert where in err
+    assert (code, "chat.completion.chunk" in out, "line 7: " in err) == (USAGE, True, True)
     assert len(err.splitlines()) == 1
 
 
-def test_losses_of_a_stream_are_told_at_its_end_and_fail_only_under_strict(run: Console) -> None:
-    stdin = b"".join(frames("openai_responses", "cite https://a.example A")).decode()
+def test_losses_of_a_stream_are_reported_at_its_end_and_fail_with_strict(run: Shell) -> None:
+    stdin = b"".join(frames("openai_responses", "cite https://a.example A"))
     arguments = streamed("openai_responses", "anthropic_messages")
     code, out, err = run(*arguments, stdin=stdin)
     assert code == 0
@@ -243,53 +243,49 @@ def test_losses_of_a_stream_are_told_at_its_end_and_fail_only_under_strict(run: 
     assert run(*arguments, "--strict", stdin=stdin) == (LOST, out, err)
 
 
-def test_an_error_in_a_stream_is_converted_like_anything_else(run: Console) -> None:
-    stdin = b"".join(frames("openai_responses", "say Half.\nfail 503 Busy.")).decode()
-    code, out, _ = run(*streamed("openai_responses", "anthropic_messages"), stdin=stdin)
-    assert code == 0
-    assert "event: error" in out
-    assert "Busy." in out
-
-
-def test_a_stream_is_not_lines(run: Console) -> None:
-    code, _, err = run(*streamed("openai_chat", "openai_chat"), "--lines")
-    assert code == USAGE
-    assert "--lines" in err
-
-
 # --- vendors and models ---------------------------------------------------------------------------------------------
 
 
-def test_vendors_are_listed_with_the_variables_of_their_keys(run: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vendors_are_listed_with_the_variables_of_their_keys(run: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROQ_API_KEY", "gsk_secret_value")
     code, out, _ = run("vendors")
-    assert code == 0
     lines = {line.split()[0]: line for line in out.splitlines()}
-    assert set(VENDORS) <= set(lines)
+    assert (code, set(VENDORS) <= set(lines)) == (0, True)
     assert "GROQ_API_KEY" in lines["groq"]
     assert lines["groq"].endswith(" yes")
     assert not lines["openai"].endswith(" yes")
-    assert "secret" not in out
-
-
-def test_vendors_as_json(run: Console) -> None:
     rows = json.loads(run("vendors", "--json")[1])
-    assert [row["name"] for row in rows] == list(VENDORS)
-    assert rows[0]["wires"][0] == "openai_responses"
+    assert [(row["name"], row["wires"]) for row in rows] == [(row.name, list(row.wires)) for row in VENDORS.values()]
+    one = run("vendors", "groq")[1]
+    assert "https://api.groq.com/openai/v1" in one
+    assert json.loads(run("vendors", "groq", "--json")[1])["key_set"] is True
+    assert "secret" not in out + one
+    code, _, err = run("vendors", "gorq")
+    assert (code, "groq" in err) == (USAGE, True)
+    assert [name for name in VENDORS if run("vendors", name)[0] != 0] == []
 
 
-def test_models_are_listed_by_the_beginning_of_their_names(run: Console) -> None:
-    out = run("models", "claude-")[1]
-    assert out.splitlines()[0].startswith("model")
-    assert all(line.startswith("claude-") for line in out.splitlines()[1:])
-    rows = json.loads(run("models", "--json")[1])
-    assert {"prefix", "at", "tools", "source"} <= set(rows[0])
+def test_models_are_listed_by_the_beginning_of_their_names(run: Shell) -> None:
+    head, *rows = run("models", "claude-")[1].splitlines()
+    assert head.startswith("model")
+    assert all(row.startswith("claude-") for row in rows)
+    assert {"prefix", "at", "tools", "source"} <= set(json.loads(run("models", "--json")[1])[0])
+    code, _, err = run("models", "nobody-knows")
+    assert (code, "nobody-knows" in err) == (0, True)
+
+
+@pytest.mark.parametrize(
+    "command", [("vendors",), ("vendors", "openrouter"), ("demo",), ("doctor",), ("models", "gpt")]
+)
+def test_tables_fit_80_columns(run: Shell, command: tuple[str, ...]) -> None:
+    widest = max(run(*command)[1].splitlines(), key=len)
+    assert len(widest) <= 80 or len(max(widest.split(), key=len)) > 30
 
 
 # --- explain --------------------------------------------------------------------------------------------------------
 
 
-def test_explain_shows_a_command_that_runs_and_no_key(run: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explain_shows_a_command_that_runs_and_no_key(run: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret-value")
     code, out, err = run("explain", 'It\'s "hi"', "-m", "anthropic/claude-haiku-4-5", "--system", "Be brief.")
     assert (code, err) == (0, "")
@@ -304,49 +300,33 @@ def test_explain_shows_a_command_that_runs_and_no_key(run: Console, monkeypatch:
     assert body["system"] == "Be brief."
 
 
-def test_explain_names_the_variables_of_other_headers_too(run: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explain_shows_variables_checks_and_losses(run: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "org-secret-value")
-    out = run("explain", "hi", "-m", "openai/gpt-5.2")[1]
-    assert '"OpenAI-Organization: $OPENAI_ORG_ID"' in out
-    assert "secret" not in out
-
-
-def test_explain_needs_no_key_and_reports_losses_and_checks(run: Console) -> None:
     code, out, err = run("explain", "hi", "-m", "openai/gpt-4o", "--wire", "openai_chat", "--json")
-    assert (code, err) == (0, "")
     facts = json.loads(out)
+    assert (code, err, facts["problems"]) == (0, "", [])
     assert facts["url"] == "https://api.openai.com/v1/chat/completions"
     assert facts["headers"]["Authorization"] == "Bearer $OPENAI_API_KEY"
     assert facts["body"]["messages"] == [{"role": "user", "content": "hi"}]
-    assert facts["problems"] == []
-
-
-def test_explain_checks_images_against_the_model(run: Console, tmp_path: Path) -> None:
-    picture = tmp_path / "a.png"
-    picture.write_bytes(PNG)
-    code, out, err = run("explain", "hi", "-m", "deepseek/deepseek-chat", "--image", str(picture))
-    assert code == 0
-    assert "curl" in out
-    assert "note: " in err
-
-
-def test_explain_shows_the_simulator_as_the_server_that_stands_for_it(run: Console) -> None:
-    code, out, err = run("explain", "hi", "-m", "simulator/x")
-    assert code == 0
-    assert "http://127.0.0.1:8000/responses" in out
-    assert "llm-rest serve --simulate" in err
+    out, err = run("explain", "hi", "-m", "openai/gpt-4.1", "-o", "seed=5")[1:]
+    assert '"OpenAI-Organization: $OPENAI_ORG_ID"' in out
+    assert "secret" not in out
+    assert [line.split()[:2] for line in err.splitlines()] == [["lost", "at"], ["seed", "dropped"]]
+    (run.home / "a.png").write_bytes(PNG)
+    code, out, err = run("explain", "hi", "-m", "deepseek/deepseek-chat", "--image", str(run.home / "a.png"))
+    assert (code, "curl" in out, "note: " in err) == (0, True, True), "the model does not take images"
+    code, out, err = run("explain", "hi", *SIMULATED)
+    assert (code, "http://127.0.0.1:8000/responses" in out, "llm-rest serve --simulate" in err) == (0, True, True)
 
 
 # --- ask ------------------------------------------------------------------------------------------------------------
 
 
-def test_ask_without_a_model_and_without_keys_asks_the_simulator_and_says_so(run: Console) -> None:
+def test_ask_without_a_model_names_vendors_with_keys_or_asks_the_simulator(
+    run: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code, out, err = run("ask", "hi")
-    assert (code, out) == (0, "hi\n")
-    assert "the simulator answers" in err
-
-
-def test_ask_with_a_key_but_no_model_names_who_could_be_asked(run: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (code, out, "the simulator answers" in err) == (0, "hi\n", True)
     monkeypatch.setenv("GROQ_API_KEY", "gsk_secret_value")
     code, out, err = run("ask", "hi")
     assert (code, out) == (USAGE, "")
@@ -355,93 +335,57 @@ def test_ask_with_a_key_but_no_model_names_who_could_be_asked(run: Console, monk
     assert "secret" not in err
 
 
-@pytest.mark.parametrize("wire", wires.NAMES)
-def test_ask_speaks_every_wire(run: Console, wire: str) -> None:
-    assert run("ask", "say Hello.", "-m", "simulator/x", "--wire", wire) == (0, "Hello.\n", "")
-
-
-def test_ask_reads_the_question_from_stdin(run: Console) -> None:
-    assert run("ask", "-", "-m", "simulator/x", stdin="say Hello.\n")[:2] == (0, "Hello.\n")
-
-
-def test_ask_shows_images(run: Console, tmp_path: Path) -> None:
-    picture = tmp_path / "a.png"
-    picture.write_bytes(PNG)
-    assert run("ask", "Look", "-m", "simulator/x", "--image", str(picture))[:2] == (0, "Look\n[image]\n")
-
-
-def test_ask_for_a_shape(run: Console, tmp_path: Path) -> None:
-    schema = tmp_path / "when it was.json"
-    schema.write_text(
-        '{"type": "object", "properties": {"year": {"const": 1815}}, "required": ["year"], "additionalProperties": false}'
-    )
-    code, out, _ = run("ask", "When?", "-m", "simulator/x", "--schema", str(schema))
-    assert (code, json.loads(out)) == (0, {"year": 1815})
-
-
-def test_an_answer_that_does_not_fit_the_schema_is_asked_for_again(run: Console, tmp_path: Path) -> None:
-    schema = tmp_path / "born.json"
-    born = {"type": "integer", "minimum": 1800}
-    schema.write_text(json.dumps({"type": "object", "properties": {"born": born}, "required": ["born"]}))
-    code, out, _ = run("ask", 'json {"born": 5}', "-m", "simulator/x", "--schema", str(schema))
-    assert (code, json.loads(out)) == (0, {"born": 1800})
-    code, out, _ = run("ask", "say Nineteen hundred.\nlength", "-m", "simulator/x", "--schema", str(schema))
-    assert (code, out) == (1, "")
-
-
 @pytest.mark.parametrize(
-    ("content", "message"), [(None, "No such file"), ("{", "is not JSON"), ("[]", "is not a JSON Schema")]
-)
-def test_a_bad_schema_file_is_named(run: Console, tmp_path: Path, content: str | None, message: str) -> None:
-    path = tmp_path / "s.json"
-    if content is not None:
-        path.write_text(content)
-    code, _, err = run("ask", "hi", "-m", "simulator/x", "--schema", str(path))
-    assert code == USAGE
-    assert str(path) in err
-    assert message in err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
+    ("arguments", "stdin", "code", "message"),
     [
-        (("-m", "openai/gpt-5.2"), USAGE, "OPENAI_API_KEY"),
-        (("-m", "gpt-5.2"), USAGE, "names no vendor"),
-        (("-m", "oppenai/gpt-5.2"), USAGE, "openai"),
-        (("-m", "simulator/missing"), FAILED, "does not exist"),
-        (("-m", "simulator/x", "--image", "nowhere.png"), USAGE, "nowhere.png"),
-        (("-m", "compatible/x", "--base-url", "http://127.0.0.1:9/v1"), FAILED, "cannot connect"),
+        (("hi", "-m", "openai/gpt-5.2"), "", USAGE, "OPENAI_API_KEY"),
+        (("hi", "-m", "gpt-5.2"), "", USAGE, "names no vendor"),
+        (("hi", "-m", "oppenai/gpt-5.2"), "", USAGE, "openai"),
+        (("hi", "-m", "simulator/missing"), "", FAILED, "does not exist"),
+        (("hi", "-m", "compatible/x", "--base-url", "http://127.0.0.1:9/v1"), "", FAILED, "cannot connect"),
+        (SIMULATED, "", USAGE, "there is no prompt"),
+        (("hi", *SIMULATED), b"\xff\xfe", USAGE, "stdin is not UTF-8 text"),
+        (("hi", *SIMULATED, "-o", "temprature=1"), "", USAGE, "temperature"),
+        (("hi", *SIMULATED, "--image", "nowhere.png"), "", USAGE, "nowhere.png"),
+        (("hi", *SIMULATED, "--file", "nowhere.pdf"), "", USAGE, "nowhere.pdf"),
+        (("hi", *SIMULATED, "--schema", "nowhere.json"), "", USAGE, "nowhere.json"),
+        (("hi", *SIMULATED, "--schema", "/dev/null"), "", USAGE, "/dev/null is not JSON"),
+        (("hi", *SIMULATED, "--schema", "age years"), "", USAGE, "there is no type 'years'"),
+        (("hi", *SIMULATED, "--schema", "{nonsense"), "", USAGE, "--schema is not JSON"),
+        (("fail 401 No such key.", *SIMULATED), "", FAILED, "simulator answered 401: No such key."),
+        (("refuse No.", *SIMULATED), "", FAILED, "the model refused: No."),
+        (("length", *SIMULATED), "", FAILED, "the answer holds no text"),
     ],
 )
-def test_a_call_that_fails_says_why_in_one_line(
-    run: Console, arguments: tuple[str, ...], code: int, message: str
+def test_a_call_that_fails_names_the_reason_in_one_line(
+    run: Shell, arguments: tuple[str, ...], stdin: str | bytes, code: int, message: str
 ) -> None:
-    found, out, err = run("ask", "hi", *arguments)
+    found, out, err = run("ask", *arguments, stdin=stdin)
     assert (found, out) == (code, "")
-    assert message in err
-    *retries, last = err.splitlines()
+    *notes, last = err.splitlines()
     assert last.startswith("llm-rest: ")
-    assert [line.partition(" failed")[0] for line in retries] == ["note: attempt 1", "note: attempt 2"][: len(retries)]
+    assert message in last
+    assert all(re.match("note: (attempt [12] failed|the answer is incomplete)", note) for note in notes)
 
 
-def test_a_refusal_and_an_answer_without_text_are_failures(run: Console) -> None:
-    assert run("ask", "refuse No.", "-m", "simulator/x") == (FAILED, "", "llm-rest: the model refused: No.\n")
-    code, out, err = run("ask", "length", "-m", "simulator/x")
-    assert (code, out) == (FAILED, "")
-    assert err.splitlines() == [
-        "note: the answer is incomplete: max_output_tokens",
-        "llm-rest: the answer holds no text",
-    ]
-
-
-def test_a_cut_answer_is_printed_with_a_note(run: Console) -> None:
-    code, out, err = run("ask", "say " + "x" * 99, "-m", "simulator/x", "--max-output-tokens", "16")
-    assert (code, out) == (0, "x" * 64 + "\n")
-    assert err == "note: the answer is incomplete: max_output_tokens\n"
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "answer"),
+    [
+        (("say B",), "", "B\n"),
+        (("ends the prompt",), "a file\n", "a file\n\nends the prompt\n"),
+        ((), "say A", "A\n"),
+        (("-",), "say A", "A\n"),
+        (("say " + "x" * 99, "--max-output-tokens", "16"), "", "x" * 64 + "\n"),
+    ],
+)
+def test_piped_text_is_before_the_prompt(run: Shell, arguments: tuple[str, ...], stdin: str, answer: str) -> None:
+    code, out, err = run("ask", *arguments, *SIMULATED, stdin=stdin)
+    assert (code, out) == (0, answer)
+    assert err == ("note: the answer is incomplete: max_output_tokens\n" if "x" in answer else "")
 
 
 @pytest.mark.parametrize("wire", wires.NAMES)
-def test_ask_prints_the_answer_as_it_comes(monkeypatch: pytest.MonkeyPatch, wire: str) -> None:
+def test_ask_prints_the_answer_while_it_is_streamed(monkeypatch: pytest.MonkeyPatch, wire: str) -> None:
     shown: list[str] = []
 
     class Watched(io.StringIO):
@@ -463,18 +407,147 @@ def test_ask_prints_the_answer_as_it_comes(monkeypatch: pytest.MonkeyPatch, wire
         ("say Half\nlength", 0, "Half\n", "note: the answer is incomplete: max_output_tokens\n"),
     ],
 )
-def test_a_streamed_answer_that_does_not_end_well_says_so_on_stderr(
-    run: Console, script: str, code: int, out: str, err: str
+def test_a_streamed_answer_that_is_not_whole_is_reported_on_stderr(
+    run: Shell, script: str, code: int, out: str, err: str
 ) -> None:
     found = run("ask", script, "-m", "simulator/x", "--stream")
     assert found[:2] == (code, out)
     assert [line for line in found[2].splitlines(keepends=True) if "retrying" not in line] == [err]
 
 
+def test_any_option_of_a_request_is_given_as_name_and_value(run: Shell) -> None:
+    options = ("temperature=0.2", "reasoning.effort=low", 'metadata={"team":"a"}')
+    code, out, _ = run(
+        "explain", "hi", "-m", "openai/gpt-5.2", *(word for one in options for word in ("-o", one)), "--json"
+    )
+    body = json.loads(out)["body"]
+    assert code == 0
+    assert (body["temperature"], body["reasoning"]["effort"], body["metadata"]) == (0.2, "low", {"team": "a"})
+
+
+def test_files_of_any_kind_are_attached(run: Shell) -> None:
+    (run.home / "a.txt").write_text("notes")
+    (run.home / "b.png").write_bytes(bytes.fromhex("89504e470d0a1a0a0000000d49484452"))
+    files = ("--file", str(run.home / "a.txt"), "--file", str(run.home / "b.png"))
+    _, out, _ = run("explain", "hi", "-m", "openai/gpt-5.2", *files, "--json")
+    assert [part["type"] for part in json.loads(out)["body"]["input"][0]["content"]] == [
+        "input_text",
+        "input_file",
+        "input_image",
+    ]
+    files = ("--file", "https://example.com/a.PNG?size=1", "--file", "https://example.com/report", "--file", "-")
+    _, out, _ = run("explain", "hi", "-m", "openai/gpt-5.2", *files, "--json", stdin=b"%PDF-1.7")
+    text, picture, report, pdf = json.loads(out)["body"]["input"][0]["content"]
+    assert (text["text"], picture["image_url"], report["file_url"]) == ("hi", files[1], files[3])
+    assert pdf["file_data"].startswith("data:application/pdf;")
+
+
+@pytest.mark.parametrize("how", [(), ("--stream",), ("--schema", "name")])
+def test_ask_continues_the_last_conversation(run: Shell, how: tuple[str, ...]) -> None:
+    code, _, err = run("ask", "hi", "-c", *SIMULATED)
+    assert (code, "no conversation to continue" in err) == (USAGE, True)
+    assert run("ask", "say One.", "--log", "--system", "Be brief.", *SIMULATED)[0] == 0
+    assert run("ask", 'json {"name":"Two"}', "-c", *how, *SIMULATED)[0] == 0
+    stored = json.loads(run("logs", run("logs")[1].splitlines()[1].split()[0], "--json")[1])
+    assert (stored["instructions"], len(stored["items"])) == ("Be brief.", 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "properties"),
+    [
+        ("name", {"name": {"type": "string"}}),
+        ("name, age int", {"name": {"type": "string"}, "age": {"type": "integer"}}),
+        ("tags str[]", {"tags": {"type": "array", "items": {"type": "string"}}}),
+        ("ok bool: whether, or not", None),
+        ("ok bool: whether or not", {"ok": {"type": "boolean", "description": "whether or not"}}),
+        (
+            "score float: from 0, to 1\nwhy",
+            {"score": {"type": "number", "description": "from 0, to 1"}, "why": {"type": "string"}},
+        ),
+    ],
+)
+def test_a_schema_can_be_a_list_of_fields(text: str, properties: dict[str, object] | None) -> None:
+    if properties is None:  # a comma begins the next field, "or not", and there is no type "not"
+        with pytest.raises(ConfigError, match="no type 'not'"):
+            schema_of(text)
+        return
+    assert schema_of(text)[1] == {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+def test_an_answer_fits_the_fields_or_the_schema_or_is_requested_again(run: Shell) -> None:
+    code, out, _ = run("ask", "a dog", "--schema", "name, age int", *SIMULATED)
+    assert (code, {name: type(value) for name, value in json.loads(out).items()}) == (0, {"name": str, "age": int})
+    schema = run.home / "when born.json"
+    born = {"type": "integer", "minimum": 1800}
+    schema.write_text(json.dumps({"type": "object", "properties": {"born": born}, "required": ["born"]}))
+    code, out, _ = run("ask", 'json {"born": 5}', *SIMULATED, "--schema", str(schema))
+    assert (code, json.loads(out)) == (0, {"born": 1800})
+    assert run("ask", "say Nineteen hundred.\nlength", *SIMULATED, "--schema", str(schema))[:2] == (1, "")
+
+
+def test_the_default_model_is_of_the_environment_before_the_settings(
+    run: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run.settings('model = "simulator/missing"')
+    code, _, err = run("ask", "hi")
+    assert (code, "missing" in err) == (FAILED, True)
+    monkeypatch.setenv("LLM_REST_MODEL", "simulator/x")
+    assert run("ask", "say Hi") == (0, "Hi\n", "")
+
+
+@pytest.mark.parametrize("text", ["modell = 'a/b'", "model = 7", "= nonsense"])
+def test_bad_settings_name_the_file(run: Shell, text: str) -> None:
+    run.settings(text)
+    code, _, err = run("ask", "hi")
+    assert code == USAGE
+    assert str(run.home / "llm-rest" / "config.toml") in err
+    assert "model, log, store" in err
+
+
+def test_what_was_asked_is_logged_where_that_is_switched_on(run: Shell) -> None:
+    assert run("ask", "say one", *SIMULATED)[0] == 0
+    code, _, err = run("logs")
+    assert (code, "there is no file" in err) == (USAGE, True)
+    run.settings("log = true")
+    assert run("ask", "say two", *SIMULATED)[0] == 0
+    assert run("ask", "say three", *SIMULATED, "--no-log")[0] == 0
+    assert run("ask", "say four", *SIMULATED, "--system", "Be brief.")[0] == 0
+    lines = run("logs")[1].splitlines()
+    assert [line.split("  ")[-1].strip() for line in lines[1:]] == ["say four", "say two"]
+    assert run("logs", "-n", "1")[1].splitlines()[1:] == lines[1:2]
+    assert run("logs", "--search", "two")[1].splitlines()[1:] == lines[2:]
+    shown = run("logs", lines[2].split()[0])[1]
+    assert shown.splitlines()[1:] == ["", "user: say two", "", "assistant: two"]
+    stored = json.loads(run("logs", lines[1].split()[0], "--json")[1])
+    assert stored["instructions"] == "Be brief."
+    code, _, err = run("logs", "conv_")
+    assert (code, "beginning of 2 ids" in err) == (USAGE, True)
+    code, _, err = run("logs", "nonsense")
+    assert (code, "nonsense" in err) == (FAILED, True)
+
+
+def test_the_doctor_finds_what_is_wrong(run: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, _ = run("doctor", *SIMULATED)
+    assert code == 0
+    assert "FAILED" not in out
+    assert "completed" in out
+    monkeypatch.setenv("HTTPS_PROXY", "socks5://user:secret@localhost")
+    run.settings("modell = 1")
+    code, out, _ = run("doctor", "-m", "simulator/missing")
+    found = {line.split()[0]: line for line in out.splitlines() if "FAILED" in line}
+    assert (code, [*found]) == (FAILED, ["settings", "proxy", "store", "call"])
+    assert "secret" not in out
+
+
 # --- demo, serve and the ends of a process --------------------------------------------------------------------------
 
 
-def test_the_demo_talks_through_every_wire(run: Console) -> None:
+def test_the_demo_talks_through_every_wire(run: Shell) -> None:
     code, out, _ = run("demo")
     assert code == 0, out
     rows = [line.split() for line in out.splitlines()[1:6]]
@@ -487,7 +560,7 @@ def test_the_demo_talks_through_every_wire(run: Console) -> None:
     ]
 
 
-def test_the_demo_fails_where_a_conversation_fails(run: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_fails_where_a_conversation_fails(run: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     from llm_rest.cli import demo
 
     monkeypatch.setattr(demo, "QUESTION", "fail 400 Not today.")
@@ -498,7 +571,7 @@ def test_the_demo_fails_where_a_conversation_fails(run: Console, monkeypatch: py
 
 @pytest.mark.parametrize("missing", ["starlette.applications", "uvicorn"])
 def test_without_the_extra_serve_names_it_and_the_demo_runs_in_this_process(
-    run: Console, monkeypatch: pytest.MonkeyPatch, missing: str
+    run: Shell, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     code, out, err = run("serve", "--simulate", "--port", "0")
@@ -509,7 +582,7 @@ def test_without_the_extra_serve_names_it_and_the_demo_runs_in_this_process(
     assert 'pip install "llm-rest[server]"' in err
 
 
-def test_a_taken_port_is_named(run: Console) -> None:
+def test_a_taken_port_is_named(run: Shell) -> None:
     from llm_rest.server.app import serve_in_thread
 
     with serve_in_thread() as url:
@@ -559,7 +632,7 @@ def test_serving_ends_with_an_interrupt() -> None:
     assert answer.status_code == 200
 
 
-def test_an_interrupt_is_no_traceback(run: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_no_traceback(run: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     from llm_rest.cli import convert
 
     def interrupted(*_: Any) -> None:
@@ -601,8 +674,3 @@ def test_tables_are_plain_in_a_pipe_and_pretty_on_a_terminal(monkeypatch: pytest
     assert shown(Terminal()) != plain
     monkeypatch.setitem(sys.modules, "rich.console", None)
     assert shown(Terminal()) == plain
-
-
-def test_models_that_nothing_is_known_of_are_named(run: Console) -> None:
-    code, _, err = run("models", "nobody-knows")
-    assert (code, "nobody-knows" in err) == (0, True)

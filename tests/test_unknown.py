@@ -27,7 +27,6 @@ from llm_rest.responses import (
     EVENT,
     REQUEST,
     RESPONSE,
-    FunctionCall,
     FunctionTool,
     InputText,
     Message,
@@ -35,12 +34,11 @@ from llm_rest.responses import (
     lenient,
     normalize,
 )
-from llm_rest.responses import lenient as repair
 from llm_rest.shapes import MOST_COUNTED, MOST_FORMS
 from llm_rest.unknown import Decoder, Model, Open, Opt, Unknown, base, check_depth, extras, with_extras
 from llm_rest.wires import load
 from tests.support import WHOLE
-from tests.support.documents import NAMES, TRAPS, VALUES, at, canonical, damaged, garbage, places, replaced
+from tests.support.documents import NAMES, TRAPS, VALUES, at, canonical, places, replaced
 
 REQUEST_DOCUMENT: dict[str, Any] = {
     "model": "m",
@@ -94,19 +92,21 @@ RESPONSE_DOCUMENT: dict[str, Any] = {
 DOCUMENTS: list[tuple[Decoder[Any], dict[str, Any]]] = [(REQUEST, REQUEST_DOCUMENT), (RESPONSE, RESPONSE_DOCUMENT)]
 
 OPEN = [
-    (REQUEST, REQUEST_DOCUMENT, ("input", 0)),
-    (REQUEST, REQUEST_DOCUMENT, ("input", 1, "content", 0)),
-    (REQUEST, REQUEST_DOCUMENT, ("input", 4, "output", 0)),
-    (REQUEST, REQUEST_DOCUMENT, ("input", 5, "action")),
-    (REQUEST, REQUEST_DOCUMENT, ("input", 5, "action", "sources", 0)),
-    (REQUEST, REQUEST_DOCUMENT, ("tools", 0)),
-    (REQUEST, REQUEST_DOCUMENT, ("tools", 1, "format")),
-    (REQUEST, REQUEST_DOCUMENT, ("tool_choice",)),
-    (REQUEST, REQUEST_DOCUMENT, ("text", "format")),
-    (RESPONSE, RESPONSE_DOCUMENT, ("output", 0)),
-    (RESPONSE, RESPONSE_DOCUMENT, ("output", 0, "content", 0)),
-    (RESPONSE, RESPONSE_DOCUMENT, ("output", 0, "content", 0, "annotations", 0)),
-    (RESPONSE, RESPONSE_DOCUMENT, ("output", 2, "outputs", 0)),
+    (decoder, document, place)
+    for decoder, document, text in (
+        (
+            REQUEST,
+            REQUEST_DOCUMENT,
+            "input.0 input.1.content.0 input.4.output.0 input.5.action input.5.action.sources.0 tools.0 tools.1.format"
+            " tool_choice text.format",
+        ),
+        (
+            RESPONSE,
+            RESPONSE_DOCUMENT,
+            "output.0 output.0.content.0 output.0.content.0.annotations.0 output.2.outputs.0",
+        ),
+    )
+    for place in text.split()
 ]
 """The places that are open to kinds of which this version knows nothing."""
 
@@ -139,7 +139,7 @@ def encoded(model: Any) -> Any:
 
 
 @pytest.mark.parametrize(("decoder", "document"), DOCUMENTS, ids=["request", "response"])
-def test_a_known_document_never_leaves_the_fast_path(
+def test_a_document_without_unknown_fields_is_decoded_in_one_pass(
     decoder: Decoder[Any], document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries: list[bytes] = []
@@ -152,19 +152,20 @@ def test_a_known_document_never_leaves_the_fast_path(
     assert len(entries) == 1, "the count itself is alive"
 
 
-@pytest.mark.parametrize(("decoder", "document", "place"), OPEN, ids=[".".join(map(str, p)) for _, _, p in OPEN])
+@pytest.mark.parametrize(("decoder", "document", "place"), OPEN, ids=[place for _, _, place in OPEN])
 @given(unknown=st.dictionaries(NAMES, VALUES, max_size=3), kind=st.text(min_size=1, max_size=8).map("new:{}".format))
-def test_a_kind_we_do_not_know_is_kept_wherever_a_union_is_open(
-    decoder: Decoder[Any], document: dict[str, Any], place: tuple[str | int, ...], unknown: dict[str, Any], kind: str
+def test_an_unknown_kind_is_kept_wherever_a_union_is_open(
+    decoder: Decoder[Any], document: dict[str, Any], place: str, unknown: dict[str, Any], kind: str
 ) -> None:
     """BUGS 61"""
-    changed = replaced(document, place, {**unknown, "type": kind})
+    steps = tuple(int(step) if step.isdigit() else step for step in place.split("."))
+    changed = replaced(document, steps, {**unknown, "type": kind})
     assert canonical(encoded(decoder.decode(json.dumps(changed).encode()))) == canonical(changed)
 
 
 @pytest.mark.parametrize(("decoder", "document"), DOCUMENTS, ids=["request", "response"])
 @given(data=st.data())
-def test_a_field_we_do_not_know_is_kept_on_any_object_of_a_document(
+def test_an_unknown_field_is_kept_on_any_object_of_a_document(
     decoder: Decoder[Any], document: dict[str, Any], data: st.DataObject
 ) -> None:
     """BUGS 61"""
@@ -177,42 +178,34 @@ def test_a_field_we_do_not_know_is_kept_on_any_object_of_a_document(
     assert canonical(encoded(decoder.decode(json.dumps(changed).encode()))) == canonical(changed)
 
 
-def test_an_unknown_kind_is_a_dict_that_knows_its_type() -> None:
+def test_an_unknown_kind_is_a_dict_with_its_type() -> None:
     (item,) = READER.decode(b'{"items":[{"type":"later","n":1}]}').items
     assert isinstance(item, Unknown)
     assert isinstance(item, dict)
     assert (item.kind, item["n"]) == ("later", 1)
     assert pickle.loads(pickle.dumps(item)) == copy.copy(item) == copy.deepcopy(item) == item
     assert type(copy.deepcopy(item)) is Unknown
+    for tag in ("7", "null", "[]", "{}", "true", '""'):
+        (item,) = READER.decode(f'{{"items":[{{"type":{tag}}}]}}').items
+        assert isinstance(item, Unknown)
+        assert item.kind == ""
 
 
-@pytest.mark.parametrize("tag", ["7", "null", "[]", "{}", "true", '""'])
-def test_an_object_whose_type_is_no_word_is_unknown_too(tag: str) -> None:
-    (item,) = READER.decode(f'{{"items":[{{"type":{tag}}}]}}').items
-    assert isinstance(item, Unknown)
-    assert item.kind == ""
-
-
-def test_a_type_may_be_spelled_with_escapes() -> None:
-    (item,) = READER.decode(rb'{"items":[{"type":"n\u006fte","text":"t","new":1}]}').items
-    assert isinstance(item, Note)
-    assert extras(item) == {"new": 1}
-
-
-def test_unknown_kinds_are_kept_inside_known_ones_and_in_dictionaries() -> None:
+def test_unknown_kinds_and_fields_are_kept_inside_known_ones_and_in_dictionaries() -> None:
     document = {
-        "items": [{"type": "note", "text": "a", "inner": {"type": "note", "text": "b", "inner": {"type": "x"}}}],
+        "items": [
+            {"type": "note", "text": "a", "inner": {"type": "note", "text": "b", "inner": {"type": "x"}}},
+            {"type": "n\u006fte", "text": "t", "new": 1},
+        ],
         "by_name": {"k": {"type": "y", "z": [1]}, "l": {"type": "note", "text": "t", "w": 1}},
     }
-    assert encoded(READER.decode(json.dumps(document).encode())) == document
+    data = json.dumps(document).encode()
+    assert encoded(READER.decode(data)) == encoded(READER.decode(b"\xef\xbb\xbf" + data)) == document
+    (item,) = READER.decode(rb'{"items":[{"type":"n\u006fte","text":"t","new":1}]}').items
+    assert isinstance(item, Note)
 
 
-def test_a_union_that_is_not_open_refuses_other_kinds() -> None:
-    with pytest.raises(DecodeError, match=r"\$\.closed\.type: Invalid value 'note'"):
-        READER.decode(b'{"items":[],"closed":{"type":"note","text":"t"}}')
-
-
-def test_tool_arguments_keep_their_spelling_also_beside_something_new() -> None:
+def test_tool_arguments_keep_their_bytes_also_beside_unknown_fields() -> None:
     spelled = b'{"z": 1.0,  "a": 1e2, "n": 10000000000000000000000}'
     for extra in (b"", b',"new":1', b',"closed":{"type":"call","input":0,"later":null}'):
         document = READER.decode(b'{"items":[{"type":"call","input":' + spelled + b"}]" + extra + b"}")
@@ -221,22 +214,15 @@ def test_tool_arguments_keep_their_spelling_also_beside_something_new() -> None:
         assert bytes(call.input) == spelled
 
 
-def test_repair_leaves_the_spelling_of_what_needs_none() -> None:
+def test_a_repair_gets_only_what_does_not_fit_and_the_rest_keeps_its_bytes() -> None:
     seen: list[Any] = []
-    decoder: Decoder[Document] = Decoder(Document, repair=lambda plain: seen.append(plain) or plain)
-    document = decoder.decode(b'{"items":[{"type":"call","input":1.50}],"new":1}')
-    assert msgspec.json.encode(document) == b'{"items":[{"type":"call","input":1.50}],"new":1}'
+    decoder: Decoder[Document] = Decoder(Document, repair=lambda plain: seen.append(plain) or {"items": [], **plain})
+    data = b'{"items":[{"type":"call","input":1.50}],"new":1}'
+    assert msgspec.json.encode(decoder.decode(data)) == data
     assert len(seen) == 1
-
-
-def test_repair_sees_only_what_did_not_fit() -> None:
-    decoder: Decoder[Document] = Decoder(Document, repair=lambda plain: {"items": []})
-    assert decoder.decode(b'{"items":[{"type":"note","text":"t"}]}').items != []
+    decoder.decode(b'{"items":[{"type":"note","text":"t"}]}')
+    assert len(seen) == 1
     assert decoder.decode(b'{"entries":[]}').items == []
-
-
-def test_a_byte_order_mark_is_no_part_of_a_document() -> None:
-    assert READER.decode(b'\xef\xbb\xbf{"items":[]}') == Document(items=[])
 
 
 # --- extended structs behave as structs -----------------------------------------------------------------------------
@@ -257,7 +243,7 @@ def test_a_struct_with_unknown_fields_is_still_that_struct(fields: dict[str, Any
     assert msgspec.structs.replace(part, text="new") == with_extras(InputText(text="new"), fields)
 
 
-def test_equality_asks_for_kind_fields_and_unknown_fields() -> None:
+def test_equality_compares_kind_fields_and_unknown_fields() -> None:
     part = with_extras(InputText(text="a"), {"n": 1, "m": 2})
     assert part == with_extras(InputText(text="a"), {"m": 2, "n": 1})
     assert part != with_extras(InputText(text="b"), {"n": 1, "m": 2})
@@ -267,33 +253,22 @@ def test_equality_asks_for_kind_fields_and_unknown_fields() -> None:
     assert Message(role="user", content=[part]) != Message(role="user", content=[base(part)])
 
 
-def test_unknown_fields_can_be_replaced_and_taken_off() -> None:
-    part = with_extras(with_extras(InputText(text="a"), {"n": 1}), {"m": 2})
-    assert extras(part) == {"m": 2}
+def test_unknown_fields_can_be_replaced_and_removed() -> None:
+    part = with_extras(with_extras(InputText(text="a"), {"n": 1}), {"m": [2]})
+    assert extras(part) == {"m": [2]}
     assert type(base(part)) is InputText
     assert with_extras(InputText(text="a"), {}) == base(InputText(text="a")) == InputText(text="a")
+    extras(copy.deepcopy(part))["m"].append(3)
+    assert extras(part) == {"m": [2]}, "a deep copy shares nothing"
 
 
-def test_a_deep_copy_shares_nothing_with_its_original() -> None:
-    part = with_extras(InputText(text="a"), {"n": [1]})
-    twin = copy.deepcopy(part)
-    extras(twin)["n"].append(2)
-    assert extras(part) == {"n": [1]}
-
-
-def test_a_repr_shows_the_unknown_fields() -> None:
+def test_a_struct_with_unknown_fields_has_a_repr_matches_its_class_and_renames_its_fields() -> None:
     assert repr(with_extras(InputText(text="a"), {"n": 1})) == "InputText(text='a')+{'n': 1}"
-
-
-def test_matching_sees_through_unknown_fields() -> None:
-    match with_extras(FunctionCall(call_id="c", name="f", arguments="{}"), {"n": 1}):
-        case FunctionCall(name=name):
-            assert name == "f"
-
-
-def test_fields_with_other_names_keep_them_beside_unknown_ones() -> None:
-    tool = with_extras(FunctionTool(name="f", async_=True), {"n": 1})
-    assert encoded(tool) == {"type": "function", "name": "f", "async": True, "n": 1}
+    match with_extras(FunctionTool(name="f", async_=True), {"n": 1}):
+        case FunctionTool(name="f") as tool:
+            assert encoded(tool) == {"type": "function", "name": "f", "async": True, "n": 1}
+        case _:
+            raise AssertionError("no match")
 
 
 @pytest.mark.parametrize("name", ['a"b', "a\\b", "a\x00b", "a\nb"])
@@ -303,15 +278,6 @@ def test_a_field_name_that_json_cannot_spell_plainly_is_an_error(name: str) -> N
 
 
 # --- what it costs --------------------------------------------------------------------------------------------------
-
-
-def test_the_sender_cannot_grow_the_number_of_classes() -> None:
-    for i in range(1500):
-        READER.decode(json.dumps({"items": [{"type": "note", "text": "t", f"field_{i}": i}]}).encode())
-    gc.collect()
-    limit = unknown._extended.cache_info().maxsize
-    assert limit is not None
-    assert len(Note.__subclasses__()) <= limit + 10
 
 
 def test_an_instance_outlives_the_class_cache() -> None:
@@ -330,12 +296,9 @@ def test_an_instance_outlives_the_class_cache() -> None:
     ],
     ids=["on one object", "in one document"],
 )
-def test_more_new_fields_than_any_document_has_are_an_error(items: list[Any]) -> None:
+def test_the_number_of_unknown_fields_is_limited(items: list[Any]) -> None:
     with pytest.raises(DecodeError, match="too many unknown fields on Note"):
         READER.decode(json.dumps({"items": items}).encode())
-
-
-def test_one_new_field_on_many_objects_is_no_problem() -> None:
     items = [{"type": "note", "text": "t", "new": i} for i in range(5000)]
     assert encoded(READER.decode(json.dumps({"items": items}).encode())) == {"items": items}
 
@@ -352,6 +315,7 @@ def test_one_new_field_on_many_objects_is_no_problem() -> None:
         (b'{"items":{}}', "$.items", ["Expected `array`", "got `object`"]),
         (b'{"items":[7]}', "$.items[0]", ["Expected `object`", "got `int`"]),
         (b'{"by_name":{"a":1},"items":[]}', "$.by_name.a", ["Expected", "got `int`"]),
+        (b'{"items":[],"closed":{"type":"note","text":"t"}}', "$.closed.type", ["Invalid value 'note'"]),
         (b"[]", "$", ["Expected `object`", "got `array`"]),
         (b"null", "$", ["Expected `object`", "got `null`"]),
         (b"{}", "$", ["Document", "required", "items"]),
@@ -379,31 +343,11 @@ def test_an_error_names_the_place_what_was_expected_and_what_came(
     ], "another library's exception does not show"
 
 
-@given(garbage([json.dumps(document).encode() for _, document in DOCUMENTS]) | st.text())
-def test_garbage_raises_decode_error_and_nothing_else(data: bytes | str) -> None:
-    for decoder in (REQUEST, RESPONSE, READER):
-        with suppress(DecodeError):
-            msgspec.json.encode(decoder.decode(data))
-
-
 @pytest.mark.parametrize("data", TRAPS, ids=range(len(TRAPS)))
 def test_a_trap_inside_a_document_is_an_error_or_kept_as_it_is(data: bytes) -> None:
     spelled = b'{"items":[{"type":"call","input":' + data + b',"new":1}]}'
     with suppress(DecodeError):
         assert msgspec.json.encode(READER.decode(spelled)) == spelled
-    plain = b'{"items":[{"type":"later","n":' + data + b"}]}"
-    with suppress(DecodeError):
-        assert encoded(READER.decode(plain)) == json.loads(plain)
-
-
-@pytest.mark.parametrize(("decoder", "document"), DOCUMENTS, ids=["request", "response"])
-@given(data=st.data())
-def test_a_damaged_document_decodes_or_raises_decode_error(
-    decoder: Decoder[Any], document: dict[str, Any], data: st.DataObject
-) -> None:
-    changed = data.draw(damaged(st.just(document)))
-    with suppress(DecodeError):
-        msgspec.json.encode(decoder.decode(json.dumps(changed).encode()))
 
 
 NESTED = st.recursive(
@@ -433,36 +377,7 @@ def test_depth_is_counted_outside_strings(text: str, limit: int) -> None:
         check_depth(raw, limit)
 
 
-@given(st.binary(max_size=40), st.integers(0, 3))
-def test_counting_the_depth_of_noise_ends_in_nothing_or_decode_error(raw: bytes, limit: int) -> None:
-    with suppress(DecodeError):
-        check_depth(raw, limit)
-
-
-def test_a_decoder_serves_many_threads() -> None:
-    decoder: Decoder[Document] = Decoder(Document)
-    results: list[bool] = []
-    data = [json.dumps({"items": [{"type": "note", "text": "t", f"f{i % 7}": i}]}).encode() for i in range(50)]
-
-    def work() -> None:
-        results.append(all(msgspec.json.encode(decoder.decode(d)) == msgspec.json.encode(json.loads(d)) for d in data))
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [True] * 8
-
-
-@pytest.mark.parametrize(
-    ("value", "has"), [(UNSET, False), (None, False), (0, True), ("", True), (False, True), ([], True)]
-)
-def test_a_field_is_given_when_it_is_neither_absent_nor_null(value: Any, has: bool) -> None:
-    assert unknown.given(value) is has
-
-
-def test_a_decoder_takes_as_many_objects_of_unknown_kinds_or_fields_as_it_is_said_to() -> None:
+def test_the_number_of_objects_with_unknown_kinds_or_fields_is_limited() -> None:
     few: Decoder[Any] = Decoder(Document, most_unknown=10)
     for new in ({"type": "new"}, {"type": "note", "text": "t", "new": 1}):
         items = [{"type": "note", "text": "t"}] * 50 + [new] * 10
@@ -496,11 +411,10 @@ def outcome(decoder: Decoder[Any], data: bytes) -> Any:
 
 
 def classes(value: Any) -> Any:
-    """The class of each struct in a document, and the names of its unknown fields."""
+    """The class of each struct in a document, and its unknown fields."""
     if isinstance(value, Struct):
         names = value.__struct_fields__
-        kind = type(value)
-        declared = kind.__base__ if hasattr(kind, "__extras__") else kind
+        declared = type(value).__base__ if extras(value) else type(value)
         return declared, tuple(extras(value).items()), [classes(getattr(value, name)) for name in names]
     if isinstance(value, list | tuple):
         return [type(value), *map(classes, value)]
@@ -546,7 +460,7 @@ def slow_way(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 
 @pytest.mark.parametrize(("decoder", "document", "place"), FRAMES, ids=FRAME_IDS)
-def test_a_field_that_came_twice_is_decoded_in_one_go_and_nothing_is_different(
+def test_an_unknown_field_that_was_received_twice_is_decoded_in_one_pass_with_the_same_result(
     decoder: Decoder[Any], document: dict[str, Any], place: tuple[Any, ...], slow_way: list[bytes]
 ) -> None:
     learning = forgetful(decoder, remembers=True)
@@ -561,19 +475,6 @@ def test_a_field_that_came_twice_is_decoded_in_one_go_and_nothing_is_different(
     assert outcome(learning, known) == outcome(forgetful(decoder), known)
 
 
-def test_structs_without_unknown_fields_have_their_own_class_inside_and_around_those_that_have_them() -> None:
-    learning: Decoder[Document] = Decoder(Document)
-    data = (
-        b'{"items":[{"type":"note","text":"t","new":1},{"type":"call","input":1}],"closed":{"type":"call","input":0}}'
-    )
-    for _ in range(4):
-        found = learning.decode(data)
-        note, call = found.items
-        assert (type(found), type(call), type(found.closed)) == (Document, Call, Call)
-        assert type(note) is type(with_extras(Note(text=""), {"new": 1}))
-    assert learning._first is not None, "the shape was remembered"
-
-
 @pytest.mark.parametrize(
     ("decoder", "document"),
     DOCUMENTS + [(load(wire).EVENT, event) for wire, event in EVENTS],
@@ -581,7 +482,7 @@ def test_structs_without_unknown_fields_have_their_own_class_inside_and_around_t
 )
 @settings(max_examples=25 if WHOLE else 10)
 @given(data=st.data())
-def test_a_decoder_gives_the_same_whatever_came_before(
+def test_the_result_does_not_depend_on_earlier_documents(
     decoder: Decoder[Any], document: dict[str, Any], data: st.DataObject
 ) -> None:
     learning, fresh = forgetful(decoder, remembers=True), forgetful(decoder)
@@ -603,7 +504,7 @@ def test_a_decoder_gives_the_same_whatever_came_before(
 WORDS = sorted(
     {
         node.value
-        for module in (lenient, normalize, repair)
+        for module in (lenient, normalize)
         for node in ast.walk(ast.parse(Path(module.__file__ or "").read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier()
     }
@@ -624,7 +525,7 @@ ERROR_EVENT: dict[str, Any] = {"type": "error", "message": "m", "sequence_number
     [*DOCUMENTS, (EVENT, FAILED_EVENT), (EVENT, ERROR_EVENT)],
     ids=["request", "response", "failed", "error"],
 )
-def test_a_field_that_a_repair_reads_is_repaired_also_after_it_was_kept(
+def test_a_field_that_a_repair_reads_is_repaired_also_after_it_was_an_unknown_one(
     decoder: Decoder[Any], document: dict[str, Any]
 ) -> None:
     for (i, name), (n, place) in product(enumerate(WORDS), enumerate(objects_of(document))):
@@ -648,18 +549,17 @@ def test_the_other_spelling_of_a_declared_field_is_never_remembered() -> None:
     assert outcome(learning, data) == outcome(forgetful(decoder), data)
 
 
-def test_the_bounds_hold_for_remembered_shapes_too() -> None:
+def test_limits_hold_for_remembered_shapes_too() -> None:
     few: Decoder[Any] = Decoder(Document, most_unknown=10)
+    reader: Decoder[Any] = Decoder(Document)
     new = {"type": "note", "text": "t", "new": 1}
     for _ in range(4):
         few.decode(json.dumps({"items": [new] * 3}).encode())
+        reader.decode(b'{"items":[{"type":"call","input":1,"new":1}]}')
     assert few._first is not None, "the shape was remembered"
     with pytest.raises(DecodeError, match=r"\$\.items\[10\]: too many objects of unknown kinds"):
         few.decode(json.dumps({"items": [new] * 11}).encode())
-    reader: Decoder[Any] = Decoder(Document)
     for value, words in ((b"[" * 500 + b"]" * 500, "nested deeper"), (b'"\xff"', "not valid UTF-8")):
-        for _ in range(4):
-            reader.decode(b'{"items":[{"type":"call","input":1,"new":1}]}')
         with pytest.raises(DecodeError, match=words):
             reader.decode(b'{"items":[{"type":"call","new":1,"input":' + value + b"}]}")
 
@@ -690,7 +590,7 @@ def test_new_names_in_every_document_cost_no_memory_beyond_a_bound_and_hardly_ti
     [["n" * 2000], [f"n{i}" for i in range(17)]],
     ids=["long", "many"],
 )
-def test_shapes_no_vendor_sends_are_not_remembered(names: list[str]) -> None:
+def test_shapes_with_many_or_long_names_are_not_remembered(names: list[str]) -> None:
     learning = forgetful(READER, remembers=True)
     data = json.dumps({"items": [{"type": "note", "text": "t", **dict.fromkeys(names, 1)}]}).encode()
     for _ in range(5):
@@ -709,22 +609,6 @@ def test_two_hosts_with_fields_of_their_own_are_both_remembered(slow_way: list[b
     assert slow_way == []
 
 
-def test_objects_of_one_kind_with_and_without_an_unknown_field_are_kept_apart() -> None:
-    learning, fresh = forgetful(READER, remembers=True), forgetful(READER)
-    plain, new = {"type": "note", "text": "t"}, {"type": "note", "text": "t", "new": 1}
-    for items in (
-        [new],
-        [new],
-        [new, plain],
-        [plain, new],
-        [plain],
-        [{**new, "inner": plain}],
-        [{**plain, "inner": new}],
-    ) * 3:
-        data = json.dumps({"items": items}).encode()
-        assert outcome(learning, data) == outcome(fresh, data)
-
-
 def test_unknown_fields_have_the_order_of_their_names_whatever_order_they_came_in() -> None:
     learning = forgetful(READER, remembers=True)
     for fields in (b'"b":1,"a":2', b'"a":2,"b":1') * 4:
@@ -732,7 +616,7 @@ def test_unknown_fields_have_the_order_of_their_names_whatever_order_they_came_i
         assert msgspec.json.encode(note) == b'{"type":"note","text":"t","a":2,"b":1}'
 
 
-def test_a_decoder_learns_in_many_threads_at_once() -> None:
+def test_threads_share_a_decoder() -> None:
     learning = forgetful(REQUEST, remembers=True)
     fresh = forgetful(REQUEST)
     places_of = objects_of(REQUEST_DOCUMENT)

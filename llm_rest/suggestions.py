@@ -9,7 +9,6 @@ out, and of several alternatives in a tuple the first without one is used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from string import Formatter
 from typing import Any
 
 Line = str | tuple[str, ...]
@@ -193,6 +192,8 @@ def suggestions_for(kinds: list[str], case: str | None, facts: Mapping[str, Any]
 
 
 def _filled(line: Line, facts: Mapping[str, Any]) -> str | None:
+    from string import Formatter  # needed after an error only
+
     for text in (line,) if isinstance(line, str) else line:
         names = [name for _, name, _, _ in Formatter().parse(text) if name]
         if all(facts.get(name) is not None for name in names):

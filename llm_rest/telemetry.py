@@ -587,7 +587,11 @@ def _part(part: Any) -> dict[str, Any]:
     if modality is None:
         return _text(_of(part, "text") or _of(part, "refusal")) or {"type": f"llm_rest.{part.type}"}
     url = next((str(found) for name in LOCATIONS if (found := _of(part, name))), "")
-    kind, data = parse_data_url(url) or (f"audio/{_of(part, 'input_audio.format')}", _of(part, "input_audio.data"))
+    media = parse_data_url(url)
+    if media is None:
+        kind, data = f"audio/{_of(part, 'input_audio.format')}", _of(part, "input_audio.data")
+    else:
+        kind, data = media.type, media.data
     common = {"modality": modality, "mime_type": kind}
     if data is not None and len(data) > MAX_BLOB * 4 // 3:
         return {"type": "llm_rest.omitted", "size": len(data) * 3 // 4, **common}

@@ -10,13 +10,13 @@ that `Raw` fields (tool arguments) preserve the vendor's bytes.
 from __future__ import annotations
 
 import re
+from _thread import RLock  # `threading` takes longer to load than this module
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import accumulate, count
 from math import inf
 from operator import sub
-from threading import RLock
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -357,7 +357,6 @@ class Decoder(Generic[T]):
                     return
 
 
-_STRING = re.compile(rb'"[^"]*+(?:"|\Z)')
 _WINDOW = 1024 * 1024
 _NO_BONES = bytes(byte for byte in range(256) if byte not in b'[]{}"')
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
@@ -376,7 +375,7 @@ def check_depth(raw: bytes, limit: int = _MAX_DEPTH) -> None:
     depth, quote = 0, b""
     for start in range(0, len(bones), _WINDOW):
         window = quote + bones[start : start + _WINDOW]
-        steps = _STRING.sub(b"", window).translate(_STEPS, _NO_BRACKETS)
+        steps = re.sub(rb'"[^"]*+(?:"|\Z)', b"", window).translate(_STEPS, _NO_BRACKETS)
         if depth + max(map(sub, accumulate(steps), count(1)), default=0) > limit:
             raise DecodeError(f"nested deeper than {limit} levels", path="$", limited=True)
         depth += 2 * steps.count(2) - len(steps)
@@ -437,7 +436,7 @@ class _Form:
         return self.kinds.get(tag) if isinstance(tag, str | int) else None
 
 
-_WHOLE = re.compile(rb"""\s*"?(-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE]\+?[0-9])?)"?\s*""")
+_WHOLE = rb"""\s*"?(-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE]\+?[0-9])?)"?\s*"""
 """A whole number as some hosts write it: `"11"`, `11.0`, `1.1e1`."""
 
 _MOST_FORMS = 4096
@@ -502,7 +501,7 @@ class _Descent:
         except msgspec.ValidationError as problem:
             mismatch = str(problem)  # the exception itself would keep the frames of all callers alive
         first = bytes(raw).lstrip()[:1]
-        number = _WHOLE.fullmatch(bytes(raw)) if taken.counts else None
+        number = re.fullmatch(_WHOLE, bytes(raw)) if taken.counts else None
         if number and ("usage" in path or path.endswith("_count") or float(number[1]).is_integer()):
             return round(float(number[1]))  # a fraction of a token is no reason to lose an answer
         if first == b"[" and taken.items is not None:

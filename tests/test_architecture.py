@@ -115,8 +115,8 @@ class Size(NamedTuple):
 
 SIZES = {
     "": Size(2_155, 9),  # the modules at the top alone
-    "responses": Size(4_615, 14),
-    "wires": Size(20_855, 58, goal=15_700),
+    "responses": Size(4_610, 14),
+    "wires": Size(20_995, 59, goal=15_700),
     "wires.openai_responses": Size(1_680, 9),
     "wires.openai_chat": Size(4_200, 9),
     "wires.anthropic_messages": Size(4_810, 10),
@@ -186,9 +186,9 @@ LONGER = {
     "vendors.dialects": 740,
     "vendors.models": 785,
     "vendors.rows": 835,
-    "wires.anthropic_messages.messages": 810,
+    "wires.anthropic_messages.messages": 815,
     "wires.openai_chat.messages": 675,
-    "wires.schema": 480,
+    "wires.schema": 475,
 }
 """Files that are longer still, or tables; these numbers go down as well."""
 

@@ -12,7 +12,6 @@ values; null is the same as absent.
 from __future__ import annotations
 
 import binascii
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
@@ -71,6 +70,8 @@ def unseal(text: str, wire: str, issuer: str, payload: type[P] | Any) -> P | Non
 
 def digest(text: str) -> str:
     """A short, stable digest of a visible text: 16 hexadecimal digits."""
+    from hashlib import blake2b  # slow to load, and needed for opaque state only
+
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

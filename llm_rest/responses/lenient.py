@@ -10,10 +10,10 @@ from its position), and that each repair is noted in the leftovers (`REPAIRED`),
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from ..unknown import MOST_IN_ANSWER
 from .carriers import digest
@@ -151,7 +151,7 @@ def _usage(usage: Plain) -> Plain:
     return _noted({**usage, **dict.fromkeys(missing, 0)}, [f"it had no {name}, read as 0" for name in missing])
 
 
-class RepairedCall(NamedTuple):
+class RepairedCall(Struct, frozen=True):
     """A call with all required fields. `text` is JSON for a function and free text for a custom tool."""
 
     call_id: str

@@ -7,10 +7,10 @@ undeclared fields; `leftovers` holds other wires' data that Responses has no fie
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import Any, ClassVar, Literal, cast
 
 import msgspec
-from msgspec import field
+from msgspec import Struct, field
 
 from ..errors import DecodeError, ToolArgumentsError
 from ..unknown import Open, ResponsesModel, check_depth
@@ -255,7 +255,7 @@ ContentPart = Open[
 """Any part of a message's content or of a tool's output."""
 
 
-class Media(NamedTuple):
+class Media(Struct, frozen=True):
     """A media type such as `image/png`, and the bytes as base64 text."""
 
     type: str

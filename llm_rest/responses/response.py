@@ -315,9 +315,6 @@ def echo(request: Request | None) -> dict[str, Any]:
     return {name: echoed_tools(value) if name == "tools" else value for name, value in values if value is not None}
 
 
-_PATH = re.compile(r"(?<=[^/:])/.+", re.DOTALL)
-
-
 def echoed_tools(tools: Sequence[AnyTool]) -> list[AnyTool]:
     """The tools as a server repeats them: secrets of MCP servers are redacted, also those in a path."""
     return [_blotted(tool) if isinstance(tool, McpTool) else tool for tool in tools]
@@ -330,5 +327,5 @@ def _blotted(tool: McpTool) -> McpTool:
     if given(tool.headers):
         changes["headers"] = dict.fromkeys(tool.headers, "<redacted>")
     if given(tool.server_url):
-        changes["server_url"] = _PATH.sub("/<redacted>", tool.server_url, count=1)
+        changes["server_url"] = re.sub(r"(?s)(?<=[^/:])/.+", "/<redacted>", tool.server_url, count=1)
     return replace(tool, **changes)

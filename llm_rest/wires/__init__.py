@@ -43,6 +43,15 @@ class Route(Struct, frozen=True):
     """The HTTP method."""
 
 
+def with_model(path: str, request: Request) -> str:
+    """The path of a route with the model in it, where the host has it there."""
+    if "{model}" not in path:
+        return path
+    from urllib.parse import quote  # slow to load
+
+    return path.replace("{model}", quote(request.model or "", safe=""))
+
+
 class StreamDecoder(Protocol):
     """Converts a wire's stream events to Responses events: a state machine that raises nothing for vendor data."""
 

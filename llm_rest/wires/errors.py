@@ -36,7 +36,6 @@ REQUEST_ID = ("x-request-id", "request-id", "apim-request-id", "x-ms-request-id"
 SHOULD_RETRY = {"true": True, "false": False}
 
 _LONGEST = 366 * 86400.0
-_NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?")
 
 
 def header_facts(headers: Mapping[str, str]) -> HeaderFacts:
@@ -64,7 +63,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def _seconds(text: str, divisor: int) -> float | None:
     text = text.strip()
-    return _sane(float(text) / divisor) if _NUMBER.fullmatch(text) else None
+    return _sane(float(text) / divisor) if re.fullmatch(r"[0-9]{1,20}(?:\.[0-9]{0,20})?", text) else None
 
 
 def _seconds_until(then: str, now: str) -> float | None:
@@ -90,11 +89,11 @@ def _sane(seconds: float) -> float | None:
 _LARGEST = 64 * 1024
 _EXCERPT = 4096
 _BOM = b"\xef\xbb\xbf"
-_HALF = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_HALF = rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 """Lone surrogates, which are not valid text."""
-_FRAMED = re.compile(rb"^data:(.+)", re.MULTILINE)
+_FRAMED = rb"(?m)^data:(.+)"
 """The data of an event: an error of a streamed request may be framed as a stream."""
-_SECRET_NAME = re.compile(r"(?i)authorization|api[-_]?key|secret|password|access[-_]?token")
+_SECRET_NAME = r"(?i)authorization|api[-_]?key|secret|password|access[-_]?token"
 
 
 def parsed(body: bytes) -> Any:
@@ -102,7 +101,7 @@ def parsed(body: bytes) -> Any:
     if len(body) > _LARGEST:
         return None
     body = body.removeprefix(_BOM)
-    for text in (body, _HALF.sub(rb"\\ufffd", body), *_FRAMED.findall(body, 0, _EXCERPT)[:1]):
+    for text in (body, re.sub(_HALF, rb"\\ufffd", body), *re.findall(_FRAMED, body[:_EXCERPT])[:1]):
         try:
             check_depth(text)
             return msgspec.json.decode(text)
@@ -130,7 +129,7 @@ def redacted(value: Any, depth: int = 32) -> Any:
         return [redacted(entry, depth - 1) for entry in cast("Any", value)]
     if isinstance(value, dict):
         return {
-            printable(name): "[redacted]" if _SECRET_NAME.search(name) else redacted(entry, depth - 1)
+            printable(name): "[redacted]" if re.search(_SECRET_NAME, name) else redacted(entry, depth - 1)
             for name, entry in cast("Plain", value).items()
         }
     return value

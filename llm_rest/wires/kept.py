@@ -12,10 +12,10 @@ from contextlib import suppress
 from functools import cache
 from operator import attrgetter, itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import fields as struct_fields
 from msgspec.structs import replace
 
@@ -64,7 +64,7 @@ _encode = msgspec.json.Encoder().encode
 _MISFITS = (DecodeError, msgspec.MsgspecError, TypeError, ValueError, RecursionError)
 
 
-class Rules(NamedTuple):
+class Rules(Struct, frozen=True):
     """Rules of a wire for the comparison of its fields, by the names they have in its documents."""
 
     apart: frozenset[str] = frozenset()

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, cast
+from types import MappingProxyType
+from typing import Any, cast
 
 import msgspec
+from msgspec import Struct
 
 from ..losses import Losses
 
@@ -30,7 +32,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 # --- supported keywords---------------------------------------------------------------------------------------------
 
 
-class Host(NamedTuple):
+class Host(Struct, frozen=True):
     """What a host supports of JSON Schema. All other keywords are added to the description."""
 
     name: str
@@ -44,12 +46,12 @@ class Host(NamedTuple):
     """Keywords that the host rejects."""
     schemas: tuple[str, ...] = ("items",)
     """Keywords that hold one schema."""
-    lists: Mapping[str, str] = {"anyOf": "anyOf", "oneOf": "anyOf"}
+    lists: Mapping[str, str] = MappingProxyType({"anyOf": "anyOf", "oneOf": "anyOf"})
     """Keywords that hold a list of schemas, and the names under which they are sent."""
-    definitions: Mapping[str, str] = dict(zip(DEFINITIONS, DEFINITIONS, strict=True))
+    definitions: Mapping[str, str] = MappingProxyType(dict(zip(DEFINITIONS, DEFINITIONS, strict=True)))
     """The host's name for definitions."""
-    reference: re.Pattern[str] = re.compile(".*")
-    """The references that the host resolves."""
+    reference: str = ".*"
+    """The pattern of references that the host resolves."""
     beside: frozenset[str] = frozenset()
     """Keywords that may be in one schema with a reference."""
     inlined: int = 0
@@ -81,13 +83,6 @@ def _one_of(*values: Any) -> Check:
     return lambda value: not isinstance(value, dict | list) and value in values
 
 
-_beyond = re.compile(r"\(\?(?:[=!]|<[=!])|\\[1-9bB]").search
-
-
-def _is_plain_pattern(value: Any) -> bool:
-    return isinstance(value, str) and not _beyond(value)
-
-
 GEMINI = Host(
     "Gemini",
     {
@@ -103,7 +98,7 @@ GEMINI = Host(
     schemas=("items", "additionalProperties"),
     lists={"anyOf": "anyOf", "oneOf": "oneOf", "prefixItems": "prefixItems", "items": "prefixItems"},
     definitions=dict.fromkeys(DEFINITIONS, "$defs"),
-    reference=re.compile(r"#(/\$defs/.*)?", re.DOTALL),
+    reference=r"(?s)#(/\$defs/.*)?",
     beside=frozenset({*DEFINITIONS, "$id", "$anchor", "title"}),
     rewrites=True,
 )
@@ -116,11 +111,11 @@ ANTHROPIC = Host(
         "enum": _all(_is_primitive),
         "const": _is_primitive,
         "format": _one_of(*"date-time time date duration email hostname uri ipv4 ipv6 uuid".split()),
-        "pattern": _is_plain_pattern,
+        "pattern": lambda value: isinstance(value, str) and not re.search(r"\(\?(?:[=!]|<[=!])|\\[1-9bB]", value),
         "minItems": _one_of(0, 1),
     },
     lists={"anyOf": "anyOf", "allOf": "allOf", "oneOf": "anyOf"},
-    reference=re.compile("#.*", re.DOTALL),
+    reference="(?s)#.*",
     beside=frozenset(DEFINITIONS),
     closed=True,
     recursive=False,
@@ -310,7 +305,7 @@ class _Walk:
             if name != "definitions":
                 target = f"#/{name}/{target[14:]}"
                 self.lost.changed(path, f"definitions is called {name} at {self.host.name}")
-        if not isinstance(target, str) or not self.host.reference.fullmatch(target):
+        if not isinstance(target, str) or not re.fullmatch(self.host.reference, target):
             self.lost.refused(path, "a reference outside the definitions of the schema")
         return target
 

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from ..losses import not_in
 from ..responses.carriers import NAMES, digest
@@ -195,7 +195,7 @@ CALL_ANY = "Call at least one of the tools before you answer."
 CALL_ONE = "Call the tool {} before you answer."
 
 
-class Chosen(NamedTuple, Generic[T]):
+class Chosen(Struct, Generic[T], frozen=True):
     """The encoded form of a choice among tools."""
 
     choice: ToolChoice | None

@@ -283,7 +283,7 @@ def _encode_media(
 
 def _encode_data(data: str, name: str, path: str, lost: Losses) -> types.Base64Source | types.TextSource | None:
     url = parse_data_url(data)
-    media, content = url or (_guessed_type(data, name.lower()), data)
+    media, content = (url.type, url.data) if url else (_guessed_type(data, name.lower()), data)
     if url is None and media:
         lost.changed(f"{path}.file_data", f"has no media type and is treated as {media}")
     if media == PDF:

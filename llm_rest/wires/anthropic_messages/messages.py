@@ -9,9 +9,10 @@ and the guides to citations, thinking and system messages within a conversation,
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, Struct
+from msgspec.structs import replace
 
 from ... import responses as ours
 from ...responses.carriers import digest, seal, unseal
@@ -370,7 +371,7 @@ def as_blocks(content: Content) -> list[types.AnyBlock]:
 SYSTEM = ("system", "developer")
 
 
-class Earlier(NamedTuple):
+class Earlier(Struct, frozen=True):
     """The state of earlier turns that the writer of a turn needs."""
 
     ids: set[str]
@@ -444,12 +445,12 @@ class MessageWriter:
             self.changing = next(places, None)
         before = self.state or Earlier(set(), {}, [], [], begins_alone(self.messages[0]), None)
         before.ids.update(self._ids)
-        thinks = begins_with_thinking(self.messages, before.begins_with_thinking)
-        self.state = before._replace(
+        self.state = replace(
+            before,
             repeated={**self._repeated},
             system=[*self.system],
             marks=[(path, block, block.cache_control) for path, block in marks[self._marks_before :]],
-            begins_with_thinking=thinks,
+            begins_with_thinking=begins_with_thinking(self.messages, before.begins_with_thinking),
         )
         self._ids, self._role = set(), ""
         return True

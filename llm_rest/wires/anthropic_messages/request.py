@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import quote
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ... import responses as ours
 from ...losses import Loss, Losses, no_such, not_in, not_taken
@@ -20,7 +20,7 @@ from ...responses.carriers import BLOCK, ENTRIES, NEAR, SPELLING, digest, noted,
 from ...responses.request import items_of
 from ...unknown import Opt, Unknown, given, or_none, or_unset
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
-from .. import Route
+from .. import Route, with_model
 from ..call_ids import paired
 from ..kept import diff, note, own_leftovers, patch, recall, unknown
 from ..leftovers import as_list, as_object, as_plain
@@ -185,7 +185,7 @@ def _leftovers(body: types.Request, request: ours.Request, known: list[bool], mo
             notes[THINKING_NOTE] = note(asked, made_asked)
             _ask(made, asked)
     empty = {name: value for name in EMPTY_FIELDS if not (value := getattr(body, name))}
-    left = diff(body, made, RULES._replace(defaults={**RULES.defaults, **empty}))
+    left = diff(body, made, replace(RULES, defaults={**RULES.defaults, **empty}))
     notes |= left.get(SPELLING, {})
     near |= inexact_ttl(body.cache_control, {}).get(SPELLING, {}).get(NEAR, {})
     if near:
@@ -482,7 +482,7 @@ def route(
     found = betas(request, prefix)
     if found and not dialect.betas_in_body:
         headers["anthropic-beta"] = ",".join(found)
-    return Route(path.replace("{model}", quote(request.model or "", safe="")), headers=headers)
+    return Route(with_model(path, request), headers=headers)
 
 
 def _additions(request: ours.Request) -> Json:

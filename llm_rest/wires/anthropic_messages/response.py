@@ -155,7 +155,7 @@ def keep_response(response: ours.Response, message: types.Message) -> None:
     if response.usage and given(message.usage) and given(made.usage):
         response.usage.leftovers = as_leftovers(diff(message.usage, made.usage))
         made.usage = message.usage
-    left = diff(message, made, RULES._replace(apart=frozenset({"content"})))
+    left = diff(message, made, replace(RULES, apart=frozenset({"content"})))
     notes = as_object(left.get(SPELLING))
     if "stop_details" in notes and given(message.stop_details):
         expected = as_object(made.stop_details)

@@ -170,7 +170,6 @@ HOSTED = {"code_interpreter": "code_execution", "web_search": "web_search", "web
 """Tools of the vendor by the type a choice names them with, ours on the left. The way back prefers what hosts list."""
 HOSTED_BACK = {"code_execution": "code_interpreter", "web_search": "web_search_preview"}
 
-_wire_type = re.compile(r"custom|mcp_toolset|tool_search_tool_\w+|\w+_20\d{6}").fullmatch
 encode_json = msgspec.json.Encoder().encode
 _tool: Decoder[types.Tool] = Decoder(types.Tool)
 
@@ -238,7 +237,7 @@ def _encode_tool(tool: ours.AnyTool, namespace: str | None, path: str, context: 
             return _encode_toolset(tool, path, context)
         case _ if isinstance(tool, WebSearch):
             return [encode_web_search(tool, path, context)]
-        case Unknown() if _wire_type(tool.kind):
+        case Unknown() if re.fullmatch(r"custom|mcp_toolset|tool_search_tool_\w+|\w+_20\d{6}", tool.kind):
             try:
                 return [_tool.decode(encode_json(tool))]
             except DecodeError:

@@ -13,7 +13,6 @@ from array import array
 from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
-from urllib.parse import urlsplit
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -197,8 +196,7 @@ def _by_url(
     if not url:
         lost.dropped(path, "media without its data")
         return None
-    media = parse_data_url(url)
-    if media is not None:
+    if (media := parse_data_url(url)) is not None:
         return types.Part(inline_data=types.Blob(mime_type=media.type, data=media.data))
     our = url.startswith(VENDOR) or _host(url) in VIDEO_HOSTS
     if not our and (id or not url.startswith(("https://", "http://"))):
@@ -214,6 +212,8 @@ def _by_url(
 
 
 def _host(uri: str) -> str:
+    from urllib.parse import urlsplit  # not needed for most conversions
+
     try:
         return urlsplit(uri).hostname or ""
     except ValueError:

@@ -93,7 +93,7 @@ class Whole(Payload, tag="parts"):
 
 AnyPayload = Thought | VisibleSignatures | Whole
 
-EMPTY = digest("")
+EMPTY = "e4a6a0577479b2b4"  # digest("")
 
 _parts: ProtoDecoder[list[types.Part]] = ProtoDecoder(list[types.Part])
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import quote
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -197,6 +196,8 @@ def collected(model: str, dialect: GeminiDialect) -> str:
 
 def model_path(model: str, dialect: GeminiDialect) -> str:
     """The path of a model."""
+    from urllib.parse import quote  # not needed for conversions
+
     names = collected(model, dialect).split("/")
     segments = (quote(name, safe="@") if name.strip(".") else name.replace(".", "%2E") for name in names)
     return f"{dialect.root}/{'/'.join(segments)}"

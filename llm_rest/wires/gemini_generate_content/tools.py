@@ -62,14 +62,12 @@ MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 """Values of the tool choice, ours on the left."""
 MODES_BACK = {theirs: our for our, theirs in MODES.items()}
 
-_legal = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}").fullmatch
-_illegal = re.compile(r"[^A-Za-z0-9_.:-]")
-
 
 @lru_cache(maxsize=1024)
 def wire_name(name: str, namespace: str | None = None) -> str:
     """A tool's name on this wire, never the same for two tools; tools of a namespace are named `namespace__name`."""
-    return fitted_name(f"{namespace}__{name}" if namespace else name, _legal, _illegal)
+    whole = f"{namespace}__{name}" if namespace else name
+    return fitted_name(whole, r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}", r"[^A-Za-z0-9_.:-]")
 
 
 # --- Responses to this wire -----------------------------------------------------------------------------------------

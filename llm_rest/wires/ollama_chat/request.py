@@ -176,12 +176,12 @@ def _encode_tools(
             lost.dropped("tool_choice", "a choice among no tools")
         return ""
     made = encode_tools(offered, rewritings, lost)
-    _, tools, note = choose(request.tool_choice, made, name_of, WIRE, lost)
-    if tools:
-        body.tools = tools
+    chosen = choose(request.tool_choice, made, name_of, WIRE, lost)
+    if chosen.tools:
+        body.tools = chosen.tools
         if given(request.text) and isinstance(request.text.format, ours.JsonSchemaFormat | ours.JsonObjectFormat):
             lost.changed("text.format", "a format beside tools: the server's grammar may keep the model from calling")
-    return note if tools else ""
+    return chosen.note if chosen.tools else ""
 
 
 def _decode_sampling(options: types.Options, request: ours.Request) -> None:

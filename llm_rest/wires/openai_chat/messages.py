@@ -206,7 +206,7 @@ def message_rules(msg: AssistantFields) -> Rules:
         texts = {*(text.replace("\n", "") for text in texts), shown}
     flat = any(call.function is UNSET and call.custom is UNSET for call in msg.tool_calls or ())
     together = (REPEATED if len(texts) == 1 else ()) + (FLAT if flat else ())
-    return RULES._replace(together=together) if together else RULES
+    return replace(RULES, together=together) if together else RULES
 
 
 # --- one assistant message: Responses -> Chat -----------------------------------------------------------------------

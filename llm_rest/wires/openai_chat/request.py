@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -24,7 +23,7 @@ from ...responses.carriers import SPELLING, own
 from ...responses.request import items_of
 from ...unknown import Open, Opt, Unknown, convert, given, or_none, or_unset, with_extras
 from ...vendors.dialects import CHAT_HOSTS, ChatDialect
-from .. import Route
+from .. import Route, with_model
 from ..call_ids import paired
 from ..kept import Rules, diff, own_leftovers, patch
 from ..leftovers import as_list, as_object, is_object
@@ -173,7 +172,7 @@ def route(
     request: ours.Request, *, dialect: ChatDialect = OPENAI, stream: bool = False, prefix: EncodedPrefix | None = None
 ) -> Route:
     """The route of a request. Streaming is an option of the body, not of the URL."""
-    return Route(dialect.path.replace("{model}", quote(request.model or "", safe="")))
+    return Route(with_model(dialect.path, request))
 
 
 def _decode_messages(

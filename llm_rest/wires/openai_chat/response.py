@@ -63,7 +63,7 @@ CHOICE, OTHERS, MESSAGE = "choices[0]", "choices[1:]", "choices[0].message"
 """The leftovers that are named after a place in the document; all others are its own fields."""
 
 RULES = Rules(defaults={"model": ""})
-WITH_CHOICE = RULES._replace(apart=frozenset({"choices"}))
+WITH_CHOICE = replace(RULES, apart=frozenset({"choices"}))
 
 _COMPLETION = types.Completion(object="chat.completion", choices=[])
 _NO_CHOICE, _NO_ANSWER = types.Choice(), types.Answer()

@@ -7,7 +7,6 @@ the OpenAI Responses reference, `POST /responses/compact` of Open Responses, and
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import quote
 
 from msgspec.structs import replace
 
@@ -256,6 +255,8 @@ def input_items_route(
 
 
 def _path(response_id: str, dialect: ResponsesDialect) -> str:
+    from urllib.parse import quote  # needed for stored responses only
+
     # Dots are not escaped, and an empty name is the path of all responses.
     if not response_id.strip("."):
         raise ConfigError(f"{response_id!r} is not the id of a response")

@@ -150,7 +150,7 @@ TESTS = {
     "gateway": 5_440,
     "hostile": 3_850,
     "laws": 3_890,
-    "loop": 3_320,
+    "loop": 2_550,
     "oracles": 510,
     "peers": 870,
     "policy": 1_900,

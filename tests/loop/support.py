@@ -1,50 +1,51 @@
-"""Runs in tests: by either kind of caller, against the simulator or against a model that is a list of answers."""
+"""Runs of sync and async clients on a fake model, and reading their results and events alike."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
-from llm_rest.loop import Limits, RunState
-from llm_rest.loop.engine import Engine
-from llm_rest.loop.tasks import AsyncRun, TaskShell
-from llm_rest.loop.threads import Run, ThreadShell
-from llm_rest.responses import FunctionCall, IncompleteDetails, Message, OutputText, Request, Response
-from llm_rest.tools import Toolbox
+from llm_rest import Run
+from llm_rest.responses import (
+    FunctionCall,
+    FunctionCallOutput,
+    IncompleteDetails,
+    Message,
+    OutputText,
+    Response,
+)
+from llm_rest.testing import FakeModel
+from tests.callers import AwaitedStream
 
 
 async def result(run: Any) -> Any:
-    """The result of a run, whoever's it is."""
+    """The result of a run of either kind of client."""
     return run.result() if isinstance(run, Run) else await run.result()
 
 
+def opened(run: Any, how: str = "events") -> Any:
+    """The events of a run, or its stream, for `async with`."""
+    found = getattr(run, how)()
+    return AwaitedStream(found) if isinstance(run, Run) else found
+
+
 async def watched(run: Any, *, streams: bool = False) -> list[Any]:
-    """All events of a run that is watched to its end."""
-    events = run.stream() if streams else run.events()
-    if isinstance(run, Run):
-        with events:
-            return list(events)
-    async with events:
+    """All events of a run."""
+    async with opened(run, "stream" if streams else "events") as events:
         return [event async for event in events]
 
 
 async def streamed_text(run: Any) -> list[str]:
-    """The pieces of text of a run, for every kind of caller."""
-    events = run.stream()
-    if isinstance(run, Run):
-        with events:
-            return list(events.text)
-    async with events:
-        return [piece async for piece in events.text]
+    """The pieces of text of a run."""
+    async with opened(run, "stream") as stream:
+        return [piece async for piece in stream.text]
 
 
 def call(name: str, arguments: str = "{}", call_id: str = "c1", **fields: Any) -> FunctionCall:
     return FunctionCall(call_id=call_id, name=name, arguments=arguments, **fields)
 
 
-def says(*output: Any, why: str | None = None, **fields: Any) -> Response:
-    """A response with these items, or with a text; incomplete where a reason is given."""
+def says(*output: Any, why: str | None = None) -> Response:
+    """An answer with these items and texts; incomplete where a reason is given."""
     items = [
         Message(role="assistant", status="completed", content=[OutputText(text=item, annotations=[])])
         if isinstance(item, str)
@@ -52,56 +53,18 @@ def says(*output: Any, why: str | None = None, **fields: Any) -> Response:
         for item in output
     ]
     details = {"incomplete_details": IncompleteDetails(reason=why)} if why else {}
-    return Response(id="resp", status="incomplete" if why else "completed", output=items, **details, **fields)
+    return Response(id="resp", status="incomplete" if why else "completed", output=items, **details)
 
 
-class Model:
-    """Answers with what it was given, one after the other, and remembers what it was asked."""
-
-    def __init__(self, *answers: Response | Exception) -> None:
-        self.answers = list(answers)
-        self.asked: list[Request] = []
-
-    def __call__(self, request: Request) -> Response:
-        self.asked.append(request)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    @property
-    def seen(self) -> list[Any]:
-        """The input of the last request."""
-        found: Any = self.asked[-1].input
-        return found
+def new_run(way: str, answers: FakeModel | list[Any], tools: Any = (), input: Any = "go", **options: Any) -> Any:
+    """A run of a client of this kind, with these answers of the model."""
+    model = answers if isinstance(answers, FakeModel) else FakeModel(answers)
+    client = model.client(retry=1) if way == "sync" else model.async_client(retry=1)
+    run: Any = client.run(None if "state" in options else input, tools, **options)
+    run.model = model  # which lives as long as the run
+    return run
 
 
-def new_run(
-    way: str,
-    model: Any,
-    tools: Iterable[Any] = (),
-    *,
-    state: RunState | None = None,
-    executor: Any = None,
-    **options: Any,
-) -> Any:
-    """A run with this model, for a caller of this way."""
-    limits = {name: options.pop(name) for name in Limits.__struct_fields__ if name in options}
-    if state is None:
-        request = options.pop("request", Request())
-        said = Message(role="user", content="go")
-        state = RunState(id="run", request=request, items=[said], limits=Limits(**limits))
-    engine = partial(
-        Engine,
-        ThreadShell() if way == "sync" else TaskShell(),
-        state,
-        Toolbox(tools, executor),
-        model,
-        options.pop("stream", None),
-        options.pop("on_event", ()),
-        options.pop("approve", None),
-        options.pop("hang_up", None),
-        **{name: options.pop(name) for name in ("deps",) if name in options},
-    )
-    assert not options
-    return (Run if way == "sync" else AsyncRun)(engine, lambda state, answers: state.response)
+def outputs(run: Any) -> list[Any]:
+    """The outputs of the function calls of a run, in their order."""
+    return [item.output for item in run.state.items if isinstance(item, FunctionCallOutput)]

@@ -1,4 +1,4 @@
-"""The pool of threads of a run: how many sync tools run at a time, and that a full pool holds up nothing that must go on."""
+"""The thread pool of a run: how many sync tools run at a time, and that a full pool delays nothing else."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from typing import Any
 import anyio
 import pytest
 
-from llm_rest import AsyncClient, CallCancelledError, Client, ConfigError, ToolContext, tool
+from llm_rest import AsyncClient, CallCancelledError, Client, ToolContext, tool
 from llm_rest.loop import Limits, RunState, Turn
 from llm_rest.loop import inputs as h
-from llm_rest.responses import FunctionCallOutput, Request
-from llm_rest.tools import ToolFacts
-from tests.loop.support import Model, call, new_run, result, says
+from llm_rest.responses import Request
+from llm_rest.testing import FakeModel
+from tests.loop.simulation.world import BOX
+from tests.loop.support import call, new_run, outputs, result, says
 
 pytestmark = pytest.mark.anyio
 
 
-class Crowd:
-    """Counts who is inside at the same time."""
+class Counter:
+    """Counts how many are inside at the same time."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.inside = self.most = self.came = 0
+        self.inside = self.most = self.total = 0
 
     @contextmanager
     def visit(self) -> Iterator[None]:
         with self.lock:
             self.inside += 1
-            self.came += 1
+            self.total += 1
             self.most = max(self.most, self.inside)
         try:
             yield
@@ -43,13 +44,8 @@ class Crowd:
                 self.inside -= 1
 
 
-def calls(name: str, number: int, first: int = 0) -> list[Any]:
-    return [call(name, call_id=f"{name}_{i}") for i in range(first, first + number)]
-
-
-def tool_threads() -> int:
-    """How many threads there are that run tools or ask about them."""
-    return sum(thread.name.startswith("llm_rest") for thread in threading.enumerate())
+def calls(name: str, number: int) -> list[Any]:
+    return [call(name, call_id=f"{name}_{i}") for i in range(number)]
 
 
 @pytest.mark.sample(4)
@@ -58,53 +54,38 @@ def tool_threads() -> int:
 async def test_many_calls_of_a_sync_tool_share_few_threads(
     way: str, blocking: bool, limits: dict[str, Any], most: int
 ) -> None:
-    crowd, threads = Crowd(), list[int]()
+    counter, threads = Counter(), list[int]()
 
     @tool(blocking=blocking)
     def work() -> str:
-        with crowd.visit():
-            threads.append(tool_threads())
+        with counter.visit():
+            threads.append(sum(thread.name.startswith("llm_rest") for thread in threading.enumerate()))
             time.sleep(0.002)
         return "done"
 
-    asked = says(*calls("work", 500))
-    model = Model(asked, *[says("Done")] * 600)
-    run = new_run(way, model, [work], max_iterations=1000, **limits)
+    run = new_run(way, [says(*calls("work", 200)), *["Done"] * 201], [work], max_iterations=1000, **limits)
     await result(run)
-    assert (run.statistics.completed, crowd.came) == (500, 500)
-    assert crowd.most <= most
+    assert (run.statistics.completed, counter.total) == (200, 200)
+    assert counter.most <= most
     assert max(threads) <= 2 * most + 4, "a thread that has reported may not have ended yet"
     assert [one.call_id for one in run.calls if one.runs != 1] == []
 
 
 async def test_coroutine_tools_hold_no_thread_of_an_async_client(way: str) -> None:
-    crowd = Crowd()
+    counter = Counter()
 
     @tool
     async def work() -> str:
-        with crowd.visit():
+        with counter.visit():
             await anyio.sleep(0.05)
         return "done"
 
-    await result(new_run(way, Model(says(*calls("work", 20)), says("Done")), [work], max_tool_threads=4))
-    assert crowd.came == 20
-    assert crowd.most <= 4 if way == "sync" else crowd.most == 20
+    await result(new_run(way, [says(*calls("work", 20)), "Done"], [work], max_tool_threads=4))
+    assert counter.total == 20
+    assert counter.most <= 4 if way == "sync" else counter.most == 20
 
 
-async def test_results_of_calls_that_waited_for_a_thread_stand_in_the_order_of_the_calls(way: str) -> None:
-    @tool
-    def name(context: ToolContext) -> str:
-        time.sleep(0.02 if context.call_id == "name_0" else 0)
-        return context.call_id
-
-    model = Model(says(*calls("name", 6)), says("Done"))
-    await result(new_run(way, model, [name], max_tool_threads=2))
-    assert [item.output for item in model.seen if isinstance(item, FunctionCallOutput)] == [
-        f"name_{i}" for i in range(6)
-    ]
-
-
-async def test_background_tools_that_fill_their_pool_hold_up_no_blocking_call(way: str) -> None:
+async def test_background_tools_that_fill_their_pool_delay_no_blocking_call(way: str) -> None:
     release = threading.Event()
 
     @tool(blocking=False, timeout=None)
@@ -117,13 +98,12 @@ async def test_background_tools_that_fill_their_pool_hold_up_no_blocking_call(wa
         release.set()
         return "rung"
 
-    model = Model(says(*calls("watch", 5), call("ring")), *[says("Done")] * 6)
-    run = new_run(way, model, [watch, ring], max_tool_threads=2)
+    run = new_run(way, [says(*calls("watch", 5), call("ring")), *["Done"] * 6], [watch, ring], max_tool_threads=2)
     await result(run)
     assert [one.output for one in run.calls] == ["seen"] * 5 + ["rung"]
 
 
-async def test_tools_that_hang_give_their_place_back_when_they_time_out(way: str) -> None:
+async def test_tools_that_time_out_leave_their_place_to_others(way: str) -> None:
     release = threading.Event()
 
     @tool(timeout=0.05)
@@ -135,8 +115,7 @@ async def test_tools_that_hang_give_their_place_back_when_they_time_out(way: str
     def quick() -> str:
         return "here"
 
-    model = Model(says(*calls("hang", 4), *calls("quick", 3)), says("Done"))
-    run = new_run(way, model, [hang, quick], max_tool_threads=2)
+    run = new_run(way, [says(*calls("hang", 4), *calls("quick", 3)), "Done"], [hang, quick], max_tool_threads=2)
     await result(run)
     release.set()
     assert [one.state for one in run.calls] == ["timeout"] * 4 + ["completed"] * 3
@@ -144,15 +123,12 @@ async def test_tools_that_hang_give_their_place_back_when_they_time_out(way: str
 
 @pytest.mark.parametrize("kind", ["sync", "async"])
 async def test_a_tool_may_run_tools_itself_while_the_pool_is_full(way: str, kind: str) -> None:
-    @tool
-    def inner() -> str:
-        time.sleep(0.001)
-        return "inner"
+    inner = tool(name="inner")(lambda: "inner")
 
     def ask(llm: Any) -> Any:
         return llm.generate_with_tools("call inner {}\ncall inner {}\nsay Inside.", [inner], max_tool_threads=1)
 
-    @tool
+    @tool(name="outer")
     def outer() -> str:
         with Client("simulator/any") as llm:
             return str(ask(llm).output_text)
@@ -162,8 +138,9 @@ async def test_a_tool_may_run_tools_itself_while_the_pool_is_full(way: str, kind
         async with AsyncClient("simulator/any") as llm:
             return str((await ask(llm)).output_text)
 
-    model = Model(says(*calls("outer", 3)), says("Done"))
-    run = new_run(way, model, [outer if kind == "sync" else outer_async], max_tool_threads=1)
+    run = new_run(
+        way, [says(*calls("outer", 3)), "Done"], [outer if kind == "sync" else outer_async], max_tool_threads=1
+    )
     await result(run)
     assert [one.output for one in run.calls] == ["Inside."] * 3
 
@@ -179,83 +156,63 @@ async def test_calls_that_wait_for_a_thread_never_run_once_the_run_is_cancelled(
         release.wait(10)
         return "too late"
 
-    run = new_run(way, Model(says(*calls("hang", 10))), [hang], max_tool_threads=2)
+    run = new_run(way, [says(*calls("hang", 10))], [hang], max_tool_threads=2)
     with pytest.raises(CallCancelledError):
         await result(run)
     release.set()
     await anyio.sleep(0.05)
     assert sorted(started) == ["hang_0", "hang_1"]
-    assert {one.state for one in run.calls} == {"cancelled"}
     assert [one.runs for one in run.calls] == [1] * 2 + [0] * 8
-    assert sum(isinstance(item, FunctionCallOutput) for item in run.state.items) == 10
+    assert len(outputs(run)) == 10
 
 
-async def test_calls_that_waited_for_a_thread_are_run_where_the_run_is_resumed(way: str) -> None:
-    ran = list[str]()
+@pytest.mark.parametrize("on_resume", ["restart", "fail"])
+async def test_calls_that_ran_when_the_process_ended_are_run_again_or_lost_and_those_that_waited_are_run(
+    way: str, on_resume: Any
+) -> None:
+    saved = list[RunState]()
 
-    @tool(on_resume="restart")
+    @tool(on_resume=on_resume)
     def work(context: ToolContext) -> str:
-        if not ran:
-            saved.append(context.run.state)
-        ran.append(context.call_id)
+        saved.append(context.run.state)
         return context.call_id
 
-    saved = list[RunState]()
-    await result(new_run(way, Model(says(*calls("work", 4)), says("Done")), [work], max_tool_threads=1))
+    model = FakeModel([says(*calls("work", 4)), "Done", "Done"])
+    await result(new_run(way, model, [work], max_tool_threads=1))
     assert [one.state for one in saved[0].calls] == ["executing"] + ["pending"] * 3
-    ran[:] = ["again"]
-    run = new_run(way, Model(says("Done")), [work], state=saved[0])
+    run = new_run(way, model, [work], state=saved[0])
     await result(run)
-    assert ran == ["again", "work_0", "work_1", "work_2", "work_3"]
-    assert [one.runs for one in run.calls] == [2, 1, 1, 1]
+    restarted = on_resume == "restart"
+    assert [one.runs for one in run.calls] == [1 + restarted, 1, 1, 1]
+    lost = "lost: the process that ran it ended before it did"
+    assert outputs(run) == ["work_0" if restarted else lost, "work_1", "work_2", "work_3"]
 
 
 def test_approvals_of_a_sync_client_share_few_threads_too() -> None:
-    crowd = Crowd()
-
-    @tool(needs_approval=True)
-    def delete() -> str:
-        return "gone"
+    counter = Counter()
+    delete = tool(name="delete", needs_approval=True)(lambda: "gone")
 
     def approve(asked: Any) -> bool:
-        with crowd.visit():
+        with counter.visit():
             time.sleep(0.002)
         return True
 
-    run = new_run(
-        "sync", Model(says(*calls("delete", 100)), says("Done")), [delete], approve=approve, max_tool_threads=5
-    )
+    run = new_run("sync", [says(*calls("delete", 100)), "Done"], [delete], approve=approve, max_tool_threads=5)
     run.result()
-    assert (crowd.came, run.statistics.completed) == (100, 100)
-    assert crowd.most <= 5
-
-
-class Known:
-    """One sync tool that is only known."""
-
-    def facts(self, name: str) -> ToolFacts:
-        return ToolFacts(name=name, runs=True, timeout=5.0)
-
-    def prepare(self, name: str, arguments: str) -> Any:
-        return {}
+    assert (counter.total, run.statistics.completed) == (100, 100)
+    assert counter.most <= 5
 
 
 def test_the_time_of_a_tool_begins_when_it_is_started() -> None:
-    turn = Turn(RunState(id="run", request=Request(), items=[], limits=Limits(max_tool_threads=1)), Known())
+    turn = Turn(RunState(id="run", request=Request(), items=[], limits=Limits(max_tool_threads=1)), BOX)
     turn.take(h.Begun(at=0.0))
-    turn.take(h.Answered(at=1.0, response=says(*calls("work", 2))))
+    turn.take(h.Answered(at=1.0, response=says(*calls("slow", 2))))
     first, second = turn.state.calls
     assert (first.state, second.state, turn.deadline) == ("executing", "pending", 6.0)
     turn.take(h.Finished(at=5.5, execution_id=first.execution_id, output="done"))
     assert (second.state, second.started, turn.deadline) == ("executing", 5.5, 10.5)
     turn.take(h.Ticked(at=10.5))
     assert second.state == "timeout"
-
-
-@pytest.mark.parametrize("number", [0, -1, None, "many"])
-def test_a_pool_has_at_least_one_thread(number: Any) -> None:
-    with pytest.raises(ConfigError, match="max_tool_threads"):
-        Client("simulator/any").run("Hi", max_tool_threads=number)
 
 
 HANGS = """

@@ -1,4 +1,4 @@
-"""The loop from end to end: every wire, whole answers and streams, every kind of caller, against the simulator."""
+"""Runs from end to end: every wire, whole answers and streams, every kind of caller, against the simulator."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ import itertools
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -24,12 +21,12 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from llm_rest import (
+    MCP,
     APITimeoutError,
     AsyncClient,
     CallCancelledError,
     Client,
     ConfigError,
-    OverloadedError,
     Reply,
     StreamInterruptedError,
     Timeouts,
@@ -40,16 +37,15 @@ from llm_rest import (
     tool,
     wires,
 )
-from llm_rest.responses import FunctionCallOutput, Request
+from llm_rest.responses import Request
+from llm_rest.responses.request import items_of
 from llm_rest.simulator import handle
-from tests.callers import answer
-from tests.loop.support import result, streamed_text, watched
+from llm_rest.testing import FakeModel, ToolCall
+from tests.loop.support import opened, outputs, result, watched
 from tests.loopback import loopback
 from tests.loopback import watched as silent
 
 pytestmark = pytest.mark.anyio
-
-ROOT = Path(__file__).parents[2]
 
 
 @tool
@@ -98,65 +94,51 @@ say And there is the report.
 """
 
 
-def client(way: str, wire: str, **options: Any) -> Any:
+def client(way: str, wire: str = "openai_responses", **options: Any) -> Any:
     # Nothing may be lost on the way: every request of a run is one that the wire carries whole.
-    return (Client if way == "sync" else AsyncClient)("simulator/any", wire=wire, on_loss="raise", retry=1, **options)
+    options = {"on_loss": "raise", "retry": 1, **options}
+    return (Client if way == "sync" else AsyncClient)("simulator/any", wire=wire, **options)
 
 
-async def closed(llm: Any) -> None:
-    if isinstance(llm, Client):
-        llm.close()
-    else:
-        await llm.aclose()
+each_wire = pytest.mark.parametrize("wire", wires.NAMES)
+whole_and_streamed = pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 
 
-@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize("wire", wires.NAMES)
-async def test_a_run_with_calls_of_both_kinds_comes_to_its_end(way: str, wire: str, streams: bool) -> None:
-    llm = client(way, wire)
-    run = llm.run(SCRIPT, [get_weather, report])
-    told = [type(event).__struct_config__.tag for event in await watched(run, streams=streams)]
+@whole_and_streamed
+@each_wire
+async def test_a_run_with_blocking_and_background_tools(way: str, wire: str, streams: bool) -> None:
+    run = client(way, wire).run(SCRIPT, [get_weather, report])
+    events = await watched(run, streams=streams)
     answer = await result(run)
-    await closed(llm)
     assert isinstance(answer, Reply)
     assert answer.output_text == "And there is the report."
-    outputs = [item.output for item in run.state.items if isinstance(item, FunctionCallOutput)]
-    assert outputs[0::2] == ["4 degrees in Oslo", "4 degrees in Bergen"]
+    assert outputs(run)[0::2] == ["4 degrees in Oslo", "4 degrees in Bergen"]
     assert str(run.state.items).count("All about Oslo") == 1
-    assert {"tool:completed", "result:arrived", "nonblocking:result", "nonblocking:llm_response"} <= set(told)
-    assert ("response.output_text.delta" in told) is streams
+    kinds = {"tool:completed", "result:arrived", "nonblocking:result", "nonblocking:llm_response"}
+    assert kinds <= {event.type for event in events}
+    deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
+    assert "".join(deltas) == ("Cold in both.And there is the report." if streams else "")
     known = answer.info.metadata
     assert (known["api_calls"], known["tool_rounds"], known["provider"]) == ("3", "1", "simulator")
     assert int(known["total_tokens"]) == int(known["input_tokens"]) + int(known["output_tokens"]) > 100
 
 
-@pytest.mark.parametrize("wire", wires.NAMES)
-async def test_the_text_of_a_run_is_streamed(way: str, wire: str) -> None:
-    llm = client(way, wire)
-    pieces = await streamed_text(llm.run(SCRIPT, [get_weather, report]))
-    await closed(llm)
-    assert "".join(pieces) == "Cold in both.And there is the report."
-    assert len(pieces) > 2
-
-
-@pytest.mark.parametrize("wire", wires.NAMES)
-async def test_a_run_that_waits_goes_on_in_another_process_on_any_wire(way: str, wire: str) -> None:
+@each_wire
+async def test_a_waiting_run_is_saved_and_resumed_on_any_wire(way: str, wire: str) -> None:
     """What the vendor signed survives the file. BUGS 11"""
     llm = client(way, wire)
-    script = 'reason Shall I?\ncall book {"city": "Oslo"}\nsay Booked.'
-    run = llm.run(script, [book], reasoning={"effort": "high"})
+    run = llm.run('reason Shall I?\ncall book {"city": "Oslo"}\nsay Booked.', [book], reasoning={"effort": "high"})
     await result(run)
     assert [call.name for call in run.pending_calls] == ["book"]
-    saved = msgspec.json.encode(run.state)
-    again = llm.run(state=saved, tools=[book])
+    again = llm.run(state=msgspec.json.encode(run.state), tools=[book], model="simulator/second")
     again.approve(again.pending_calls[0].call_id)
-    assert (await result(again)).output_text == "Booked."
-    assert again.state.totals.api_calls == 2
-    await closed(llm)
+    answer = await result(again)
+    assert (answer.output_text, answer.info.metadata["model"]) == ("Booked.", "second")
+    assert (again.state.request.model, again.state.totals.api_calls) == ("simulator/second", 2)
 
 
 async def test_deps_are_not_saved_and_are_given_again_to_resume_a_run(way: str) -> None:
-    llm = client(way, "openai_responses")
+    llm = client(way)
     asked = 'call fly {"city": "Oslo"}\nsay Done.'
     with pytest.raises(ConfigError, match="'fly' needs deps, and this run has none"):
         llm.run(asked, [fly])
@@ -170,107 +152,73 @@ async def test_deps_are_not_saved_and_are_given_again_to_resume_a_run(way: str) 
     run.approve(run.pending_calls[0].call_id)
     await result(run)
     assert run.calls[0].output == "Norwegian flies to Oslo"
-    reply = await answered(llm, asked, [fly], deps=Airline("SAS"), approve=lambda asked: True)
-    assert reply.output_text == "Done."
-    await closed(llm)
-
-
-async def answered(llm: Any, *args: Any, **options: Any) -> Reply:
-    found: Any = llm.generate_with_tools(*args, **options)
-    return found if isinstance(llm, Client) else await found
-
-
-async def test_a_saved_run_is_resumed_with_another_model(way: str) -> None:
-    llm = client(way, "openai_responses")
-    run = llm.run('call book {"city": "Oslo"}\nsay Booked.', [book], model="simulator/first")
-    await result(run)
-    saved = msgspec.json.encode(run.state)
-    again = llm.run(state=saved, tools=[book], model="simulator/second")
-    again.approve(again.pending_calls[0].call_id)
-    answer = await result(again)
-    assert (answer.output_text, answer.info.metadata["model"]) == ("Booked.", "second")
-    assert again.state.request.model == "simulator/second"
-    await closed(llm)
+    found: Any = llm.generate_with_tools(asked, [fly], deps=Airline("SAS"), approve=lambda asked: True)
+    assert (found if way == "sync" else await found).output_text == "Done."
 
 
 async def test_a_conversation_stored_at_one_vendor_is_not_resumed_at_another(way: str) -> None:
-    llm = client(way, "openai_responses")
+    llm = client(way)
     run = llm.run('call book {"city": "Oslo"}\nsay Booked.', [book], use_previous_response_id=True)
     await result(run)
     with pytest.raises(ConfigError, match="the conversation of this run is stored at simulator") as caught:
         llm.run(state=run.state, tools=[book], model="openai/gpt-4.1")
     assert "use_previous_response_id=False" in str(caught.value)
     llm.run(state=run.state, tools=[book], model="openai/gpt-4.1", use_previous_response_id=False)
-    await closed(llm)
 
 
-@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize("wire", wires.NAMES)
-async def test_what_is_wrong_with_a_call_reaches_the_model_on_every_wire(way: str, wire: str, streams: bool) -> None:
+def test_a_state_is_resumed_from_plain_data_and_from_nothing_else() -> None:
+    with client("sync") as llm:
+        run = llm.run("say Hello.", [get_weather])
+        run.result()
+        data = msgspec.to_builtins(run.state)
+        assert llm.run(None, [get_weather], state=data).state.items == run.state.items
+        with pytest.raises(ConfigError, match="not a int"):
+            llm.run(None, [get_weather], state=5)
+        with pytest.raises(ConfigError, match="state= brings its own input"):
+            llm.run("Hi", [get_weather], state=run.state)
+
+
+@whole_and_streamed
+@each_wire
+async def test_the_problems_of_invalid_calls_reach_the_model_on_every_wire(way: str, wire: str, streams: bool) -> None:
     """A wire without a mark for a failed call loses nothing, as its output says so in words. BUGS 38"""
-    llm = client(way, wire)
-    run = llm.run('call get_weather {"city": 5}\ncall get_wether {', [get_weather])
-    if streams:
-        await watched(run, streams=True)
+    run = client(way, wire).run('call get_weather {"city": 5, "x": 1}\ncall get_wether {', [get_weather])
+    await watched(run, streams=streams)
     text = (await result(run)).output_text
-    await closed(llm)
-    assert "The call was not run:\n1. $.city: expected a string, got 5" in text
-    assert "there is no tool called 'get_wether'" in text
-    assert [call.state for call in run.calls] == ["failed", "failed"]
+    assert "The call was not run:\n1. $.city: expected a string, got 5\n2. $.x: not a property here" in text
+    assert "The call was not run:\n1. there is no tool called 'get_wether'; did you mean get_weather?" in text
+    assert [(call.state, call.runs, len(call.problems)) for call in run.calls] == [("failed", 0, 2), ("failed", 0, 1)]
 
 
-@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize("wire", wires.NAMES)
+@whole_and_streamed
+@each_wire
 async def test_a_call_that_the_token_limit_cut_never_runs(way: str, wire: str, streams: bool) -> None:
     """BUGS 28"""
     ran: list[str] = []
-    llm = (Client if way == "sync" else AsyncClient)("simulator/any", wire=wire, on_loss="ignore")
+    llm = client(way, wire, on_loss="ignore")
     run = llm.run('call note {"text": "a long text"}\nlength', [tool(name="note")(partial(noted, ran))])
     await watched(run, streams=streams)
-    cut = await result(run)
-    await closed(llm)
-    assert (ran, cut.stop_reason) == ([], "max_output_tokens")
+    assert (ran, (await result(run)).stop_reason) == ([], "max_output_tokens")
     assert all(call.state == "cancelled" for call in run.calls)
 
 
-@pytest.mark.parametrize("wire", wires.NAMES)
+@each_wire
 async def test_a_stream_that_is_cut_in_a_call_ends_the_run(way: str, wire: str) -> None:
     """BUGS 28"""
     ran: list[str] = []
-    llm = client(way, wire)
-    run = llm.run('say Wait.\ncall note {"text": "a long text"}\nbreak', [tool(name="note")(partial(noted, ran))])
+    script = 'say Wait.\ncall note {"text": "a long text"}\nbreak'
+    run = client(way, wire).run(script, [tool(name="note")(partial(noted, ran))])
     await watched(run, streams=True)
     with pytest.raises(StreamInterruptedError) as caught:
         await result(run)
-    await closed(llm)
     assert (ran, run.calls, caught.value.run.outcome) == ([], [], "failed")
 
 
-async def test_an_error_of_the_vendor_is_raised_as_it_is_and_names_the_run(way: str) -> None:
-    llm = client(way, "openai_chat")
-    run = llm.run('call get_weather {"city": "Oslo"}\nfail 529 Busy.', [get_weather])
-    with pytest.raises(OverloadedError, match="Busy") as caught:
-        await result(run)
-    await closed(llm)
-    assert caught.value.run.calls[0].state == "completed"
-    assert [call.name for call in caught.value.partial.function_calls] == ["get_weather"], "the last answer there was"
-
-
 async def test_tools_may_be_given_by_keyword_and_options_are_those_of_generate(way: str) -> None:
-    llm = client(way, "openai_responses")
-    run = llm.run(input="Weather?", tools=[get_weather], instructions="Be brief", max_output_tokens=500)
+    run = client(way).run(input="Weather?", tools=[get_weather], instructions="Be brief", max_output_tokens=500)
     await result(run)
     assert run.state.request.instructions == "Be brief"
     assert run.calls[0].name == "get_weather"
-    for wrong in ({"max_iteration": 3}, {"stream": True}):
-        with pytest.raises(ConfigError, match="there is no option"):
-            llm.run("Hi", [], **wrong)
-    for wrong in ({"max_iterations": 0}, {"timeout": -1}, {"tool_timeout": "soon"}, {"max_iterations": True}):
-        with pytest.raises(ConfigError, match=f"{next(iter(wrong))}: Expected"):
-            llm.run("Hi", [], **wrong)
-    with pytest.raises(ConfigError, match="state= brings its own input"):
-        llm.run("Hi", [get_weather], state=run.state)
-    await closed(llm)
 
 
 class Trip(msgspec.Struct):
@@ -278,48 +226,43 @@ class Trip(msgspec.Struct):
     days: int
 
 
-@pytest.mark.parametrize("wire", wires.NAMES)
+@each_wire
 async def test_a_run_may_end_in_a_value_of_a_type(way: str, wire: str) -> None:
-    """Only the last answer is held to it; one that does not fit is asked for again."""
+    """Only the last answer has to be one."""
     script = 'call get_weather {"city": "Oslo"}\njson {"city": "Oslo", "days": 3}'
-    llm = (Client if way == "sync" else AsyncClient)("simulator/any", wire=wire, on_loss="ignore")
-    run = llm.run(script, [get_weather], output=Trip)
-    reply = await result(run)
-    assert reply.parsed == Trip("Oslo", 3)
+    run = client(way, wire, on_loss="ignore").run(script, [get_weather], output=Trip)
+    assert (await result(run)).parsed == Trip("Oslo", 3)
     assert await watched(run, streams=True) == []
     assert run.calls[0].state == "completed"
-    await closed(llm)
 
 
-async def test_an_image_a_tool_gives_is_seen(way: str) -> None:
-    llm = client(way, "openai_responses")
+@each_wire
+def test_an_answer_of_the_wrong_type_stays_before_the_call_that_corrects_it(wire: str) -> None:
+    run = client("sync", wire, on_loss="ignore").run(
+        'json {"days": "q"}', [get_weather], output=Trip, strategy="native"
+    )
+    assert isinstance(run.result().parsed, Trip)
+    kinds = [getattr(item, "role", None) or item.type for item in run.state.items]
+    assert [kind for kind in kinds if kind != "reasoning"] == [
+        "user",
+        "assistant",
+        "user",
+        "function_call",
+        "function_call_output",
+        "assistant",
+    ]
+
+
+@each_wire
+def test_the_model_sees_an_image_of_a_tool_where_the_wire_has_them(wire: str) -> None:
     shows = tool(name="shows")(lambda: ["a dot", image(b"\x89PNG\r\n\x1a\n" + bytes(24))])
-    text = (await result(llm.run("call shows", [shows]))).output_text
-    await closed(llm)
-    assert text == "shows said: a dot\n[image]"
+    with client("sync", wire, on_loss="ignore") as llm:
+        text = llm.generate_with_tools("call shows", [shows]).output_text
+    # Outputs of tools are text in Chat Completions.
+    assert text == "shows said: a dot" + ("" if wire == "openai_chat" else "\n[image]")
 
 
-@pytest.mark.parametrize("wire", wires.NAMES)
-def test_a_run_goes_on_after_an_image_on_every_wire(wire: str) -> None:
-    shows = tool(name="shows")(lambda: ["a dot", image(b"\x89PNG\r\n\x1a\n" + bytes(24))])
-    with Client("simulator/any", wire=wire, on_loss="ignore") as llm:
-        assert llm.generate_with_tools("call shows\nsay A dot.", [shows]).output_text == "A dot."
-
-
-# --- the very bytes -------------------------------------------------------------------------------------------------
-
-
-def seen(bodies: list[Any]) -> Any:
-    """An `httpx` client that answers as the simulator does and notes what it was asked."""
-
-    def serve(request: httpx.Request) -> httpx.Response:
-        bodies.append(json.loads(request.content))
-        status, headers, body = handle(
-            request.method, request.url.raw_path.decode(), dict(request.headers), request.content
-        )
-        return httpx.Response(status, headers=headers, content=body)
-
-    return httpx.Client(transport=httpx.MockTransport(serve))
+# --- what is sent ---------------------------------------------------------------------------------------------------
 
 
 VENDORS = {
@@ -332,13 +275,20 @@ VENDORS = {
 """Who speaks a wire, and where it holds the conversation."""
 
 
-@pytest.mark.parametrize("wire", wires.NAMES)
-def test_every_request_of_a_run_begins_with_the_one_before(wire: str) -> None:
+@each_wire
+def test_every_request_of_a_run_begins_with_the_one_before(wire: str, httpx_mock: HTTPXMock) -> None:
     """Vendors' prompt caches depend on it. BUGS 81"""
-    bodies: list[Any] = []
+
+    def simulated(request: httpx.Request) -> httpx.Response:
+        path = request.url.raw_path.decode()
+        status, headers, body = handle(request.method, path, dict(request.headers), request.content)
+        return httpx.Response(status, headers=headers, content=body)
+
+    httpx_mock.add_callback(simulated, is_reusable=True)
     model, conversation = VENDORS[wire]
-    with seen(bodies) as http, Client(model, wire=wire, http=http, on_loss="raise", api_key="any") as llm:
+    with Client(model, wire=wire, on_loss="raise", api_key="any") as llm:
         llm.run(SCRIPT, [get_weather, report]).result()
+    bodies = [json.loads(request.content) for request in httpx_mock.get_requests()]
     assert len(bodies) == 3
     for before, after in itertools.pairwise(bodies):
         earlier, later = before.pop(conversation), after[conversation]
@@ -353,117 +303,117 @@ def test_every_request_of_a_run_begins_with_the_one_before(wire: str) -> None:
 
 async def test_a_run_that_is_left_before_the_model_answers_leaves_nothing_open(way: str) -> None:
     """Nothing would close it later but the garbage collector, and trio warns of that."""
-    client: Any = (Client if way == "sync" else AsyncClient)("simulator/any")
-    stream = client.run("say Hi.", [get_weather]).stream()
-    if way == "sync":
-        with stream:
-            assert next(stream).type == "iteration:start"
-    else:
-        async with stream:
-            assert (await anext(stream)).type == "iteration:start"
-    await closed(client)
+    async with opened(client(way).run("say Hi.", [get_weather]), "stream") as stream:
+        assert (await anext(stream)).type == "iteration:start"
     gc.collect()
 
 
-async def test_nothing_is_kept_by_the_vendor_unless_asked(way: str, httpx_mock: HTTPXMock) -> None:
-    call = {"type": "function_call", "call_id": "c1", "name": "get_weather", "arguments": '{"city":"Oslo"}'}
-    for _ in range(2):
-        httpx_mock.add_response(json=answer(id="resp_1", output=[call]))
-        httpx_mock.add_response(json=answer("Cold", id="resp_2"))
-    llm = (Client if way == "sync" else AsyncClient)("openai/gpt-5.2", api_key="sk-test-0123456789")
+def fake(way: str, model: FakeModel, **options: Any) -> Any:
+    return (model.client if way == "sync" else model.async_client)("openai/gpt-5.2", **options)
+
+
+async def test_the_vendor_stores_nothing_unless_the_run_says_so(way: str) -> None:
+    model = FakeModel([ToolCall("get_weather", {"city": "Oslo"}), "Cold"] * 2)
     for chain in (False, True):
-        await result(llm.run("Weather?", [get_weather], use_previous_response_id=chain))
-    await closed(llm)
-    first, second, chained, more = (json.loads(request.content) for request in httpx_mock.get_requests())
-    assert (first["store"], first["include"]) == (False, ["reasoning.encrypted_content"])
-    assert (second["store"], len(second["input"]), "previous_response_id" in second) == (False, 3, False)
-    assert (chained["store"], more["store"]) == (True, True)
-    assert more["previous_response_id"] == "resp_1"
-    assert [item["type"] for item in more["input"]] == ["function_call_output"]
+        await result(fake(way, model).run("Weather?", [get_weather], use_previous_response_id=chain))
+    first, second, chained, more = model.requests
+    assert (first.store, first.include, second.store) == (False, ["reasoning.encrypted_content"], False)
+    assert (len(items_of(second)), second.previous_response_id) == (3, None)
+    assert (chained.store, more.store) == (True, True)
+    assert more.previous_response_id
+    assert [item.type for item in items_of(more)] == ["function_call_output"]
 
 
-async def test_the_defaults_of_a_client_hold_for_its_runs(way: str, httpx_mock: HTTPXMock) -> None:
-    call = {"type": "function_call", "call_id": "c1", "name": "get_weather", "arguments": '{"city":"Oslo"}'}
-    httpx_mock.add_response(json=answer(id="resp_1", output=[call]))
-    httpx_mock.add_response(json=answer("Cold", id="resp_2"))
-    defaults = {"tools": [get_weather], "tool_choice": "required"}
-    llm: Any = (Client if way == "sync" else AsyncClient)("openai/gpt-5.2", api_key="sk-test-0123456789")
-    run = llm.with_options(**defaults).run("Weather?")
+async def test_the_defaults_of_a_client_hold_for_its_runs(way: str) -> None:
+    model = FakeModel([ToolCall("get_weather", {"city": "Oslo"}), "Cold"])
+    run = fake(way, model).with_options(tools=[get_weather], tool_choice="required").run("Weather?")
     await result(run)
-    await closed(llm)
-    first, second = (json.loads(request.content) for request in httpx_mock.get_requests())
+    first, second = model.requests
     assert run.calls[0].output == "4 degrees in Oslo"
-    assert (first["tool_choice"], "tool_choice" in second) == ("required", False), "else it would never end"
-    assert first["tools"] == second["tools"]
+    assert (first.tool_choice, second.tool_choice) == ("required", None), "else it would never end"
+    assert first.tools == second.tools
 
 
-def test_tools_by_default_can_be_taken_back() -> None:
-    with Client("simulator/any", defaults={"tools": [get_weather]}) as llm:
+def test_default_tools_and_repairs_can_be_replaced() -> None:
+    with client("sync", defaults={"tools": [get_weather], "max_repairs": 0}) as llm:
         assert not llm.run("say Hi.", []).result().tools
         assert llm.run("say Hi.", None).result().tools == [get_weather.definition], "None is not given"
+        with pytest.raises(ToolArgumentsError):
+            llm.generate_with_tools("call get_weather {\nsay Hi.", [get_weather])
 
 
-def test_a_whole_request_brings_its_tools_along() -> None:
-    asked = Request(input='call get_weather {"city": "Oslo"}\nsay Cold.', tools=[get_weather.definition])
-    with Client("simulator/any") as llm:
-        run = llm.run(asked, executor=ToolRegistry(get_weather))
+WEATHER = 'call get_weather {"city": "Oslo"}\nsay Cold.'
+
+
+@pytest.mark.parametrize(
+    ("asked", "options"),
+    [
+        (Request(input=WEATHER, tools=[get_weather.definition]), {"executor": ToolRegistry(get_weather)}),
+        (WEATHER, {"executor": ToolRegistry(get_weather)}),
+        (WEATHER, {"tools": get_weather}),
+        (WEATHER, {"tools": ToolRegistry(get_weather)}),
+    ],
+    ids=["tools-of-a-request", "executor-alone", "one-tool", "registry"],
+)
+def test_tools_are_given_as_a_tool_a_registry_a_request_or_an_executor(asked: Any, options: Any) -> None:
+    with client("sync") as llm:
+        run = llm.run(asked, **options)
         assert (run.result().output_text, run.calls[0].output) == ("Cold.", "4 degrees in Oslo")
 
 
-def test_the_default_number_of_repairs_holds_for_runs() -> None:
-    with Client("simulator/any", defaults={"max_repairs": 0}) as llm, pytest.raises(ToolArgumentsError):
-        llm.generate_with_tools("call get_weather {\nsay Hi.", [get_weather])
+async def hook(event: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"max_iteration": 3}, "there is no option"),
+        ({"stream": True}, "there is no option"),
+        ({"max_iterations": 0}, "max_iterations: Expected"),
+        ({"max_iterations": True}, "max_iterations: Expected"),
+        ({"timeout": -1}, "timeout: Expected"),
+        ({"tool_timeout": "soon"}, "tool_timeout: Expected"),
+        *[({"max_tool_threads": number}, "max_tool_threads") for number in (0, -1, None, "many")],
+        ({"approve": "yes"}, "approve"),
+        ({"executor": print}, "executor"),
+        ({"executor": ToolRegistry}, "executor"),
+        ({"on_event": hook}, r"event hooks are not awaited .*run\.events"),
+    ],
+    ids=str,
+)
+def test_an_option_that_means_nothing_is_refused(options: dict[str, Any], words: str) -> None:
+    with client("sync") as llm, pytest.raises(ConfigError, match=words):
+        llm.run("Hi", [get_weather], **options)
+
+
+@pytest.mark.parametrize("wire", [name for name in wires.NAMES if name != "openai_responses"])
+def test_chaining_is_refused_on_a_wire_without_earlier_responses(wire: str) -> None:
+    with client("sync", wire) as llm, pytest.raises(ConfigError, match=r"use_previous_response_id=True: .*without it"):
+        llm.run("call get_weather", [get_weather], use_previous_response_id=True)
 
 
 async def test_a_malformed_call_is_repaired_and_says_so(way: str, httpx_mock: HTTPXMock) -> None:
     flat = {"name": "get_weather", "arguments": {"city": "Oslo"}}
-    message = {"role": "assistant", "content": None, "tool_calls": [flat]}
-    whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
-    httpx_mock.add_response(
-        json={**whole, "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
-    )
-    said = {"role": "assistant", "content": "Cold"}
-    httpx_mock.add_response(json={**whole, "choices": [{"index": 0, "message": said, "finish_reason": "stop"}]})
-    llm = (Client if way == "sync" else AsyncClient)("groq/m", api_key="sk-test-0123456789", on_loss="ignore")
+    for message, reason in (({"tool_calls": [flat]}, "tool_calls"), ({"content": "Cold"}, "stop")):
+        choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}
+        httpx_mock.add_response(json={"id": "x", "object": "chat.completion", "model": "m", "choices": [choice]})
+    llm: Any = (Client if way == "sync" else AsyncClient)("groq/m", api_key="sk-test-0123456789", on_loss="ignore")
     run = llm.run("Weather?", [get_weather])
     assert (await result(run)).output_text == "Cold"
-    await closed(llm)
     assert run.calls[0].state == "completed"
-    assert len(run.calls[0].repairs) >= 2
-    assert "it had no id" in run.calls[0].repairs
+    assert run.calls[0].repairs == [
+        "it had no id",
+        "it had no type, read as a function",
+        "name and arguments stood beside the id",
+        "its arguments were an object instead of text",
+    ]
 
 
-# --- other processes, threads and loops -----------------------------------------------------------------------------
-
-ELSEWHERE = """
-import sys
-from llm_rest import Client, tool
-
-@tool(needs_approval=True)
-def book(city: str) -> str:
-    return f"A seat to {city}"
-
-with Client("simulator/any", wire="anthropic_messages") as llm, open(sys.argv[1], "rb") as saved:
-    run = llm.run(state=saved.read(), tools=[book])
-    run.approve(run.pending_calls[0].call_id)
-    print(run.result().output_text)
-"""
-
-
-def test_a_run_that_waits_is_taken_up_by_another_process(tmp_path: Path) -> None:
-    with Client("simulator/any", wire="anthropic_messages") as llm:
-        run = llm.run('reason Shall I?\ncall book {"city": "Oslo"}\nsay Booked.', [book])
-        run.result()
-    (tmp_path / "run.json").write_bytes(msgspec.json.encode(run.state))
-    command = [sys.executable, "-c", ELSEWHERE, str(tmp_path / "run.json")]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert (done.stdout, done.stderr) == ("Booked.\n", "")
+# --- threads and cancellation ---------------------------------------------------------------------------------------
 
 
 def test_no_secret_is_part_of_a_saved_run() -> None:
-    from llm_rest import MCP
-
-    with Client("simulator/any", wire="openai_responses") as llm:
+    with client("sync") as llm:
         docs = MCP("docs", "https://example.com/mcp", headers={"Authorization": "Bearer hush-hush"})
         run = llm.run("say Hi.", [get_weather, docs], user_token="tok-hush", extra_headers={"x-secret": "hush"})
         run.result()
@@ -474,7 +424,7 @@ def test_twenty_threads_run_tools_with_one_client_and_leave_none_behind() -> Non
     """BUGS 72"""
     before = threading.active_count()
     found: list[str] = []
-    with Client("simulator/any", wire="openai_chat", on_loss="raise") as llm:
+    with client("sync", "openai_chat") as llm:
 
         def one(n: int) -> None:
             script = f'call get_weather {{"city": "Oslo {n}"}}'
@@ -487,18 +437,6 @@ def test_twenty_threads_run_tools_with_one_client_and_leave_none_behind() -> Non
             thread.join()
     assert sorted(found) == sorted(f"get_weather said: 4 degrees in Oslo {n}" for n in range(20))
     assert threading.active_count() <= before + 1  # the last one may be on its way out
-
-
-async def test_a_sync_run_works_inside_a_running_loop_with_async_tools(way: str) -> None:
-    """BUGS 72"""
-
-    @tool
-    async def nap() -> str:
-        await anyio.lowlevel.checkpoint()
-        return "rested"
-
-    with Client("simulator/any") as llm:
-        assert llm.generate_with_tools("call nap", [nap]).output_text == "nap said: rested"
 
 
 def until(true: Callable[[], Any]) -> None:
@@ -517,7 +455,7 @@ def test_control_c_ends_a_run() -> None:
         os.kill(os.getpid(), signal.SIGINT)  # to the process, as a terminal does
         return str(release.wait(10))
 
-    with Client("simulator/any") as llm:
+    with client("sync") as llm:
         run = llm.run("call interrupts", [interrupts])
         with pytest.raises(KeyboardInterrupt):
             run.result()
@@ -525,15 +463,20 @@ def test_control_c_ends_a_run() -> None:
     assert (run.state.outcome, run.calls[0].state) == ("cancelled", "cancelled")
 
 
-# --- cancelling -----------------------------------------------------------------------------------------------------
+async def closed(llm: Any) -> None:
+    llm.close() if isinstance(llm, Client) else await llm.aclose()
+
+
+def silent_client(way: str, url: str) -> Any:
+    return (Client if way == "sync" else AsyncClient)("compatible/m", base_url=url, api_key="any", retry=1)
 
 
 @pytest.mark.parametrize("whose", ["run", "client"])
-@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
+@whole_and_streamed
 async def test_cancelling_ends_the_model_call_that_is_under_way(way: str, whose: str, streams: bool) -> None:
     """What nobody waits for any more is not left to run until the server answers."""
     with loopback(silent(b"")) as server:
-        llm = (Client if way == "sync" else AsyncClient)("compatible/m", base_url=server.url, api_key="any", retry=1)
+        llm = silent_client(way, server.url)
         run = llm.run("Hi", [get_weather])
 
         def cancel() -> None:
@@ -569,7 +512,7 @@ async def test_seconds_limit_a_run_and_timeouts_each_of_its_model_calls(
     way: str, limit: Any, phase: str, outcome: str
 ) -> None:
     with loopback(silent(b"")) as server:
-        llm = (Client if way == "sync" else AsyncClient)("compatible/m", base_url=server.url, api_key="any", retry=1)
+        llm = silent_client(way, server.url)
         with pytest.raises(APITimeoutError) as caught:
             await result(llm.run("Hi", [get_weather], timeout=limit))
         assert (caught.value.phase, caught.value.run.outcome) == (phase, outcome)
@@ -577,53 +520,16 @@ async def test_seconds_limit_a_run_and_timeouts_each_of_its_model_calls(
 
 
 async def test_cancelling_all_that_a_client_does_ends_its_runs_while_their_tools_run(way: str) -> None:
-    heard: list[Any] = []
     release = threading.Event()
+    llm = client(way)
 
     @tool
     def waits() -> str:
-        client.cancel()
+        llm.cancel()
         return str(release.wait(10))
 
-    client: Any = (Client if way == "sync" else AsyncClient)("simulator/any")
-    run = client.run("call waits\nsay Done.", [waits], on_event=heard.append)
+    run = llm.run("call waits\nsay Done.", [waits])
     with pytest.raises(CallCancelledError):
         await result(run)
     release.set()
     assert [call.state for call in run.calls] == ["cancelled"]
-    await closed(client)
-
-
-@pytest.mark.parametrize("offered", [get_weather, ToolRegistry(get_weather)], ids=["tool", "registry"])
-def test_one_tool_or_registry_needs_no_list_around_it(offered: Any) -> None:
-    with Client("simulator/any") as llm:
-        assert llm.generate_with_tools('call get_weather {"city": "Oslo"}\nsay Cold.', offered).output_text == "Cold."
-        assert llm.generate_with_tools("say Hi.", None).output_text == "Hi."
-
-
-def test_an_executor_alone_offers_what_it_names() -> None:
-    with Client("simulator/any") as llm:
-        run = llm.run('call get_weather {"city": "Oslo"}\nsay Cold.', executor=ToolRegistry(get_weather))
-        assert (run.result().output_text, run.calls[0].state) == ("Cold.", "completed")
-
-
-def test_a_listener_that_would_have_to_be_awaited_is_refused() -> None:
-    async def hook(event: Any) -> None: ...
-
-    with Client("simulator/any") as llm, pytest.raises(ConfigError, match=r"event hooks are not awaited .*run\.events"):
-        llm.run("say Hi.", on_event=hook)
-
-
-@pytest.mark.parametrize("name", [name for name in wires.NAMES if name != "openai_responses"])
-def test_a_wire_without_earlier_responses_is_not_asked_to_chain(name: str) -> None:
-    with (
-        Client("simulator/any", wire=name) as llm,
-        pytest.raises(ConfigError, match=r"use_previous_response_id=True: .*without it"),
-    ):
-        llm.run("call get_weather", [get_weather], use_previous_response_id=True)
-
-
-@pytest.mark.parametrize("options", [{"approve": "yes"}, {"executor": print}, {"executor": ToolRegistry}])
-def test_what_cannot_decide_or_run_is_refused_at_once(options: dict[str, Any]) -> None:
-    with Client("simulator/any") as llm, pytest.raises(ConfigError):
-        llm.run("say Hi.", [get_weather], **options)

@@ -27,6 +27,7 @@ from llm_rest.sync import drive
 from llm_rest.tools import Tool, Toolbox, ToolContext
 from tests.loop.simulation.ledger import Ledger, rule
 from tests.loop.simulation.world import FACTS, answer
+from tests.loop.support import opened, result
 
 
 class Play:
@@ -106,15 +107,15 @@ class Play:
             elif rng.random() < 0.7:
                 run.deny(call.execution_id, "not today")
 
-    def toolbox(self, make: Callable[[str], Any]) -> Toolbox:
-        """The tools of the world, each a function that `make` gives."""
+    def toolbox(self, run_tool: Callable[[ToolContext], Any]) -> Toolbox:
+        """The tools of the world, each with this function."""
         tools: list[Any] = []
         for name, facts in FACTS.items():
             if facts.runs:
                 options = {
                     field: getattr(facts, field) for field in ("blocking", "timeout", "needs_approval", "on_resume")
                 }
-                tools.append(Tool(make(name), name=name, **options))
+                tools.append(Tool(run_tool, name=name, **options))
         return Toolbox([*tools, FunctionTool(name="theirs", parameters={"type": "object"}), ShellTool()])
 
     def hear(self, event: Any) -> None:
@@ -148,6 +149,30 @@ class Play:
             return self.state
         return STATE.decode(msgspec.json.encode(self.state))
 
+    def run(self, kind: Any, shell: Any, run_tool: Callable[[ToolContext], Any], ask: Any, approve: Any) -> Any:
+        """A run of this kind, from where the last one came to rest."""
+        approve = approve if self.answers_at_once else None
+        state = self.restored()
+        engine = partial(Engine, shell, state, self.toolbox(run_tool), ask, None, (), approve, None)
+        return kind(engine, lambda state, answers: state.response)
+
+    async def drive(self, run: Any, rng: Random) -> None:
+        """Drive a run until it rests, or until its events are left."""
+        if self.way == "result":
+            try:
+                await result(run)
+            except Exception as error:  # a limit, or the model's
+                rule(run.state.outcome not in ("completed", "waiting"), f"an error has a reason: {error}")
+            return
+        left = rng.randrange(1, 40) if rng.random() < 0.2 else 1000
+        async with opened(run, self.way) as events:
+            async for event in events:
+                self.hear(event)
+                left -= 1
+                if not left:
+                    return
+        self.heard_all()
+
 
 async def play_async(seed: int) -> Play:
     """The schedule through the shell for async callers."""
@@ -155,16 +180,13 @@ async def play_async(seed: int) -> Play:
     play.ledger.in_threads = False
     engine_module.Turn = play.watched  # type: ignore[assignment]
 
-    def make(name: str) -> Any:
-        async def run(context: ToolContext) -> str:
-            play.active.add(context.execution_id)
-            try:
-                await anyio.sleep(play.seconds(context.execution_id))
-                return play.outcome(context)
-            finally:
-                play.active.discard(context.execution_id)
-
-        return run
+    async def run_tool(context: ToolContext) -> str:
+        play.active.add(context.execution_id)
+        try:
+            await anyio.sleep(play.seconds(context.execution_id))
+            return play.outcome(context)
+        finally:
+            play.active.discard(context.execution_id)
 
     async def ask(request: Request) -> Response:
         play.active.add("model")
@@ -180,20 +202,7 @@ async def play_async(seed: int) -> Play:
 
     going = True
     while going:
-        run = AsyncRun(
-            partial(
-                Engine,
-                TaskShell(),
-                play.restored(),
-                play.toolbox(make),
-                ask,
-                None,
-                (),
-                approve if play.answers_at_once else None,
-                None,
-            ),
-            lambda state, answers: state.response,
-        )
+        run = play.run(AsyncRun, TaskShell(), run_tool, ask, approve)
         rng = play.rng(f"drive {play.drives}")
         play.decide(run)
         with anyio.move_on_after(rng.uniform(0, 12) if rng.random() < 0.15 else None):
@@ -213,27 +222,10 @@ async def play_async(seed: int) -> Play:
                             play.decide(run)
 
                     group.start_soon(decide)
-                await _drive_async(run, play, rng)
+                await play.drive(run, rng)
                 group.cancel_scope.cancel()
         going = play.rested(run.state)
     return play
-
-
-async def _drive_async(run: AsyncRun[Any], play: Play, rng: Random) -> None:
-    if play.way == "result":
-        try:
-            await run.result()
-        except Exception as error:  # a limit, or the model's
-            rule(run.state.outcome not in ("completed", "waiting"), f"an error has a reason: {error}")
-        return
-    left = rng.randrange(1, 40) if rng.random() < 0.2 else 1000
-    async with run.events() if play.way == "events" else run.stream() as events:
-        async for event in events:
-            play.hear(event)
-            left -= 1
-            if not left:
-                return
-    play.heard_all()
 
 
 class VirtualWorkers:
@@ -290,28 +282,12 @@ def play_sync(seed: int) -> Play:
     engine_module.Turn = play.watched  # type: ignore[assignment]
     clock = [0.0]
 
-    def make(name: str) -> Any:
-        def run(context: ToolContext) -> str:
-            return play.outcome(context)
-
-        return run
+    def run_tool(context: ToolContext) -> str:
+        return play.outcome(context)
 
     going = True
     while going:
-        run: Run[Any] = Run(
-            partial(
-                Engine,
-                ThreadShell(),
-                play.restored(),
-                play.toolbox(make),
-                lambda request: play.answer(),
-                None,
-                (),
-                play.verdict if play.answers_at_once else None,
-                None,
-            ),
-            lambda state, answers: state.response,
-        )
+        run = play.run(Run, ThreadShell(), run_tool, lambda request: play.answer(), play.verdict)
         rng = play.rng(f"drive {play.drives}")
         play.decide(run)
         workers = VirtualWorkers(play, clock)
@@ -321,26 +297,9 @@ def play_sync(seed: int) -> Play:
             for i in range(8):
                 workers.at(i * 1.5 + 0.5, partial(play.decide, run))
         run.workers = lambda workers=workers: workers
-        _drive_sync(run, play, rng)
+        drive(play.drive(run, rng))
         at_rest = msgspec.json.encode(run.state)
         workers.finish()
         rule(msgspec.json.encode(run.state) == at_rest, "what comes after the end changes nothing")
         going = play.rested(run.state)
     return play
-
-
-def _drive_sync(run: Run[Any], play: Play, rng: Random) -> None:
-    if play.way == "result":
-        try:
-            run.result()
-        except Exception as error:  # a limit, or the model's
-            rule(run.state.outcome not in ("completed", "waiting"), f"an error has a reason: {error}")
-        return
-    left = rng.randrange(1, 40) if rng.random() < 0.2 else 1000
-    with run.events() if play.way == "events" else run.stream() as events:
-        for event in events:
-            play.hear(event)
-            left -= 1
-            if not left:
-                return
-    play.heard_all()

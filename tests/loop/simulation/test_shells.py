@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import trio
 import trio.testing
 
 import llm_rest.loop.engine as engine_module
-from tests.loop.simulation.shells import play_async, play_sync
+from tests.loop.simulation.shells import Play, play_async, play_sync
 
 SCHEDULES = 1000
 
@@ -22,19 +21,12 @@ def _turn_is_put_back() -> Iterator[None]:
     engine_module.Turn = turn
 
 
-@pytest.mark.slow
-def test_every_rule_holds_through_the_shell_for_async_callers() -> None:
-    outcomes: Counter[str] = Counter()
-    for seed in range(SCHEDULES):
-        clock = trio.testing.MockClock(autojump_threshold=0)
-        play = trio.run(play_async, seed, clock=clock)
-        outcomes[str(play.state.outcome)] += 1
-    assert len(outcomes) == 7, "every outcome is reached"
+def play_on_a_clock(seed: int) -> Play:
+    return trio.run(play_async, seed, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
 @pytest.mark.slow
-def test_every_rule_holds_through_the_shell_for_sync_callers() -> None:
-    outcomes: Counter[str] = Counter()
-    for seed in range(SCHEDULES):
-        outcomes[str(play_sync(seed).state.outcome)] += 1
+@pytest.mark.parametrize("play", [play_on_a_clock, play_sync], ids=["async", "sync"])
+def test_every_rule_holds_through_the_shell_of_either_kind_of_client(play: Callable[[int], Play]) -> None:
+    outcomes = {str(play(seed).state.outcome) for seed in range(SCHEDULES)}
     assert len(outcomes) == 7, "every outcome is reached"

@@ -133,6 +133,7 @@ class World:
             said += [_call(rng, f"call_0_{i}", cut=False, everywhere=everywhere) for i in range(rng.choice((1, 2)))]
         self.state = RunState(id="run", request=Request(tool_choice="required"), items=said, limits=limits)
         self.ledger = Ledger()
+        self.requests: list[Request] = []
         self.now = 0.0
         self.answers = 0
 
@@ -157,6 +158,7 @@ class World:
     def tell(self, input: Any) -> None:
         before = self.state
         self.state, actions = self.step(before, input, BOX)
+        self.requests += [action.request for action in actions if isinstance(action, s.Ask)]
         self.ledger.saw(before, input, self.state, actions)
 
     def pass_time(self) -> None:

@@ -52,8 +52,8 @@ def says(*output: Any, why: str | None = None) -> Response:
         else item
         for item in output
     ]
-    details = {"incomplete_details": IncompleteDetails(reason=why)} if why else {}
-    return Response(id="resp", status="incomplete" if why else "completed", output=items, **details)
+    details = IncompleteDetails(reason=why) if why else None
+    return Response(id="resp", status="incomplete" if why else "completed", output=items, incomplete_details=details)
 
 
 def new_run(way: str, answers: FakeModel | list[Any], tools: Any = (), input: Any = "go", **options: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, assert_type
+from typing import Any, Literal, assert_type
 
 import httpx
 from openai.types.chat import ChatCompletionMessage
@@ -16,7 +16,7 @@ from llm_rest import (
     CallInfo,
     Capabilities,
     Client,
-    ClientEvent,
+    DecodeError,
     Failure,
     FunctionCall,
     FunctionTool,
@@ -25,13 +25,11 @@ from llm_rest import (
     Message,
     ModelInfo,
     Reply,
-    RequestEnd,
-    RequestStart,
     Response,
+    RetryPolicy,
     Stream,
     Timeouts,
     ToolRegistry,
-    Unknown,
     Vendor,
     fetch_image,
     file,
@@ -41,7 +39,7 @@ from llm_rest import (
     tool,
     user,
 )
-from llm_rest.responses import AnyEvent, AnyItem, OutputTextDelta, ResponseCompleted, StreamOptions
+from llm_rest.responses import AnyItem, StreamOptions
 
 
 def a_sync_client_gives_values(llm: Client) -> None:
@@ -50,6 +48,7 @@ def a_sync_client_gives_values(llm: Client) -> None:
     assert_type(llm.try_generate("Hi"), Reply | Failure)
     assert_type(llm.count_tokens("Hi"), int)
     assert_type(llm.estimate_tokens("Hi"), int)
+    assert_type(llm.stream("Hi"), Stream)
     assert_type(llm.capabilities(), Capabilities)
     assert_type(llm.with_options(temperature=0.5), Client)
     with llm as same:
@@ -61,21 +60,10 @@ async def an_async_client_is_awaited(llm: AsyncClient) -> None:
     assert_type(await llm.generate_text("Hi"), str)
     assert_type(await llm.try_generate("Hi"), Reply | Failure)
     assert_type(await llm.count_tokens("Hi"), int)
+    assert_type(llm.stream("Hi"), AsyncStream)
     assert_type(llm.with_options(temperature=0.5), AsyncClient)
     async with llm as same:
         assert_type(same, AsyncClient)
-
-
-def a_failure_is_told_from_a_reply(llm: Client) -> None:
-    found = llm.try_generate("Hi")
-    if isinstance(found, Failure):
-        assert_type(found.description, str)
-        assert_type(found.suggestions, tuple[str, ...])
-        assert_type(found.error, LLMError)
-    else:
-        assert_type(found, Reply)
-    if found:
-        assert_type(found.output_text, str)
 
 
 async def access_is_a_value(llm: AsyncClient, sync: Client) -> None:
@@ -86,44 +74,11 @@ async def access_is_a_value(llm: AsyncClient, sync: Client) -> None:
         raise access.error
 
 
-def a_stream_is_read_in_a_with(llm: Client) -> None:
-    with llm.stream("Hi") as events:
-        assert_type(events, Stream)
-        for event in events:
-            assert_type(event, AnyEvent)
-        for text in events.text:
-            assert_type(text, str)
-        assert_type(events.response, Reply)
-
-
-async def an_async_stream_is_read_in_an_async_with(llm: AsyncClient) -> None:
-    async with llm.stream("Hi") as events:
-        assert_type(events, AsyncStream)
-        async for event in events:
-            assert_type(event, AnyEvent)
-        async for text in events.text:
-            assert_type(text, str)
-        assert_type(events.response, Reply)
-
-
 def a_stream_takes_what_a_call_takes(llm: Client, later: AsyncClient) -> None:
     llm.stream("Hi", temperature=0.2, stream_options={"include_obfuscation": False}, timeout=Timeouts(stall="none"))
     later.stream("Hi", temperature=0.2, stream_options=StreamOptions(include_obfuscation=False))
     llm.stream("Hi", temprature=0.2)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     llm.generate("Hi", stream_options={})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-
-
-def events_are_told_apart_by_their_class(events: Stream) -> None:
-    for event in events:
-        match event:
-            case OutputTextDelta(delta=delta):
-                assert_type(delta, str)
-            case ResponseCompleted(response=response):
-                assert_type(response, Response)
-            case Unknown():
-                assert_type(event.kind, str)
-            case _:
-                pass
 
 
 def a_reply_is_a_response_with_readers(reply: Reply) -> None:
@@ -166,6 +121,8 @@ def every_field_of_a_request_is_a_keyword(llm: Client) -> None:
     llm.generate("Hi", temperature="warm")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     llm.generate("Hi", on_loss="explode")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     llm.generate(42)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    llm.generate("Hi", retry=RetryPolicy(retry_after_timeout=False))
+    llm.generate("Hi", retry="often")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 def input_is_a_text_items_or_plain_values(llm: Client, earlier: Reply) -> None:
@@ -205,19 +162,11 @@ def a_client_is_made_in_many_ways() -> None:
 
     AsyncClient("openai/gpt-5.1", credentials=token)
     Client("openai/gpt-5.1", on_loss="explode")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    Client("openai/gpt-5.1", retry=1)
+    Client("openai/gpt-5.1", retry="often")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    RetryPolicy(3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    RetryPolicy(jitter="some")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     Client("openai/gpt-5.1", max_retries=2)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-
-
-def a_call_takes_what_people_have(llm: Client, later: AsyncClient) -> None:
-    def weather(city: str) -> str:
-        return city
-
-    llm.generate(("What is this?", image("photo.png"), Path("paper.pdf")))
-    llm.generate("Hi", tools=[weather, tool(weather), ToolRegistry(weather), FunctionTool(name="f"), {"type": "new"}])
-    llm.stream("Hi", tools=weather)
-    llm.count_tokens("Hi", tools=(tool(weather),))
-    later.stream("Hi", tools=ToolRegistry(weather))
-    llm.with_options(tools=[weather])
 
 
 def tools_may_be_kept_in_a_variable(llm: Client, later: AsyncClient) -> None:
@@ -227,12 +176,16 @@ def tools_may_be_kept_in_a_variable(llm: Client, later: AsyncClient) -> None:
     def add(a: int, b: int) -> int:
         return a + b
 
+    llm.generate("Hi", tools=[weather, tool(weather), ToolRegistry(weather), FunctionTool(name="f"), {"type": "new"}])
+    llm.count_tokens("Hi", tools=(tool(weather),))
+    llm.stream("Hi", tools=weather)
+    later.stream("Hi", tools=ToolRegistry(weather))
     functions = [weather, add]
     tools = [tool(weather), tool(add)]
     mixed = [weather, tool(add), FunctionTool(name="f")]
     llm.generate("Hi", tools=functions)
     llm.stream("Hi", tools=tools)
-    llm.with_options(tools=mixed)
+    llm.with_options(tools=mixed, retry=None)
     llm.run("Hi", functions)
     llm.generate_with_tools("Hi", mixed)
     later.stream("Hi", tools=functions)
@@ -246,17 +199,15 @@ def a_reply_is_shown_and_stored(reply: Reply) -> None:
         assert_type(item.to_dict(), dict[str, Any])
 
 
-def the_type_of_an_event_tells_its_class(event: ClientEvent) -> None:
-    if event.type == "request:end":
-        assert_type(event, RequestEnd)
-    elif event.type == "request:start":
-        assert_type(event, RequestStart)
-
-
-def event_hooks_take_typed_structs(event: RequestStart | RequestEnd) -> None:
-    match event:
-        case RequestStart(url=url):
-            assert_type(url, str)
-        case RequestEnd(seconds=seconds, status=status):
-            assert_type(seconds, float)
-            assert_type(status, int | None)
+def an_error_and_a_loss_say_what_they_are(error: LLMError, unread: DecodeError, loss: Loss, failure: Failure) -> None:
+    assert_type(error.code, Literal["auth_error", "rate_limit", "network_error", "invalid_request", "unknown"])
+    assert_type(error.retryable, bool)
+    assert_type(error.status, int | None)
+    assert_type(error.to_dict(), dict[str, Any])
+    assert_type(unread.path, str)
+    as_builtin: ValueError = unread
+    assert_type(str(as_builtin), str)
+    assert_type(loss.path, str)
+    assert_type(loss.kind, Literal["dropped", "changed", "emulated", "withheld", "refused"])
+    assert_type(failure.suggestions, tuple[str, ...])
+    assert_type(failure.error, LLMError)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any, assert_type
 
 from llm_rest import (
-    AsyncClient,
-    Client,
     FunctionTool,
-    Reply,
     Tool,
     ToolContext,
     ToolExecutor,
@@ -39,12 +36,6 @@ class Database:
 
 
 @tool
-def price(item: str, context: ToolContext[Database]) -> float:
-    assert_type(context.deps, Database)
-    return context.deps.price(item)
-
-
-@tool
 async def discount(item: str, context: ToolContext[Database | None]) -> float:
     assert_type(context.deps, Database | None)
     return 0.0 if context.deps is None else context.deps.price(item)
@@ -56,22 +47,14 @@ def anything(context: ToolContext) -> str:
     return context.call_id
 
 
-def a_run_is_given_what_its_tools_need(llm: Client) -> None:
-    assert_type(llm.generate_with_tools("Skis?", [price, discount], deps=Database()), Reply)
-    assert_type(price("skis", ToolContext(deps=Database())), float)
-    price("skis", ToolContext(deps=3))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-
-
-async def an_async_run_too(llm: AsyncClient) -> None:
-    assert_type(await llm.run("Skis?", [price, discount], deps=Database()).result(), Reply)
-
-
 async def a_tool_is_called_like_its_function() -> None:
     assert_type(weather("Oslo", days=2), str)
     weather(3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     weather()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     assert_type(await forecast("Oslo"), list[str])
     assert_type(weather.definition, FunctionTool)
+    assert_type(await discount("skis", ToolContext(deps=Database())), float)
+    await discount("skis", ToolContext(deps=3))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 def a_method_is_called_without_its_object(station: Station) -> None:

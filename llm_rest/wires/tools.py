@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -79,14 +79,11 @@ def qualified(name: str, namespace: str | None = None) -> str:
     return f"{namespace}__{name}" if given(namespace) else name
 
 
-_legal = re.compile(r"[a-zA-Z0-9_-]{1,64}").fullmatch
-_illegal = re.compile(r"[^a-zA-Z0-9_-]")
-
-
 @lru_cache(maxsize=1024)
 def wire_name(name: str, namespace: str | None = None) -> str:
     """A tool name that most vendors support, never the same for two tools."""
-    return fitted_name(f"{namespace}__{name}" if namespace else name, _legal, _illegal)
+    whole = f"{namespace}__{name}" if namespace else name
+    return fitted_name(whole, r"[a-zA-Z0-9_-]{1,64}", r"[^a-zA-Z0-9_-]")
 
 
 def sent_name(name: str, namespace: str | None = None) -> str:
@@ -94,12 +91,12 @@ def sent_name(name: str, namespace: str | None = None) -> str:
     return wire_name(name, namespace) if name else name
 
 
-def fitted_name(name: str, legal: Callable[[str], object], illegal: re.Pattern[str]) -> str:
-    """The name if it is `legal`, else its legal characters with a digest of the whole: 64 characters at most."""
-    if legal(name):
+def fitted_name(name: str, legal: str, illegal: str) -> str:
+    """The name if it matches the pattern `legal`, else without what is `illegal` and with a digest: 64 characters at most."""
+    if re.fullmatch(legal, name):
         return name
-    start = illegal.sub("_", name)[:47]
-    return f"{start if legal(start) else f'_{start[:46]}'}_{digest(name)}"
+    start = re.sub(illegal, "_", name)[:47]
+    return f"{start if re.fullmatch(legal, start) else f'_{start[:46]}'}_{digest(name)}"
 
 
 # --- tools ----------------------------------------------------------------------------------------------------------
@@ -314,7 +311,7 @@ def json_value(text: str) -> Raw | None:
         return None
 
 
-class Sent(NamedTuple):
+class Sent(Struct, frozen=True):
     """The tool of the request that a name on the wire represents."""
 
     name: str

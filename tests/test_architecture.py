@@ -158,7 +158,7 @@ TESTS = {
     "structured": 1_550,
     "support": 700,
     "telemetry": 1_000,
-    "testing": 660,
+    "testing": 600,
     "tools": 1_500,
     "transport": 3_050,
     "typing": 1_850,

@@ -16,6 +16,7 @@ from llm_rest import (
     OverloadedError,
     RateLimitError,
     RetryPolicy,
+    StreamInterruptedError,
     wires,
 )
 from llm_rest.testing import Broken, FakeModel, Refusal, Streamed, Thinking, ToolCall
@@ -32,43 +33,39 @@ class Land:
     name: str
 
 
+ANSWERS: list[tuple[Any, str, list[tuple[str, Any]]]] = [
+    ("Hello", "Hello", []),
+    (City("Oslo"), '{"name":"Oslo"}', []),
+    (Land("Norge"), '{"name":"Norge"}', []),
+    ({"a": [1]}, '{"a":[1]}', []),
+    (ToolCall("f", {"x": 1}), "", [("f", {"x": 1})]),
+    (["Wait.", ToolCall("f"), ToolCall("g", {"y": 2})], "Wait.", [("f", {}), ("g", {"y": 2})]),
+    ([Thinking("hm"), "So."], "So.", []),
+    (Streamed("Hello", size=2), "Hello", []),
+    (["Half", Broken()], "Half", []),
+    (lambda request: request.model, "model", []),
+]
+
+
 @pytest.mark.parametrize("wire", wires.NAMES)
-@pytest.mark.parametrize(
-    ("entry", "text", "calls"),
-    [
-        ("Hello", "Hello", []),
-        (City("Oslo"), '{"name":"Oslo"}', []),
-        (Land("Norge"), '{"name":"Norge"}', []),
-        ({"a": [1]}, '{"a":[1]}', []),
-        (ToolCall("f", {"x": 1}), "", [("f", '{"x": 1}')]),
-        (["Wait.", ToolCall("f"), ToolCall("g", '{"broken')], "Wait.", [("f", "{}"), ("g", '{"broken')]),
-        ([Thinking("hm"), "So."], "So.", []),
-        (Streamed("Hello", size=2), "Hello", []),
-        (lambda request: request.model, "model", []),
-    ],
-    ids=repr,
-)
-def test_an_answer_arrives_whole_and_streamed(wire: str, entry: Any, text: str, calls: list[tuple[str, str]]) -> None:
-    if wire not in ("openai_responses", "openai_chat") and any("broken" in arguments for _, arguments in calls):
-        pytest.skip("arguments are JSON objects on that wire")
+@pytest.mark.parametrize(("entry", "text", "calls"), ANSWERS, ids=repr)
+def test_an_answer_arrives_whole_and_streamed(wire: str, entry: Any, text: str, calls: list[tuple[str, Any]]) -> None:
     with FakeModel([entry, entry]) as model, model.client(wire=wire, on_loss="ignore") as llm:
         whole = llm.generate("hi")
         with llm.stream("hi") as events:
-            streamed = "".join(events.text)
+            assert "".join(events.text) == text
         for reply in (whole, events.response):
             assert reply.output_text == text
-            assert [
-                (call.name, call.arguments if "broken" in call.arguments else msgspec.json.decode(call.arguments))
-                for call in reply.function_calls
-            ] == [(name, one if "broken" in one else msgspec.json.decode(one)) for name, one in calls]
-        assert streamed == text
+            assert [(call.name, msgspec.json.decode(call.arguments)) for call in reply.function_calls] == calls
+            assert reply.status == ("incomplete" if text == "Half" else "completed")
         assert len(model.requests) == 2
 
 
-def test_a_refusal_and_a_limit() -> None:
-    with FakeModel([Refusal("No."), ["Half", Broken()]]) as model, model.client() as llm:
+@pytest.mark.parametrize("wire", ["openai_responses", "openai_chat"])
+def test_a_refusal_and_broken_arguments_arrive_where_the_wire_has_them(wire: str) -> None:
+    with FakeModel([Refusal("No."), ToolCall("g", '{"broken')]) as model, model.client(wire=wire) as llm:
         assert llm.generate("hi").refusal == "No."
-        assert llm.generate("hi").status == "incomplete"
+        assert llm.generate("hi").function_calls[0].arguments == '{"broken'
 
 
 @pytest.mark.parametrize("error", [RateLimitError("slow"), AuthenticationError("no"), ConnectError("gone")])
@@ -84,57 +81,47 @@ def test_an_error_is_raised_as_it_is_and_retried_as_any_other(error: LLMError) -
         llm.generate("again")
 
 
-def test_what_breaks_nowhere_is_refused() -> None:
-    with pytest.raises(ConfigError, match="Broken: at is limit or connection, not 'limits'"):
-        Broken(at="limits")
-
-
 def test_a_stream_breaks_with_an_error_after_its_text() -> None:
     script = [Streamed("Hello", error=OverloadedError("busy")), ["Half", Broken("connection")]]
     with FakeModel(script) as model, model.client(retry=1) as llm:
-        for kind in (OverloadedError, LLMError):
-            seen: list[str] = []
-            with llm.stream("hi") as events, pytest.raises(kind):
-                seen.extend(events.text)
-            assert "".join(seen) in ("Hello", "Half")
+        for kind, text in ((OverloadedError, "Hello"), (StreamInterruptedError, "Half")):
+            with llm.stream("hi") as events, pytest.raises(kind) as caught:
+                list(events)
+            assert caught.value.partial.output_text == text
 
 
 def test_the_script_is_strict_about_its_ends() -> None:
-    with pytest.raises(
-        AssertionError,
-        match=r"2 of 3 answers of the fake model made at .*test_fake_model.py:\d+ were not used: 'b', ToolCall",
-    ):
+    unused = r"2 of 3 answers of the fake model made at .*test_fake_model.py:\d+ were not used: 'b', ToolCall"
+    with pytest.raises(AssertionError, match=unused):
         with FakeModel(["a", "b", ToolCall("f")]) as model:
             model.client().generate("hi")
     with FakeModel(["a"]) as model:
         model.client().generate("hi")
-        with pytest.raises(
-            ConfigError, match=r"made at .*test_fake_model.py:\d+ has no answer for request 2: its script has 1"
-        ):
+        too_many = r"made at .*test_fake_model.py:\d+ has no answer for request 2: its script has 1"
+        with pytest.raises(ConfigError, match=too_many):
             model.client().generate("hi")
     with pytest.raises(ConfigError, match="cannot answer with <object"):
         FakeModel([object()]).client().generate("hi")
+    with pytest.raises(ConfigError, match="Broken: at is limit or connection, not 'limits'"):
+        Broken(at="limits")
 
 
-def test_the_requests_are_recorded_as_the_vendor_would_read_them() -> None:
-    with FakeModel("ok") as model, model.client("anthropic/claude-haiku-4-5") as llm:
-        llm.generate("hi", instructions="Be brief.", temperature=0.5)
-    (request,) = model.requests
-    assert (request.model, request.instructions, request.temperature) == ("claude-haiku-4-5", "Be brief.", 0.5)
-
-
-def test_a_run_with_tools_needs_two_entries() -> None:
+def test_a_run_with_tools_needs_two_entries_and_its_requests_are_recorded() -> None:
     def weather(city: str) -> str:
         return f"rain in {city}"
 
-    with FakeModel([ToolCall("weather", {"city": "Oslo"}), "It rains."]) as model, model.client() as llm:
-        assert llm.run("hi", tools=[weather]).result().output_text == "It rains."
-    assert "rain in Oslo" in str(model.requests[1].input)
+    script = [ToolCall("weather", {"city": "Oslo"}), "It rains."]
+    with FakeModel(script) as model, model.client("anthropic/claude-haiku-4-5") as llm:
+        found = llm.run("hi", tools=[weather], instructions="Be brief.", temperature=0.5).result()
+    assert found.output_text == "It rains."
+    first, second = model.requests
+    assert (first.model, first.instructions, first.temperature) == ("claude-haiku-4-5", "Be brief.", 0.5)
+    assert "rain in Oslo" in str(second.input)
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 @pytest.mark.anyio
-async def test_async_clients_too() -> None:
+async def test_async_clients_get_typed_output_and_streams() -> None:
     with FakeModel([City("Oslo"), Streamed("Hello", delay=0.001)]) as model:
         async with model.async_client() as llm:
             assert (await llm.generate("hi", output=City)).parsed == City("Oslo")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
+import importlib
 import sys
 
 import pytest
 from hypothesis import given
 
-from llm_rest import Request, Response, wires
+from llm_rest import ConfigError, Request, Response, wires
 from llm_rest.responses import AnyEvent, Message
-from llm_rest.responses.stream import Assembler
 from llm_rest.testing import strategies
 from llm_rest.vendors.rows import DIALECTS
+from tests.support.streams import assembled
 
 
 @pytest.mark.parametrize("wire", wires.NAMES)
@@ -25,23 +25,17 @@ def test_every_wire_carries_them(wire: str, request: Request, response: Response
     assert made is not None
 
 
-@given(events=strategies.event_streams())
-def test_the_events_tell_a_whole_answer(events: list[AnyEvent]) -> None:
-    seen = Assembler()
-    for event in events:
-        seen.feed(event)
-    assert seen.finished
-    assert seen.response.output
+@given(events=strategies.event_streams(), items=strategies.items())
+def test_streams_are_whole_and_conversations_end_with_the_user(events: list[AnyEvent], items: list[object]) -> None:
+    found = assembled(events)
+    assert found.status != "in_progress"
+    assert found.output
+    assert isinstance(items[-1], Message)
+    assert items[-1].role == "user"
 
 
-@given(items=strategies.items())
-def test_a_conversation_ends_with_something_to_answer(items: list[object]) -> None:
-    last = items[-1]
-    assert isinstance(last, Message)
-    assert last.role == "user"
-
-
-def test_without_hypothesis_the_error_says_what_to_install() -> None:
-    code = "import sys; sys.modules['hypothesis'] = None\nimport llm_rest.testing.strategies"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "llm_rest.testing.strategies needs hypothesis (pip install hypothesis)" in done.stderr
+def test_without_hypothesis_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    monkeypatch.delitem(sys.modules, strategies.__name__)
+    with pytest.raises(ConfigError, match=r"llm_rest.testing.strategies needs hypothesis \(pip install hypothesis\)"):
+        importlib.import_module(strategies.__name__)

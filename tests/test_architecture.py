@@ -157,7 +157,7 @@ TESTS = {
     "responses": 900,
     "structured": 1_550,
     "support": 700,
-    "telemetry": 1_000,
+    "telemetry": 900,
     "testing": 600,
     "tools": 1_500,
     "transport": 3_050,

@@ -10,25 +10,11 @@ from typing import Any
 
 import pytest
 
-from llm_rest import Client, ConfigError, LLMError
+from llm_rest import Client, ConfigError
 from tests.callers import NewClient
-from tests.loopback import loopback
-from tests.telemetry.test_hooks import CASES, Case, call
+from tests.telemetry.test_hooks import CASES, heard_of
 
 pytestmark = pytest.mark.anyio
-
-TWO_REQUESTS = CASES["retried"]
-
-
-async def logged(new_client: NewClient, case: Case, caplog: pytest.LogCaptureFixture, level: int) -> list[Any]:
-    caplog.set_level(level, "llm_rest")
-    with loopback(*case.acts) as server:
-        async with new_client(base_url=server.url, retry=2) as llm:
-            try:
-                await call(llm, case.how)
-            except LLMError:
-                assert case.end["outcome"] == "failed"
-    return [record for record in caplog.records if record.name == "llm_rest.client"]
 
 
 @pytest.mark.parametrize("level", [logging.WARNING, logging.INFO, logging.DEBUG])
@@ -36,19 +22,19 @@ async def logged(new_client: NewClient, case: Case, caplog: pytest.LogCaptureFix
 async def test_a_call_is_a_line_and_each_of_its_requests_one_at_debug(
     new_client: NewClient, caplog: pytest.LogCaptureFixture, case: str, level: int
 ) -> None:
-    records = await logged(new_client, CASES[case], caplog, level)
+    caplog.set_level(level, "llm_rest")
+    await heard_of(new_client, CASES[case])
+    records: list[Any] = [record for record in caplog.records if record.name == "llm_rest.client"]
     ends = [word for word in CASES[case].events.split() if word in ("request:end", "request:cancelled")]
     requests = ends if level == logging.DEBUG else []
     expected = [] if level == logging.WARNING else [*requests, "call:end"]
     assert [record.getMessage().split()[0] for record in records] == expected
-    line = ""
     for record in records:
-        line = record.getMessage()
-        assert line.split()[1] == "openai/gpt-4o"
+        assert record.getMessage().split()[1] == "openai/gpt-4o"
         assert "secret" not in repr(vars(record))
         assert "sk-test" not in repr(vars(record))
     if records:
-        end = CASES[case].end
+        end, line = CASES[case].end, records[-1].getMessage()
         assert all(f"{name}={end[name]}" in line for name in ("outcome", "error", "request_id") if end.get(name))
         assert records[-1].outcome == end["outcome"]
 

@@ -7,7 +7,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, cast
+from unittest.mock import Mock
 
 import anyio
 import pytest
@@ -30,7 +32,6 @@ from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
 from opentelemetry.trace import SpanKind, StatusCode
 
 from llm_rest import (
-    AsyncClient,
     BadRequestError,
     Client,
     ConfigError,
@@ -45,29 +46,17 @@ from llm_rest import (
     Tool,
     Usage,
     image,
+    telemetry,
     tool,
     user,
 )
 from llm_rest.responses import Compaction, InputTokensDetails, Response, SummaryText
-from llm_rest.telemetry import (
-    CALL,
-    CONTENT,
-    CREATION,
-    FALLBACK,
-    MAX_BLOB,
-    MEASURED,
-    MODALITIES,
-    OPENAI,
-    PROVIDERS,
-    RUN,
-    SUPPRESSED,
-    TOOL,
-    USAGE,
-    Telemetry,
-)
+from llm_rest.telemetry import Telemetry
 from llm_rest.testing import Broken, FakeModel, Streamed, Thinking, ToolCall
 from llm_rest.unknown import with_extras
 from llm_rest.wires import NAMES as WIRES
+from tests.callers import Awaited, AwaitedStream, NewClient
+from tests.conversation.support import done
 
 pytestmark = pytest.mark.anyio
 
@@ -78,20 +67,13 @@ class Exported:
     """Providers of the SDK, and what they exported."""
 
     def __init__(self, sampler: Sampler = ALWAYS_ON) -> None:
-        self._spans, self._logs, self._metrics = (
-            InMemorySpanExporter(),
-            InMemoryLogRecordExporter(),
-            InMemoryMetricReader(),
-        )
+        self._spans, self._logs = InMemorySpanExporter(), InMemoryLogRecordExporter()
+        self._metrics = InMemoryMetricReader()
         tracers, loggers = TracerProvider(sampler=sampler), LoggerProvider()
         tracers.add_span_processor(SimpleSpanProcessor(self._spans))
         loggers.add_log_record_processor(SimpleLogRecordProcessor(self._logs))
-        meters = MeterProvider([self._metrics])
-        self.providers: dict[str, Any] = {
-            "tracer_provider": tracers,
-            "meter_provider": meters,
-            "logger_provider": loggers,
-        }
+        self.providers: dict[str, Any] = {"tracer_provider": tracers, "logger_provider": loggers}
+        self.providers["meter_provider"] = MeterProvider([self._metrics])
 
     def telemetry(self, **options: Any) -> Telemetry:
         return Telemetry(**self.providers, **options)
@@ -132,32 +114,46 @@ def attributes(span: ReadableSpan) -> dict[str, Any]:
     return {**(span.attributes or {})}
 
 
-async def ask(llm: Any, way: str, prompt: Any = "secret prompt", *, streams: bool = False, **options: Any) -> None:
-    """One call, whatever becomes of it."""
-    try:
-        if not streams:
-            found = llm.generate(prompt, **options)
-            await found if way != "sync" else None
-        elif way == "sync":
-            with llm.stream(prompt, **options) as events:
-                for _ in events:
-                    pass
-        else:
-            async with llm.stream(prompt, **options) as events:
-                async for _ in events:
-                    pass
-    except LLMError:
-        pass
-
-
-def client(model: FakeModel, way: str, telemetry: Any, name: str = "fake/model", **options: Any) -> Any:
-    make = model.client if way == "sync" else model.async_client
-    return make(name, telemetry=telemetry, **options)
+@pytest.fixture
+def exported() -> Exported:
+    return Exported()
 
 
 @pytest.fixture(params=[False, True], ids=["whole", "streamed"])
 def streams(request: pytest.FixtureRequest) -> bool:
     return request.param
+
+
+@pytest.fixture
+def new_fake(way: str, exported: Exported) -> NewClient:
+    """Makes a client of this way with telemetry, whose model answers with the entries of a script."""
+
+    def make(script: Any, name: str = "fake/model", *, recorded: Any = None, **options: Any) -> Any:
+        options["telemetry"] = exported.telemetry(**recorded or {})
+        model = FakeModel(script)
+        return Awaited(model.client(name, **options)) if way == "sync" else model.async_client(name, **options)
+
+    return make
+
+
+async def ask(llm: Any, *, streams: bool = False, **options: Any) -> None:
+    """One call, whatever becomes of it."""
+    with suppress(LLMError):
+        if not streams:
+            await llm.generate("secret prompt", **options)
+            return
+        async with llm.stream("secret prompt", **options) as events:
+            async for _ in events:
+                pass
+
+
+async def run(llm: Any, *tools: Tool, streams: bool = False) -> None:
+    made = getattr(llm, "_inner", llm).run("secret prompt", tools=[*tools], instructions="secret system")
+    if streams:
+        async with AwaitedStream(made.stream()) if isinstance(llm, Awaited) else made.stream() as events:
+            async for _ in events:
+                pass
+    await done(made.result())
 
 
 OPTIONS: dict[str, Any] = {"temperature": 0.5, "top_p": 0.9, "max_output_tokens": 99}
@@ -172,11 +168,11 @@ MODELS = {
 
 
 @pytest.mark.parametrize("wire", WIRES)
-async def test_the_attributes_of_a_call_on_every_wire(way: str, streams: bool, wire: str) -> None:
+async def test_the_attributes_of_a_call_on_every_wire(
+    new_fake: NewClient, exported: Exported, streams: bool, wire: str
+) -> None:
     name, operation, provider = MODELS[wire]
-    model, exported = FakeModel("secret answer"), Exported()
-    llm = client(model, way, exported.telemetry(), name, invalid_options="drop", on_loss="ignore")
-    await ask(llm, way, streams=streams, **OPTIONS)
+    await ask(new_fake("answer", name, invalid_options="drop", on_loss="ignore"), streams=streams, **OPTIONS)
     (span,) = exported.spans
     found = attributes(span)
     named = name.partition("/")[2]
@@ -215,10 +211,11 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
-async def test_how_a_call_ended(way: str, streams: bool, end: tuple[Any, dict[str, Any], bool]) -> None:
+async def test_how_a_call_ended(
+    new_fake: NewClient, exported: Exported, streams: bool, end: tuple[Any, dict[str, Any], bool]
+) -> None:
     entry, wanted, failed = end
-    exported = Exported()
-    await ask(client(FakeModel([entry]), way, exported.telemetry(), retry=1), way, streams=streams)
+    await ask(new_fake([entry], retry=1), streams=streams)
     (span,) = exported.spans
     assert {name: attributes(span).get(name) for name in wanted} == wanted
     assert (span.status.status_code is StatusCode.ERROR) is failed
@@ -226,20 +223,17 @@ async def test_how_a_call_ended(way: str, streams: bool, end: tuple[Any, dict[st
     assert not [event for event in span.events if event.name == "exception"]
 
 
-def test_tokens_of_audio_and_images_are_attributes_where_the_vendor_counts_them() -> None:
+def test_tokens_of_audio_and_images_are_attributes_where_the_vendor_counts_them(exported: Exported) -> None:
     inside = with_extras(InputTokensDetails(cached_tokens=3), {"audio_tokens": 5, "cached_audio_tokens": 2})
     usage = Usage(input_tokens=9, output_tokens=1, input_tokens_details=inside)
     told = Response(id="r", status="completed", output=[Message(role="assistant", content="Hi")], usage=usage)
-    exported = Exported()
     FakeModel([told]).client("openai/gpt-4o", telemetry=exported.telemetry()).generate("Hi")
     found = {name: value for name, value in attributes(exported.spans[0]).items() if ".audio." in name}
     assert found == {"gen_ai.usage.audio.input_tokens": 5, "gen_ai.usage.audio.cache_read.input_tokens": 2}
 
 
-async def test_retries_are_events_of_one_span(way: str, streams: bool) -> None:
-    exported = Exported()
-    script = [RateLimitError("slow down", retry_after=0.01), "answer"]
-    await ask(client(FakeModel(script), way, exported.telemetry()), way, streams=streams)
+async def test_retries_are_events_of_one_span(new_fake: NewClient, exported: Exported, streams: bool) -> None:
+    await ask(new_fake([RateLimitError("slow down", retry_after=0.01), "answer"]), streams=streams)
     (span,) = exported.spans
     (event,) = span.events
     assert event.name == "llm_rest.retry"
@@ -249,39 +243,37 @@ async def test_retries_are_events_of_one_span(way: str, streams: bool) -> None:
     assert attributes(span)["llm_rest.attempts"] == 2
 
 
-async def test_the_call_of_the_next_model_links_to_the_one_that_failed(way: str, streams: bool) -> None:
-    exported, one, two = Exported(), FakeModel([OverloadedError("busy")]), FakeModel(["answer"])
+async def test_the_call_of_the_next_model_links_to_the_one_that_failed(
+    new_client: NewClient, exported: Exported, streams: bool
+) -> None:
+    one, two = FakeModel([OverloadedError("busy")]), FakeModel(["answer"])
     models = [FallbackModel("a/one", vendor=one.vendor("a")), FallbackModel("b/two", vendor=two.vendor("b"))]
-    make: Any = Client if way == "sync" else AsyncClient
-    await ask(make(models, telemetry=exported.telemetry(), retry=1), way, streams=streams)
+    await ask(new_client(models, telemetry=exported.telemetry(), api_key=None), streams=streams)
     failed, answered = exported.spans
     assert (failed.name, answered.name, failed.links) == ("chat one", "chat two", ())
-    assert [(link.context, dict(link.attributes or {})) for link in answered.links] == [(failed.context, FALLBACK)]
+    assert [(link.context, dict(link.attributes or {})) for link in answered.links] == [
+        (failed.context, telemetry.FALLBACK)
+    ]
 
 
 @pytest.mark.parametrize("how", ["closed", "collected", "cancelled by the client", "cancelled natively"])
-async def test_a_stream_that_is_left_ends_its_span(way: str, how: str) -> None:
-    exported = Exported()
-    model = FakeModel([Streamed("one two three four", delay=0.05)])
-    llm = client(model, way, exported.telemetry())
+async def test_a_stream_that_is_left_ends_its_span(new_fake: NewClient, exported: Exported, way: str, how: str) -> None:
+    llm = new_fake([Streamed("one two three four", delay=0.05)])
     stream = llm.stream("Hi")
-    if way == "sync":
-        if how == "cancelled natively":
+    if how == "cancelled natively":
+        if way == "sync":
             pytest.skip("is not cancelled")
-        stream.__enter__()
-        next(stream)
-        llm.cancel() if how.startswith("cancelled") else stream.close() if how == "closed" else None
-        [*stream] if how.startswith("cancelled") else None
-    elif how == "cancelled natively":
         with anyio.move_on_after(0.1):
             async with stream:
-                async for _ in stream:
-                    pass
+                [_ async for _ in stream]
     else:
         await stream.__aenter__()
         await anext(stream)
-        await llm.cancel() if how.startswith("cancelled") else await stream.aclose() if how == "closed" else None
-        [_ async for _ in stream] if how.startswith("cancelled") else None
+        if how == "closed":
+            await stream.aclose()
+        elif how != "collected":
+            await llm.cancel()
+            [_ async for _ in stream]
     assert how != "collected" or not exported.spans
     del stream
     gc.collect()
@@ -312,105 +304,67 @@ SCRIPT: list[Any] = [
 ]
 
 
-async def run(
-    exported: Exported, way: str, script: list[Any], *tools: Tool, streams: bool = False, **options: Any
-) -> Any:
-    llm = client(FakeModel(script), way, exported.telemetry(**options))
-    made = llm.run("secret prompt", tools=[*tools], instructions="secret system")
-    if way == "sync":
-        if streams:
-            with made.stream() as events:
-                for _ in events:
-                    pass
-        return made, made.result()
-    if streams:
-        async with made.stream() as events:
-            async for _ in events:
-                pass
-    return made, await made.result()
-
-
-async def test_the_tree_of_a_run_with_two_tools_and_a_retry(way: str, streams: bool) -> None:
-    exported = Exported()
-    await run(exported, way, SCRIPT, lookup, fails, streams=streams, agent_name="helper")
+async def test_the_tree_of_a_run_with_two_tools_and_a_retry(
+    new_fake: NewClient, exported: Exported, streams: bool
+) -> None:
+    await run(new_fake(SCRIPT, recorded={"agent_name": "helper"}), lookup, fails, streams=streams)
     tree = exported.tree()
-    assert sorted(tree) == sorted(
-        [
-            "invoke_agent helper",
-            "  chat model",
-            "  execute_tool lookup",
-            "  execute_tool fails !",
-            "  chat model",
-        ]
-    )
     assert tree[:2] == ["invoke_agent helper", "  chat model"]
+    assert sorted(tree[2:]) == ["  chat model", "  execute_tool fails !", "  execute_tool lookup"]
     found = {span.name: attributes(span) for span in exported.spans}
     assert found["execute_tool fails"]["error.type"] == "failed"
+    assert found["execute_tool lookup"].pop("gen_ai.tool.call.id")
     assert found["execute_tool lookup"] == {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.agent.name": "helper",
         "gen_ai.tool.name": "lookup",
         "gen_ai.tool.type": "function",
-        "gen_ai.tool.call.id": found["execute_tool lookup"]["gen_ai.tool.call.id"],
         "gen_ai.tool.description": "Looks something up.",
     }
-    agent = next(span for span in exported.spans if span.name.startswith("invoke_agent"))
+    (agent,) = [span for span in exported.spans if span.name.startswith("invoke_agent")]
     assert agent.kind is SpanKind.INTERNAL
     assert not [name for name in attributes(agent) if name.startswith("gen_ai.usage")]
-    retried = [span for span in exported.spans if span.events]
-    assert [event.name for span in retried for event in span.events] == ["llm_rest.retry"]
+    assert [event.name for span in exported.spans for event in span.events] == ["llm_rest.retry"]
     points = exported.metrics()
     assert points["gen_ai.invoke_agent.inference_calls"][0].sum == 2
     assert points["gen_ai.invoke_agent.tool_calls"][0].sum == 2
-    assert {point.attributes["gen_ai.tool.name"] for point in points["gen_ai.execute_tool.duration"]} == {
-        "lookup",
-        "fails",
-    }
+    tools = {point.attributes["gen_ai.tool.name"] for point in points["gen_ai.execute_tool.duration"]}
+    assert tools == {"lookup", "fails"}
 
 
-async def test_a_call_inside_a_tool_is_below_the_span_of_the_tool(way: str) -> None:
-    exported = Exported()
+async def test_a_call_inside_a_tool_is_below_the_span_of_the_tool(new_fake: NewClient, exported: Exported) -> None:
     inner = FakeModel("inside").client(telemetry=exported.telemetry())
 
     @tool
     def ask_another(question: str) -> str:
         return inner.generate_text(question)
 
-    await run(exported, way, [ToolCall("ask_another", {"question": "?"}), "done"], ask_another)
+    await run(new_fake([ToolCall("ask_another", {"question": "?"}), "done"]), ask_another)
     wanted = ["invoke_agent", "  chat model", "  execute_tool ask_another", "    chat model", "  chat model"]
     assert exported.tree() == wanted
 
 
-async def test_the_call_with_a_nonblocking_result_links_to_the_tool(way: str) -> None:
-    exported = Exported()
-
+async def test_the_call_with_a_nonblocking_result_links_to_the_tool(new_fake: NewClient, exported: Exported) -> None:
     @tool(blocking=False)
     def later(argument: str) -> str:
         return "secret result"
 
-    await run(exported, way, [ToolCall("later", {"argument": "a"}), "waiting", "done"], later)
+    await run(new_fake([ToolCall("later", {"argument": "a"}), "waiting", "done"]), later)
     (span,) = [span for span in exported.spans if span.name == "execute_tool later"]
     linked = [link.context for one in exported.spans if one.name == "chat model" for link in one.links]
     assert linked == [span.context]
 
 
-async def test_a_call_of_a_chat_has_the_id_of_the_conversation(way: str) -> None:
-    exported = Exported()
-    model = FakeModel("answer")
-    chat = client(model, way, exported.telemetry()).chat()
-    asked = chat.ask("Hi")
-    await asked if way != "sync" else None
+async def test_a_call_of_a_chat_has_the_id_of_the_conversation(new_fake: NewClient, exported: Exported) -> None:
+    llm = new_fake("answer")
+    chat = getattr(llm, "_inner", llm).chat()
+    await done(chat.ask("Hi"))
     assert [attributes(span)["gen_ai.conversation.id"] for span in exported.spans] == [chat.conversation.id] * 2
 
 
 # --- content
 
 
-TABLES = (CREATION, MEASURED, USAGE, MODALITIES, CALL, OPENAI, CONTENT, RUN, TOOL)
-ENUMS = {
-    "operation.name": {one.value for one in gen_ai_attributes.GenAiOperationNameValues},
-    "tool.type": {"function", "extension", "datastore"},
-}
 MODES = {
     None: (False, False),
     "NO_CONTENT": (False, False),
@@ -423,39 +377,39 @@ MODES = {
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_content_is_recorded_only_where_it_is_switched_on(
-    way: str, streams: bool, mode: str | None, monkeypatch: pytest.MonkeyPatch
+    new_fake: NewClient, exported: Exported, streams: bool, mode: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if mode is not None:
         monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", mode)
     on_spans, in_events = MODES[mode]
-    exported = Exported()
-    await run(exported, way, SCRIPT, lookup, fails, streams=streams)
+    await run(new_fake(SCRIPT), lookup, fails, streams=streams)
     in_spans = "".join(span.to_json() for span in exported.spans)
-    seen = {secret for secret in SECRETS if secret in in_spans}
-    assert seen == ({*SECRETS[:5]} if on_spans else set())
+    assert {secret for secret in SECRETS if secret in in_spans} == ({*SECRETS[:5]} if on_spans else set())
     events = exported.events()
     assert len(events) == (2 if in_events else 0)
     assert all(event.event_name == "gen_ai.client.inference.operation.details" for event in events)
     assert all("gen_ai.input.messages" in event.attributes for event in events)
-    if mode in (None, "NO_CONTENT"):
+    if not (on_spans or in_events):
         assert not [secret for secret in SECRETS if secret in exported.shown()]
+    if on_spans:
+        (agent,) = (attributes(span) for span in exported.spans if span.name == "invoke_agent")
+        names = ("input.messages", "output.messages", "system_instructions", "tool.definitions")
+        asked, answered, system, tools = (json.loads(agent[f"gen_ai.{name}"]) for name in names)
+        assert asked == [{"role": "user", "parts": [{"type": "text", "content": "secret prompt"}]}]
+        answer = [{"type": "text", "content": "secret answer"}]
+        assert answered == [{"role": "assistant", "parts": answer, "finish_reason": "stop"}]
+        assert system == [{"type": "text", "content": "secret system"}]
+        assert [one["name"] for one in tools] == ["lookup", "fails"]
 
 
-async def test_the_span_of_a_run_has_its_messages_where_content_is_recorded(way: str, streams: bool) -> None:
-    exported = Exported()
-    await run(exported, way, SCRIPT, lookup, fails, streams=streams, capture_content="SPAN_ONLY")
-    (agent,) = (attributes(span) for span in exported.spans if span.name == "invoke_agent")
-    assert json.loads(agent["gen_ai.input.messages"]) == [
-        {"role": "user", "parts": [{"type": "text", "content": "secret prompt"}]}
-    ]
-    answer = {"type": "text", "content": "secret answer"}
-    assert json.loads(agent["gen_ai.output.messages"]) == [
-        {"role": "assistant", "parts": [answer], "finish_reason": "stop"}
-    ]
-    assert json.loads(agent["gen_ai.system_instructions"]) == [{"type": "text", "content": "secret system"}]
-    assert [one["name"] for one in json.loads(agent["gen_ai.tool.definitions"])] == ["lookup", "fails"]
-
-
+TABLES = (
+    *(telemetry.CREATION, telemetry.MEASURED, telemetry.USAGE, telemetry.MODALITIES, telemetry.CALL),
+    *(telemetry.OPENAI, telemetry.CONTENT, telemetry.RUN, telemetry.TOOL),
+)
+ENUMS = {
+    "operation.name": {one.value for one in gen_ai_attributes.GenAiOperationNameValues},
+    "tool.type": {"function", "extension", "datastore"},
+}
 REGISTERED = {
     value
     for module in (gen_ai_attributes, gen_ai_metrics, openai_attributes, server_attributes, error_attributes)
@@ -468,7 +422,7 @@ NEWER = {
     "gen_ai.conversation.compacted",
     "gen_ai.prompt.version",
     "gen_ai.usage.cache_write.input_tokens",
-    *MODALITIES,
+    *telemetry.MODALITIES,
     "gen_ai.execute_tool.duration",
     "gen_ai.invoke_agent.duration",
     "gen_ai.invoke_agent.inference_calls",
@@ -478,11 +432,13 @@ NEWER = {
 """Names of the conventions' own repository that the package has not got yet, and one that backends read all the same."""
 
 
-async def test_all_that_is_emitted_is_in_the_registry_of_the_conventions(way: str, streams: bool) -> None:
-    exported = Exported()
-    await run(exported, way, SCRIPT, lookup, fails, streams=streams, agent_name="a", capture_content="SPAN_AND_EVENT")
-    llm = client(FakeModel("answer"), way, exported.telemetry(), "openai/gpt-4o", on_loss="ignore")
-    await ask(llm, way, streams=streams, service_tier="flex", prompt_cache_key="a", **OPTIONS)
+async def test_all_that_is_emitted_is_in_the_registry_of_the_conventions(
+    new_fake: NewClient, exported: Exported, streams: bool
+) -> None:
+    recorded = {"capture_content": "SPAN_AND_EVENT", "agent_name": "a"}
+    await run(new_fake(SCRIPT, recorded=recorded), lookup, fails, streams=streams)
+    llm = new_fake("answer", "openai/gpt-4o", on_loss="ignore")
+    await ask(llm, streams=streams, service_tier="flex", prompt_cache_key="a", **OPTIONS)
     emitted = {name for span in exported.spans for name in span.attributes or {}} | {*exported.metrics()}
     emitted |= {name for points in exported.metrics().values() for point in points for name in point.attributes}
     emitted |= {name for table in TABLES for name in table}
@@ -490,21 +446,23 @@ async def test_all_that_is_emitted_is_in_the_registry_of_the_conventions(way: st
     assert not NEWER & REGISTERED
     values = {name: {attributes(span).get(f"gen_ai.{name}") for span in exported.spans} - {None} for name in ENUMS}
     assert all(values[name] and values[name] <= known for name, known in ENUMS.items())
-    assert {*PROVIDERS.values()} - {"moonshot_ai"} <= {one.value for one in gen_ai_attributes.GenAiProviderNameValues}
+    assert {*telemetry.PROVIDERS.values()} - {"moonshot_ai"} <= {
+        one.value for one in gen_ai_attributes.GenAiProviderNameValues
+    }
 
 
-async def test_events_can_be_emitted_without_content(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_events_can_be_emitted_without_content(
+    new_fake: NewClient, exported: Exported, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_EMIT_EVENT", "true")
-    exported = Exported()
-    await ask(client(FakeModel("secret answer"), way, exported.telemetry()), way)
+    await ask(new_fake("secret answer"))
     (event,) = exported.events()
     assert event.attributes["gen_ai.usage.output_tokens"] > 0
     assert f"0x{event.trace_id:032x}" in exported.spans[0].to_json()
     assert "secret" not in exported.shown()
 
 
-def test_messages_have_the_parts_of_the_conventions() -> None:
-    exported = Exported()
+def test_messages_have_the_parts_of_the_conventions(exported: Exported) -> None:
     png = "iVBORw0KGgo="
     items = [
         Message(role="developer", content="rules"),
@@ -513,7 +471,7 @@ def test_messages_have_the_parts_of_the_conventions() -> None:
         FunctionCall(call_id="call_1", name="lookup", arguments='{"city":"Oslo"}'),
         FunctionCallOutput(call_id="call_1", output="rain"),
         Compaction(id="cmp_1", encrypted_content="opaque"),
-        user(image(f"data:image/png;base64,{'A' * (MAX_BLOB * 2)}")),
+        user(image(f"data:image/png;base64,{'A' * (telemetry.MAX_BLOB * 2)}")),
     ]
     model = FakeModel([[Thinking("so"), "secret answer"]])
     llm = model.client(telemetry=exported.telemetry(capture_content="SPAN_ONLY"), on_loss="ignore")
@@ -521,7 +479,12 @@ def test_messages_have_the_parts_of_the_conventions() -> None:
     found = attributes(exported.spans[0])
     uri = {"type": "uri", "modality": "image", "uri": "https://e.example/a.png"}
     blob = {"type": "blob", "content": png, "modality": "image", "mime_type": "image/png"}
-    omitted = {"type": "llm_rest.omitted", "size": MAX_BLOB * 3 // 2, "modality": "image", "mime_type": "image/png"}
+    omitted = {
+        "type": "llm_rest.omitted",
+        "size": telemetry.MAX_BLOB * 3 // 2,
+        "modality": "image",
+        "mime_type": "image/png",
+    }
     called = {"type": "tool_call", "id": "call_1", "name": "lookup", "arguments": {"city": "Oslo"}}
     assert json.loads(found["gen_ai.input.messages"]) == [
         {"role": "system", "parts": [{"type": "text", "content": "rules"}]},
@@ -564,14 +527,13 @@ BOUNDED |= {"server.address", "server.port", "gen_ai.token.type"}
 
 @pytest.mark.parametrize("latest", [False, True], ids=["old names", "new names"])
 async def test_metrics_have_one_generation_of_names(
-    way: str, streams: bool, latest: bool, monkeypatch: pytest.MonkeyPatch
+    new_fake: NewClient, exported: Exported, streams: bool, latest: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if latest:
         monkeypatch.setenv("OTEL_SEMCONV_STABILITY_OPT_IN", "http,gen_ai_latest_experimental")
-    exported = Exported()
-    llm = client(FakeModel(["answer", BadRequestError("no")]), way, exported.telemetry(), retry=1)
+    llm = new_fake(["answer", BadRequestError("no")], retry=1)
     for _ in range(2):
-        await ask(llm, way, streams=streams)
+        await ask(llm, streams=streams)
     points = exported.metrics()
     optional = {name for name in points if "cache" in name or "reasoning" in name}
     assert {*points} - optional == CALL_METRICS[latest] | ({FIRST[latest]} if streams else set())
@@ -584,9 +546,8 @@ async def test_metrics_have_one_generation_of_names(
         assert kinds == {"input": 1, "output": 1}
 
 
-async def test_the_time_between_chunks_is_measured_on_demand(way: str) -> None:
-    exported = Exported()
-    await ask(client(FakeModel("one two three four"), way, exported.telemetry(chunk_times=True)), way, streams=True)
+async def test_the_time_between_chunks_is_measured_on_demand(new_fake: NewClient, exported: Exported) -> None:
+    await ask(new_fake("one two three four", recorded={"chunk_times": True}), streams=True)
     (point,) = exported.metrics()["gen_ai.client.operation.time_per_output_chunk"]
     assert point.count > 0
 
@@ -594,27 +555,12 @@ async def test_the_time_between_chunks_is_measured_on_demand(way: str) -> None:
 # --- when there is telemetry
 
 
-class Seeing(Sampler):
-    """Keeps what it is asked about."""
-
-    seen: dict[str, Any]
-
-    def should_sample(
-        self, parent_context: Any, trace_id: Any, name: Any, kind: Any = None, attributes: Any = None, *a: Any, **b: Any
-    ) -> Any:
-        self.seen = {**attributes}
-        return ALWAYS_ON.should_sample(parent_context, trace_id, name, kind, attributes)
-
-    def get_description(self) -> str:
-        return "sees"
-
-
 def test_a_sampler_sees_what_is_known_at_the_start() -> None:
-    sampler = Seeing()
-    telemetry = Exported(sampler).telemetry()
-    with Client("openai/gpt-4o", api_key="sk-test", base_url="http://127.0.0.1:9", telemetry=telemetry, retry=1) as llm:
+    sampler = Mock(wraps=ALWAYS_ON)
+    options: dict[str, Any] = {"base_url": "http://127.0.0.1:9", "telemetry": Exported(sampler).telemetry()}
+    with Client("openai/gpt-4o", api_key="sk-test", retry=1, **options) as llm:
         llm.try_generate("Hi")
-    assert sampler.seen == {
+    assert sampler.should_sample.call_args.args[4] == {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "openai",
         "gen_ai.request.model": "gpt-4o",
@@ -623,19 +569,17 @@ def test_a_sampler_sees_what_is_known_at_the_start() -> None:
     }
 
 
-@pytest.mark.parametrize("key", SUPPRESSED)
-async def test_a_call_that_others_record_has_no_span(way: str, key: str) -> None:
-    exported = Exported()
+@pytest.mark.parametrize("key", telemetry.SUPPRESSED)
+async def test_a_call_that_others_record_has_no_span(new_fake: NewClient, exported: Exported, key: str) -> None:
     token = context.attach(context.set_value(key, True))
     try:
-        await ask(client(FakeModel("answer"), way, exported.telemetry()), way)
+        await ask(new_fake("answer"))
     finally:
         context.detach(token)
     assert exported.spans == []
 
 
 SETUP = """
-import os, sys
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -645,26 +589,19 @@ provider = TracerProvider()
 provider.add_span_processor(SimpleSpanProcessor(exporter))
 trace.set_tracer_provider(provider)
 """
-CALL = """
-from llm_rest import Client
-with Client("simulator/demo", **OPTIONS) as llm:
-    llm.generate("Hi")
-"""
-COUNT = "print(len(exporter.get_finished_spans()))"
-LOADED = "import sys; print('opentelemetry' in sys.modules)"
+CLIENT = "from llm_rest import Client\nllm = Client('simulator/demo')\n"
+COUNT = "llm.generate('Hi')\nprint(len(exporter.get_finished_spans()))"
+LOADED = "llm.generate('Hi')\nimport sys; print('opentelemetry' in sys.modules)"
+ON = {"LLM_REST_TELEMETRY": "true"}
 
 PROGRAMS: dict[str, tuple[str, dict[str, str], str]] = {
-    "set up by the program": (f"{SETUP}OPTIONS = {{}}{CALL}{COUNT}", {}, "1"),
-    "refused by the argument": (f"{SETUP}OPTIONS = {{'telemetry': False}}{CALL}{COUNT}", {}, "0"),
-    "refused by the environment": (f"{SETUP}OPTIONS = {{}}{CALL}{COUNT}", {"LLM_REST_TELEMETRY": "false"}, "0"),
-    "disabled": (f"{SETUP}OPTIONS = {{'telemetry': True}}{CALL}{COUNT}", {"OTEL_SDK_DISABLED": "true"}, "0"),
-    "set up after the client": (
-        f"from llm_rest import Client\nearly = Client('simulator/demo', telemetry=True)\n{SETUP}early.generate('Hi')\n{COUNT}",
-        {},
-        "1",
-    ),
-    "without": (f"OPTIONS = {{}}{CALL}{LOADED}", {}, "False"),
-    "by the environment": (f"OPTIONS = {{}}{CALL}{LOADED}", {"LLM_REST_TELEMETRY": "true"}, "True"),
+    "set up by the program": (f"{SETUP}{CLIENT}{COUNT}", {}, "1"),
+    "refused by the argument": (f"{SETUP}{CLIENT.replace(')', ', telemetry=False)')}{COUNT}", {}, "0"),
+    "refused by the environment": (f"{SETUP}{CLIENT}{COUNT}", {"LLM_REST_TELEMETRY": "false"}, "0"),
+    "disabled": (f"{SETUP}{CLIENT}{COUNT}", {"OTEL_SDK_DISABLED": "true", **ON}, "0"),
+    "set up after the client": (f"{CLIENT}{SETUP}{COUNT}", ON, "1"),
+    "without": (f"{CLIENT}{LOADED}", {}, "False"),
+    "by the environment": (f"{CLIENT}{LOADED}", ON, "True"),
 }
 
 
@@ -678,28 +615,31 @@ def test_when_there_is_telemetry(program: tuple[str, dict[str, str], str], monke
     assert (done.stdout.strip(), done.stderr) == (printed, "")
 
 
-WRONG: dict[str, Callable[[pytest.MonkeyPatch], object]] = {
-    "telemetry= takes True, False or a Telemetry, not a str": lambda _: Client(
-        "simulator/demo", telemetry=cast("Any", "yes")
-    ),
-    "capture_content='all' is unknown": lambda _: Telemetry(capture_content=cast("Any", "all")),
-    "LLM_REST_TELEMETRY='maybe' is unknown": lambda patch: (
-        patch.setenv("LLM_REST_TELEMETRY", "maybe"),
-        Client("simulator/demo"),
-    ),
-    "CAPTURE_MESSAGE_CONTENT='some' is unknown": lambda patch: (
-        patch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "some"),
-        Telemetry(),
-    ),
-    "telemetry needs OpenTelemetry": lambda patch: (
-        patch.setitem(sys.modules, "opentelemetry", None),
-        patch.delitem(sys.modules, "llm_rest.telemetry"),
-        Client("simulator/demo", telemetry=True),
-    ),
-}
+def given(value: Any) -> object:
+    return Client("simulator/demo", telemetry=value)
 
 
-@pytest.mark.parametrize("message", WRONG)
-def test_wrong_settings_are_refused(message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+WRONG: list[tuple[dict[str, str], Callable[[], object], str]] = [
+    ({}, lambda: given("yes"), "telemetry= takes True, False or a Telemetry, not a str"),
+    ({}, lambda: Telemetry(capture_content=cast("Any", "all")), "capture_content='all' is unknown"),
+    ({"LLM_REST_TELEMETRY": "maybe"}, lambda: Client("simulator/demo"), "LLM_REST_TELEMETRY='maybe' is unknown"),
+    ({CAPTURE: "some"}, Telemetry, "CAPTURE_MESSAGE_CONTENT='some' is unknown"),
+]
+
+
+@pytest.mark.parametrize(("environment", "make", "message"), WRONG)
+def test_wrong_settings_are_refused(
+    environment: dict[str, str], make: Callable[[], object], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
     with pytest.raises(ConfigError, match=message):
-        WRONG[message](monkeypatch)
+        make()
+
+
+def test_telemetry_without_the_package_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    monkeypatch.delitem(sys.modules, "llm_rest.telemetry")
+    with pytest.raises(ConfigError, match="telemetry needs OpenTelemetry"):
+        given(True)

@@ -153,7 +153,7 @@ TESTS = {
     "loop": 2_550,
     "oracles": 510,
     "peers": 870,
-    "policy": 1_900,
+    "policy": 1_800,
     "responses": 900,
     "structured": 1_550,
     "support": 700,

@@ -1,4 +1,4 @@
-"""A vendor with a hidden rate limit, on a virtual clock, and callers who ask as fast as the limiter lets them."""
+"""A vendor with a hidden rate limit, on a virtual clock, and callers that send as fast as the limiter lets them."""
 
 from __future__ import annotations
 
@@ -16,26 +16,19 @@ from llm_rest.vendors.rows import VENDORS, LimitRules
 WALL = 1_790_000_000.0
 
 
-def go(seconds: float) -> str:
-    """A duration as Go writes it."""
-    if seconds < 1:
-        return f"{seconds * 1000:.0f}ms"
-    return f"{int(seconds // 60)}m{seconds % 60:.3f}s" if seconds >= 60 else f"{seconds:.3f}s"
-
-
 @dataclass
 class Form:
-    """How a vendor limits, and how its headers say so."""
+    """How a vendor limits, and the names and values of its headers."""
 
     vendor: str
-    write: Callable[[Hidden, float], dict[str, str]]
+    header: str = ""
+    """The name of a header, of a `field` (limit, remaining, reset) of `what` is limited; without it there are none."""
+    reset: Callable[[float, float], str] | None = None
+    """How a number of seconds until the reset is written, at a time."""
+    limits: dict[str, tuple[float, float]] = field(default_factory=lambda: {"requests": (600, 60)})
+    """The amount and the seconds of a limit. Output tokens are counted when an answer ends."""
     fixed: bool = False
-    requests: float = 600
-    window: float = 60
-    tokens: float | None = None
-    """Tokens per minute, where that is limited too."""
-    output: float | None = None
-    """Output tokens per minute, counted when an answer ends."""
+    """Whether all of a limit comes back at the end of each window, and not continuously."""
     retry_after: bool = True
     late: bool = False
     """Whether headers are written at the end of an answer."""
@@ -64,15 +57,10 @@ class Level:
             self.level = min(self.limit, self.level + (now - self.at) * self.limit / self.window)
         self.at = now
 
-    def reset(self, now: float) -> float:
-        """Seconds until it is full."""
+    def wait(self, amount: float, now: float) -> float:
+        """Seconds until there is so much."""
         if self.fixed:
             return self.window - now % self.window
-        return (self.limit - self.level) / self.limit * self.window
-
-    def wait(self, amount: float, now: float) -> float:
-        if self.fixed:
-            return self.reset(now)
         return max(0.0, (amount - self.level) / self.limit * self.window)
 
 
@@ -81,17 +69,13 @@ class Hidden:
 
     def __init__(self, form: Form) -> None:
         self.form = form
-        self.levels = {"requests": Level(form.requests, form.window, form.fixed)}
-        if form.tokens:
-            self.levels["tokens"] = Level(form.tokens, 60, form.fixed)
-        if form.output:
-            self.levels["output"] = Level(form.output, 60, form.fixed)
-        self.served = {"requests": 0.0, "tokens": 0.0, "output": 0.0}
+        self.levels = {what: Level(limit, window, form.fixed) for what, (limit, window) in form.limits.items()}
+        self.served: dict[str, float] = dict.fromkeys(("requests", "tokens", "output-tokens"), 0.0)
         self.refused = 0
 
     def ask(self, tokens: float, now: float) -> float | None:
         """Seconds until it would be served; `None` where it is."""
-        needs = {"requests": 1.0, "tokens": tokens, "output": 1.0}
+        needs = {"requests": 1.0, "tokens": tokens, "output-tokens": 1.0}
         waits = []
         for what, level in self.levels.items():
             level.fill(now)
@@ -101,25 +85,35 @@ class Hidden:
             self.refused += 1
             return max(waits)
         for what in ("requests", "tokens"):
-            self.served[what] += needs[what]
-            if what in self.levels:
-                self.levels[what].level -= needs[what]
+            self._take(what, needs[what])
         return None
 
     def end(self, output: float, now: float) -> None:
-        self.served["output"] += output
-        if "output" in self.levels:
-            self.levels["output"].fill(now)
-            self.levels["output"].level -= output
-
-    def headers(self, now: float) -> dict[str, str]:
         for level in self.levels.values():
             level.fill(now)
-        return {"date": formatdate(WALL + now, usegmt=True), **self.form.write(self, now)}
+        self._take("output-tokens", output)
 
-    def of(self, what: str, now: float) -> tuple[str, str, float]:
-        level = self.levels[what]
-        return f"{level.limit:g}", f"{max(0, int(level.level))}", level.reset(now)
+    def _take(self, what: str, amount: float) -> None:
+        self.served[what] += amount
+        if what in self.levels:
+            self.levels[what].level -= amount
+
+    def headers(self, now: float) -> dict[str, str]:
+        form, found = self.form, {"date": formatdate(WALL + now, usegmt=True)}
+        for what, level in self.levels.items() if form.header else ():
+            level.fill(now)
+            left, seconds = max(0, int(level.level)), level.wait(level.limit, now)
+            if what == "output-tokens":
+                left = round(left, -3)
+            if form.header == "ratelimit":
+                return found | {
+                    "ratelimit": f'"a";r={left};t={seconds:.0f}',
+                    "ratelimit-policy": f'"a";q={level.limit};w=60',
+                }
+            facts = {"limit": f"{level.limit:g}", "remaining": f"{left}"}
+            facts |= {"reset": form.reset(seconds, now)} if form.reset else {}
+            found |= {form.header.format(field=name, what=what): text for name, text in facts.items()}
+        return found
 
 
 def simulate(form: Form, *, concurrency: int, seconds: float = 180, seed: int = 0) -> tuple[float, float]:
@@ -127,9 +121,7 @@ def simulate(form: Form, *, concurrency: int, seconds: float = 180, seed: int = 
     chance, vendor = random.Random(seed), Hidden(form)
     limiter = Limiter({}, None, now=0, reserves=form.rules.reserves_output)
     events: list[tuple[float, int, Callable[[float], None]]] = []
-    idle = [concurrency]
-    answered = [0]
-    woken: list[float] = []
+    idle, answered, woken = [concurrency], [0], list[float]()
 
     def at(when: float, what: Callable[[float], None]) -> None:
         heapq.heappush(events, (when, chance.getrandbits(60), what))
@@ -154,37 +146,25 @@ def simulate(form: Form, *, concurrency: int, seconds: float = 180, seed: int = 
             at(now + chance.uniform(0.01, 0.08), lambda then, t=ticket, o=output: serve(then, t, o))
 
     def serve(now: float, ticket: Any, output: int) -> None:
-        tokens = 100 + (200 if form.rules.reserves_output else output)
-        wait = vendor.ask(tokens, now)
+        wait = vendor.ask(100 + (200 if form.rules.reserves_output else output), now)
         headers = vendor.headers(now)
-        if wait is not None:
-            at(now + 0.03, lambda then: refuse(then, ticket, headers, wait))
-            return
-        took = chance.uniform(0.5, 5)
-        at(now + took, lambda then: end(then, ticket, headers, output))
+        took = 0.03 if wait is not None else chance.uniform(0.5, 5)
+        at(now + took, lambda then: finish(then, ticket, headers, output, wait))
 
-    def end(now: float, ticket: Any, headers: dict[str, str], output: int) -> None:
-        vendor.end(output, now)
+    def finish(now: float, ticket: Any, headers: dict[str, str], output: int, wait: float | None) -> None:
         answered[0] += 1
-        limiter.read(ticket, told(vendor.headers(now) if form.late else headers, now), now)
-        limiter.succeeded(ticket)
-        limiter.settle(ticket, (100, output), now)
-        idle[0] += 1
-        pump(now)
-
-    def told(headers: dict[str, str], now: float) -> Any:
-        return readings(headers, WALL + now, form.rules.windows)
-
-    def refuse(now: float, ticket: Any, headers: dict[str, str], wait: float) -> None:
-        answered[0] += 1
-        quotas = []
-        if form.vendor == "google":
-            found = {"quotaId": "GenerateRequestsPerMinutePerProjectPerModel", "quotaValue": f"{form.requests:g}"}
-            quotas = quota_readings({"error": {"details": [{"violations": [found]}]}})
-        found = told(headers, now) + quotas
+        if wait is None:
+            vendor.end(output, now)
+        found = readings(vendor.headers(now) if form.late else headers, WALL + now, form.rules.windows)
+        if wait is not None and form.vendor == "google":
+            quota = {"quotaId": "GenerateRequestsPerMinutePerProjectPerModel", "quotaValue": "600"}
+            found += quota_readings({"error": {"details": [{"violations": [quota]}]}})
         limiter.read(ticket, found, now)
-        limiter.limited(ticket, wait if form.retry_after else None, found, now)
-        limiter.settle(ticket, (0, 0), now)
+        if wait is None:
+            limiter.succeeded(ticket)
+        else:
+            limiter.limited(ticket, wait if form.retry_after else None, found, now)
+        limiter.settle(ticket, (0, 0) if wait is not None else (100, output), now)
         idle[0] += 1
         pump(now)
 
@@ -203,101 +183,47 @@ def simulate(form: Form, *, concurrency: int, seconds: float = 180, seed: int = 
     return used, vendor.refused / max(1, answered[0])
 
 
-def _openai(v: Hidden, now: float) -> dict[str, str]:
-    found = {}
-    for what in v.levels:
-        limit, remaining, reset = v.of(what, now)
-        found |= {f"x-ratelimit-limit-{what}": limit, f"x-ratelimit-remaining-{what}": remaining}
-        found[f"x-ratelimit-reset-{what}"] = go(reset)
-    return found
+def go(seconds: float, now: float) -> str:
+    """A duration as Go writes it."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f}ms"
+    return f"{int(seconds // 60)}m{seconds % 60:.3f}s" if seconds >= 60 else f"{seconds:.3f}s"
 
 
-def _anthropic(v: Hidden, now: float) -> dict[str, str]:
-    found = {}
-    for what in v.levels:
-        limit, remaining, reset = v.of(what, now)
-        name = {"output": "output-tokens"}.get(what, what)
-        if what != "requests":
-            remaining = str(round(int(remaining), -3))
-        moment = datetime.fromtimestamp(WALL + now + reset, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        found |= {
-            f"anthropic-ratelimit-{name}-{kind}": text
-            for kind, text in (("limit", limit), ("remaining", remaining), ("reset", moment))
-        }
-    return found
+def moment(seconds: float, now: float) -> str:
+    when = datetime.fromtimestamp(WALL + now + seconds, UTC)
+    return when.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _named(
-    limit: str, remaining: str, reset: str | None = None, scale: Callable[[float], str] = "{:.0f}".format
-) -> Any:
-    def write(v: Hidden, now: float) -> dict[str, str]:
-        most, left, seconds = v.of("requests", now)
-        return {limit: most, remaining: left} | ({reset: scale(seconds + now)} if reset else {})
-
-    return write
+def plain(seconds: float, now: float) -> str:
+    return f"{seconds:.3f}"
 
 
-def _relative(prefix: str, form: str = "{:.3f}") -> Any:
-    def write(v: Hidden, now: float) -> dict[str, str]:
-        limit, remaining, reset = v.of("requests", now)
-        return {
-            prefix.format("limit"): limit,
-            prefix.format("remaining"): remaining,
-            prefix.format("reset"): form.format(reset),
-        }
-
-    return write
+def unix(seconds: float, now: float) -> str:
+    return f"{WALL + now + seconds:.0f}"
 
 
-def _ietf(v: Hidden, now: float) -> dict[str, str]:
-    limit, remaining, reset = v.of("requests", now)
-    return {"ratelimit": f'"default";r={remaining};t={reset:.0f}', "ratelimit-policy": f'"default";q={limit};w=60'}
+def milliseconds(seconds: float, now: float) -> str:
+    return f"{(WALL + now + seconds) * 1000:.0f}"
 
 
+X, ANTHROPIC = "x-ratelimit-{field}-{what}", "anthropic-ratelimit-{what}-{field}"
+DAILY: dict[str, tuple[float, float]] = {"requests": (600 * 1440, 86400), "tokens": (60_000, 60)}
 FORMS = {
-    "openai": Form("openai", _openai),
-    "openai tokens": Form("openai", _openai, requests=6000, tokens=120_000),
-    "openai late": Form("openai", _openai, late=True),
-    "azure": Form("azure_openai", _named("x-ratelimit-limit-requests", "x-ratelimit-remaining-requests")),
-    "groq": Form("groq", _openai, requests=600 * 1440, window=86400, tokens=60_000),
-    "anthropic": Form("anthropic", _anthropic),
-    "anthropic output": Form("anthropic", _anthropic, requests=6000, output=60_000),
-    "google": Form("google", lambda v, now: {}),
-    "mistral": Form(
-        "mistral",
-        _named("x-ratelimit-limit-req-minute", "x-ratelimit-remaining-req-minute"),
-        fixed=True,
-        retry_after=False,
-    ),
-    "cerebras": Form("cerebras", _relative("x-ratelimit-{}-requests-minute")),
-    "together": Form("together", _relative("x-ratelimit-{}"), requests=10, window=1),
-    "fireworks": Form("fireworks", _named("x-ratelimit-limit-requests", "x-ratelimit-remaining-requests")),
-    "sambanova": Form(
-        "sambanova",
-        _named(
-            "x-ratelimit-limit-requests",
-            "x-ratelimit-remaining-requests",
-            "x-ratelimit-reset-requests",
-            lambda s: f"{WALL + s:.0f}",
-        ),
-        fixed=True,
-    ),
-    "openrouter": Form(
-        "openrouter",
-        _named("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", lambda s: f"{(WALL + s) * 1000:.0f}"),
-        fixed=True,
-    ),
-    "xai": Form("xai", _named("x-ratelimit-limit-requests", "x-ratelimit-remaining-requests"), retry_after=False),
-    "cohere": Form(
-        "cohere",
-        _named(
-            "x-trial-endpoint-call-limit",
-            "x-trial-endpoint-call-remaining",
-            "x-trial-endpoint-call-reset",
-            lambda s: f"{WALL + s:.0f}",
-        ),
-        fixed=True,
-    ),
-    "ietf": Form("huggingface", _ietf, fixed=True),
-    "ietf continuous": Form("huggingface", _ietf),
+    "openai": Form("openai", X, go),
+    "openai tokens": Form("openai", X, go, {"requests": (6000, 60), "tokens": (120_000, 60)}),
+    "openai late": Form("openai", X, go, late=True),
+    "azure": Form("azure_openai", X),
+    "groq": Form("groq", X, go, DAILY),
+    "anthropic": Form("anthropic", ANTHROPIC, moment),
+    "anthropic output": Form("anthropic", ANTHROPIC, moment, {"requests": (6000, 60), "output-tokens": (60_000, 60)}),
+    "google": Form("google"),
+    "mistral": Form("mistral", "x-ratelimit-{field}-req-minute", fixed=True, retry_after=False),
+    "cerebras": Form("cerebras", "x-ratelimit-{field}-requests-minute", plain),
+    "together": Form("together", "x-ratelimit-{field}", plain, {"requests": (10, 1)}),
+    "sambanova": Form("sambanova", X, unix, fixed=True),
+    "openrouter": Form("openrouter", "x-ratelimit-{field}", milliseconds, fixed=True),
+    "xai": Form("xai", X, retry_after=False),
+    "ietf": Form("huggingface", "ratelimit", fixed=True),
+    "ietf continuous": Form("huggingface", "ratelimit"),
 }

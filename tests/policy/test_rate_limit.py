@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pickle
+import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import anyio
 import pytest
 
-from llm_rest import Client, ConfigError, RateLimit, RateLimitError, RateLimitWait
+from llm_rest import AsyncClient, Client, ConfigError, RateLimit, RateLimitError, RateLimitWait
 from llm_rest.policy.limiter import quota_readings, readings
+from llm_rest.vendors.rows import VENDORS
 from tests.callers import NewClient, frames
 from tests.loopback import END, STREAM, Loopback, chunks, http, loopback, send
 from tests.policy.hidden import FORMS, simulate
@@ -23,161 +26,126 @@ pytestmark = pytest.mark.anyio
 NOW = 1_790_000_000.0
 DAY = 86400.0
 
-HEADERS: list[tuple[str, dict[str, str], dict[str, tuple[Any, ...]]]] = [
-    # vendor, headers -> name: (what, window, limit, remaining, reset)
-    (
-        "openai",
-        {
-            "x-ratelimit-limit-requests": "60",
-            "x-ratelimit-remaining-requests": "59",
-            "x-ratelimit-reset-requests": "1s",
-            "x-ratelimit-limit-tokens": "150000",
-            "x-ratelimit-remaining-tokens": "149984",
-            "x-ratelimit-reset-tokens": "6m0s",
-            "x-ratelimit-remaining-tokens_usage_based": "90",
-            "x-ratelimit-remaining-input-tokens": "80",
-        },
-        {
-            "requests": ("requests", 60, 60, 59, 1),
-            "tokens": ("tokens", 60, 150000, 149984, 360),
-            "tokens usage based": ("tokens", 60, None, 90, None),
-            "input tokens": ("input", 60, None, 80, None),
-        },
-    ),
-    (
-        "azure_openai",
-        {"x-ratelimit-remaining-tokens": "10", "x-ratelimit-reset-tokens": "25"},
-        {"tokens": ("tokens", 60, None, 10, 25)},
-    ),
-    (
-        "groq",
-        {
-            "x-ratelimit-limit-requests": "14400",
-            "x-ratelimit-remaining-requests": "14370",
-            "x-ratelimit-reset-requests": "2m59.56s",
-            "x-ratelimit-limit-tokens": "18000",
-            "x-ratelimit-reset-tokens": "7.66s",
-        },
-        {"requests": ("requests", DAY, 14400, 14370, 179.56), "tokens": ("tokens", 60, 18000, None, 7.66)},
-    ),
-    (
-        "anthropic",
-        {
-            "anthropic-ratelimit-requests-limit": "50",
-            "anthropic-ratelimit-requests-remaining": "49",
-            "anthropic-ratelimit-requests-reset": "2026-09-21T14:13:50Z",
-            "anthropic-ratelimit-input-tokens-limit": "40000",
-            "anthropic-ratelimit-output-tokens-remaining": "8000",
-            "anthropic-priority-input-tokens-limit": "10000",
-            "anthropic-ratelimit-unified-5h-utilization": "0.75",
-            "anthropic-ratelimit-unified-5h-reset": str(int(NOW) + 90),
-            "anthropic-ratelimit-unified-status": "allowed",
-            "anthropic-ratelimit-unified-representative-claim": "five_hour",
-        },
-        {
-            "requests": ("requests", 60, 50, 49, 30),
-            "input tokens": ("input", 60, 40000, None, None),
-            "output tokens": ("output", 60, None, 8000, None),
-            "priority input tokens": ("input", 60, 10000, None, None),
-            "unified 5h": ("share", 18000, 1, 0.25, 90),
-        },
-    ),
-    (
-        "mistral",
-        {
-            "x-ratelimit-limit-req-minute": "0",
-            "x-ratelimit-remaining-tokens-minute": "5",
-            "x-ratelimit-limit-tokens-month": "1000000",
-            "x-ratelimit-tokens-query-cost": "31",
-        },
-        {
-            "req minute": ("requests", 60, 0, None, None),
-            "tokens minute": ("tokens", 60, None, 5, None),
-            "tokens month": ("tokens", 30 * DAY, 1000000, None, None),
-        },
-    ),
-    (
-        "cerebras",
-        {"x-ratelimit-limit-requests-day": "14400", "x-ratelimit-reset-tokens-minute": "11.38"},
-        {"requests day": ("requests", DAY, 14400, None, None), "tokens minute": ("tokens", 60, None, None, 11.38)},
-    ),
-    (
-        "together",
-        {
-            "x-ratelimit-limit": "10",
-            "x-ratelimit-reset": "1",
-            "x-ratelimit-limit-dynamic": "15",
-            "x-ratelimit-remaining-dynamic": "14",
-            "x-tokenlimit-limit": "9000",
-            "x-tokenlimit-remaining": "8000",
-        },
-        {"requests dynamic": ("requests", 1, 15, 14, None), "tokens": ("tokens", 1, 9000, 8000, None)},
-    ),
-    (
-        "fireworks",
-        {
-            "x-ratelimit-limit-requests": "600",
-            "x-ratelimit-remaining-tokens-prompt": "100",
-            "x-ratelimit-remaining-tokens-cache-adjusted-prompt": "150",
-            "x-ratelimit-remaining-tokens-generated": "50",
-            "x-ratelimit-over-limit": "no",
-        },
-        {
-            "requests": ("requests", 60, 600, None, None),
-            "tokens prompt": ("input", 60, None, 100, None),
-            "tokens cache adjusted prompt": ("input", 60, None, 150, None),
-            "tokens generated": ("output", 60, None, 50, None),
-        },
-    ),
-    (
-        "sambanova",
-        {"x-ratelimit-reset-requests": str(NOW + 7), "x-ratelimit-limit-requests-day": "100"},
-        {"requests": ("requests", 60, None, None, 7), "requests day": ("requests", DAY, 100, None, None)},
-    ),
-    (
-        "openrouter",
-        {"x-ratelimit-limit": "20", "x-ratelimit-remaining": "0", "x-ratelimit-reset": f"{(NOW + 5) * 1000:.0f}"},
-        {"requests": ("requests", 60, 20, 0, 5)},
-    ),
-    (
-        "cohere",
-        {"x-trial-endpoint-call-limit": "20", "x-trial-endpoint-call-remaining": "19", "x-ratelimit-reset": str(NOW)},
-        {"requests": ("requests", 60, 20, 19, 0)},
-    ),
-    (
-        "huggingface",
-        {"ratelimit": '"default";r=50;t=30', "ratelimit-policy": '"burst";q=100;w=10, "default";q=500;w=300'},
-        {"requests default": ("requests", 300, 500, 50, 30), "requests burst": ("requests", 10, 100, None, None)},
-    ),
-    (
-        "compatible",
-        {"ratelimit-limit": "100, 100;w=60", "ratelimit-remaining": "99", "ratelimit-reset": "12"},
-        {"requests": ("requests", 60, 100, 99, 12)},
-    ),
-    (
-        "compatible",
-        {
-            "x-ratelimit-limit-oxen": "3",
-            "x-ratelimit-limit-requests": "many",
-            "x-ratelimit-reset": "later",
-            "ratelimit": '"content";q=5;qu="content-bytes"',
-            "retry-after": "3",
-            "x-rate": "1",
-        },
-        {},
-    ),
-]
+HEADERS = """
+openai
+    x-ratelimit-limit-requests: 60
+    x-ratelimit-remaining-requests: 59
+    x-ratelimit-reset-requests: 1s
+    x-ratelimit-limit-tokens: 150000
+    x-ratelimit-remaining-tokens: 149984
+    x-ratelimit-reset-tokens: 6m0s
+    x-ratelimit-remaining-tokens_usage_based: 90
+    x-ratelimit-remaining-input-tokens: 80
+    = requests: requests 60 60 59 1
+    = tokens: tokens 60 150000 149984 360
+    = tokens usage based: tokens 60 - 90 -
+    = input tokens: input 60 - 80 -
+azure_openai
+    x-ratelimit-remaining-tokens: 10
+    x-ratelimit-reset-tokens: 25
+    = tokens: tokens 60 - 10 25
+groq
+    x-ratelimit-limit-requests: 14400
+    x-ratelimit-remaining-requests: 14370
+    x-ratelimit-reset-requests: 2m59.56s
+    x-ratelimit-limit-tokens: 18000
+    x-ratelimit-reset-tokens: 7.66s
+    = requests: requests 86400 14400 14370 179.56
+    = tokens: tokens 60 18000 - 7.66
+anthropic
+    anthropic-ratelimit-requests-limit: 50
+    anthropic-ratelimit-requests-remaining: 49
+    anthropic-ratelimit-requests-reset: 2026-09-21T14:13:50Z
+    anthropic-ratelimit-input-tokens-limit: 40000
+    anthropic-ratelimit-output-tokens-remaining: 8000
+    anthropic-priority-input-tokens-limit: 10000
+    anthropic-ratelimit-unified-5h-utilization: 0.75
+    anthropic-ratelimit-unified-5h-reset: 1790000090
+    anthropic-ratelimit-unified-status: allowed
+    anthropic-ratelimit-unified-representative-claim: five_hour
+    = requests: requests 60 50 49 30
+    = input tokens: input 60 40000 - -
+    = output tokens: output 60 - 8000 -
+    = priority input tokens: input 60 10000 - -
+    = unified 5h: share 18000 1 0.25 90
+mistral
+    x-ratelimit-limit-req-minute: 0
+    x-ratelimit-remaining-tokens-minute: 5
+    x-ratelimit-limit-tokens-month: 1000000
+    x-ratelimit-tokens-query-cost: 31
+    = req minute: requests 60 0 - -
+    = tokens minute: tokens 60 - 5 -
+    = tokens month: tokens 2592000 1000000 - -
+cerebras
+    x-ratelimit-limit-requests-day: 14400
+    x-ratelimit-reset-tokens-minute: 11.38
+    = requests day: requests 86400 14400 - -
+    = tokens minute: tokens 60 - - 11.38
+together
+    x-ratelimit-limit: 10
+    x-ratelimit-reset: 1
+    x-ratelimit-limit-dynamic: 15
+    x-ratelimit-remaining-dynamic: 14
+    x-tokenlimit-limit: 9000
+    x-tokenlimit-remaining: 8000
+    = requests dynamic: requests 1 15 14 -
+    = tokens: tokens 1 9000 8000 -
+fireworks
+    x-ratelimit-limit-requests: 600
+    x-ratelimit-remaining-tokens-prompt: 100
+    x-ratelimit-remaining-tokens-cache-adjusted-prompt: 150
+    x-ratelimit-remaining-tokens-generated: 50
+    x-ratelimit-over-limit: no
+    = requests: requests 60 600 - -
+    = tokens prompt: input 60 - 100 -
+    = tokens cache adjusted prompt: input 60 - 150 -
+    = tokens generated: output 60 - 50 -
+sambanova
+    x-ratelimit-reset-requests: 1790000007
+    x-ratelimit-limit-requests-day: 100
+    = requests: requests 60 - - 7
+    = requests day: requests 86400 100 - -
+openrouter
+    x-ratelimit-limit: 20
+    x-ratelimit-remaining: 0
+    x-ratelimit-reset: 1790000005000
+    = requests: requests 60 20 0 5
+cohere
+    x-trial-endpoint-call-limit: 20
+    x-trial-endpoint-call-remaining: 19
+    x-ratelimit-reset: 1790000000
+    = requests: requests 60 20 19 0
+huggingface
+    ratelimit: "default";r=50;t=30
+    ratelimit-policy: "burst";q=100;w=10, "default";q=500;w=300
+    = requests default: requests 300 500 50 30
+    = requests burst: requests 10 100 - -
+compatible
+    ratelimit-limit: 100, 100;w=60
+    ratelimit-remaining: 99
+    ratelimit-reset: 12
+    = requests: requests 60 100 99 12
+compatible
+    x-ratelimit-limit-oxen: 3
+    x-ratelimit-limit-requests: many
+    x-ratelimit-reset: later
+    ratelimit: "content";q=5;qu="content-bytes"
+    retry-after: 3
+    x-rate: 1
+"""
+"""Vendors with their headers at `NOW`, and the name, kind, window, limit, remaining and reset of each limit in them."""
 
 
-@pytest.mark.parametrize(("vendor", "headers", "expected"), HEADERS)
-def test_headers_of_every_vendor_are_read(vendor: str, headers: dict[str, str], expected: dict[str, Any]) -> None:
-    from llm_rest.vendors.rows import VENDORS
-
+@pytest.mark.parametrize("block", re.split(r"\n(?=\w)", HEADERS.strip()), ids=lambda block: block.split()[0])
+def test_headers_of_every_vendor_are_read(block: str) -> None:
+    vendor, *lines = (line.strip() for line in block.splitlines())
+    headers = dict(line.split(": ", 1) for line in lines if not line.startswith("= "))
+    expected = dict(line[2:].split(": ", 1) for line in lines if line.startswith("= "))
     found = readings(headers, NOW, VENDORS[vendor].limits.windows if vendor in VENDORS else {})
-    assert {one[0]: tuple(one[1:]) for one in found} == {
-        name: tuple(pytest.approx(value) if value is not None and i else value for i, value in enumerate(facts))
-        for name, facts in expected.items()
-    }
+    shown = [
+        ["-" if fact is None else fact if isinstance(fact, str) else f"{fact:.10g}" for fact in one] for one in found
+    ]
+    assert {name: " ".join(facts) for name, *facts in shown} == expected
 
 
 def test_the_quota_in_a_body_of_google_is_read() -> None:
@@ -212,13 +180,8 @@ def test_a_hidden_limit_is_used_and_hardly_ever_exceeded(name: str, concurrency:
 
 
 def limited(**headers: str) -> Any:
-    return send(
-        http(
-            GOOD.partition(b"\r\n\r\n")[2],
-            "HTTP/1.1 200 OK",
-            *(f"{k.replace('_', '-')}: {v}" for k, v in headers.items()),
-        )
-    )
+    lines = [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return send(http(GOOD.partition(b"\r\n\r\n")[2], "HTTP/1.1 200 OK", *lines))
 
 
 async def test_a_call_waits_for_its_limit_instead_of_failing(new_client: NewClient) -> None:
@@ -294,9 +257,7 @@ async def test_a_wait_is_ended_by_cancel(new_client: NewClient) -> None:
 
 def test_threads_and_loops_share_a_limit_first_come_first_served() -> None:
     """One request at a time, of three threads and two event loops."""
-    from llm_rest import AsyncClient
-
-    shared, running, most = RateLimit(concurrency=1), [0], [0]
+    running, most = [0], [0]
 
     def act(connection: Any, server: Loopback) -> bool:
         running[0] += 1
@@ -305,26 +266,23 @@ def test_threads_and_loops_share_a_limit_first_come_first_served() -> None:
         running[0] -= 1
         return send(GOOD)(connection, server)
 
-    def call(url: str) -> None:
-        with Client("openai/gpt-4o", api_key="sk-test-0123456789", base_url=url, rate_limit=shared) as llm:
-            llm.generate("Hi")
+    with loopback(*[act] * 9) as server:
+        options: dict[str, Any] = {"base_url": server.url, "api_key": "sk-test", "rate_limit": RateLimit(concurrency=1)}
 
-    async def tasks(url: str) -> None:
-        async with AsyncClient("openai/gpt-4o", api_key="sk-test-0123456789", base_url=url, rate_limit=shared) as llm:
-            async with anyio.create_task_group() as group:
+        def call() -> None:
+            with Client("openai/gpt-4o", **options) as llm:
+                llm.generate("Hi")
+
+        async def tasks() -> None:
+            async with AsyncClient("openai/gpt-4o", **options) as llm, anyio.create_task_group() as group:
                 for _ in range(3):
                     group.start_soon(llm.generate, "Hi")
 
-    with loopback(*[act] * 9) as server:
-        threads = [threading.Thread(target=call, args=(server.url,)) for _ in range(3)]
-        threads += [
-            threading.Thread(target=anyio.run, args=(tasks, server.url), kwargs={"backend": name})
-            for name in ("asyncio", "trio")
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(20)
+        with ThreadPoolExecutor(5) as threads:
+            for name in ("asyncio", "trio"):
+                threads.submit(anyio.run, tasks, backend=name)
+            for _ in range(3):
+                threads.submit(call)
     assert (len(server.heads), most[0]) == (9, 1)
 
 
@@ -345,11 +303,12 @@ def test_limits_that_cannot_be_are_refused(options: dict[str, Any], text: str) -
         RateLimit(**options)
 
 
-def test_a_client_refuses_what_is_no_rate_limit() -> None:
+@pytest.mark.parametrize("given", ["fast", 5])
+def test_a_client_refuses_what_is_no_rate_limit(given: Any) -> None:
     with pytest.raises(ConfigError, match='rate_limit is "learn" or RateLimit'):
-        Client("simulator/x", rate_limit="fast")  # type: ignore[arg-type]
-    with Client("simulator/x") as llm, pytest.raises(ConfigError, match="rate_limit"):
-        llm.generate("Hi", rate_limit=5)  # type: ignore[arg-type]
+        Client("simulator/x", rate_limit=given)
+    with Client("simulator/x") as llm, pytest.raises(ConfigError, match='rate_limit is "learn" or RateLimit'):
+        llm.generate("Hi", rate_limit=given)
 
 
 def test_a_limit_is_divided_among_processes_and_pickled_without_what_it_learned() -> None:

@@ -17,34 +17,37 @@ from llm_rest import Bulk, Client
 from llm_rest.bulk.journal import Journal
 
 
-def run(url: str, folder: Path) -> int:
-    """One run, to its end; its exit code."""
+def write(folder: Path, rows: int) -> None:
+    (folder / "in.jsonl").write_text("".join(f'{{"input": "row {n}"}}\n' for n in range(1, rows + 1)))
+
+
+def run(url: str, folder: Path) -> None:
+    """One run, to its end."""
     with Client("compatible/m", base_url=url, api_key="sk-test") as llm:
         with Bulk(llm, output_file=folder / "out.jsonl", concurrency=8) as bulk:
             for _ in bulk.run(folder / "in.jsonl"):
                 pass
-    return 0
 
 
 def start(url: str, folder: Path) -> int:
+    """The id of a process that makes a run."""
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
-            code = run(url, folder)
+            run(url, folder)
+            code = 0
         finally:
             os._exit(code)
     return pid
 
 
 def main(url: str, folder: Path, rows: int, kills: int, seed: int) -> None:
-    chance = random.Random(seed)
-    warm = folder / "warm"
-    warm.mkdir()
-    (warm / "in.jsonl").write_text('{"input": "warm"}\n')
-    run(url, warm)
-    (folder / "in.jsonl").write_text("".join(f'{{"input": "row {n}"}}\n' for n in range(1, rows + 1)))
-    done = 0
+    chance, done = random.Random(seed), 0
+    (folder / "warm").mkdir()
+    write(folder / "warm", 1)
+    run(url, folder / "warm")
+    write(folder, rows)
     while done < kills:
         pid = start(url, folder)
         time.sleep(chance.random() * 0.4)

@@ -46,17 +46,11 @@ class Vendor:
 
     def headers(self) -> list[str]:
         found: list[str] = []
-        for name, bucket, limit in (
-            ("requests", self.requests, self.settings.rpm),
-            ("tokens", self.tokens, self.settings.tpm),
-        ):
+        for name, bucket in (("requests", self.requests), ("tokens", self.tokens)):
             if bucket is not None:
                 full = (bucket.capacity - bucket.level) / bucket.rate
-                found += [
-                    f"x-ratelimit-limit-{name}: {limit}",
-                    f"x-ratelimit-remaining-{name}: {int(bucket.level)}",
-                    f"x-ratelimit-reset-{name}: {full:.3f}s",
-                ]
+                facts = {"limit": bucket.capacity, "remaining": int(bucket.level), "reset": f"{full:.3f}s"}
+                found += [f"x-ratelimit-{fact}-{name}: {value}" for fact, value in facts.items()]
         return found
 
     async def answer(self, path: str, body: bytes) -> bytes | None:
@@ -93,15 +87,8 @@ class Vendor:
         message = {"role": "assistant", "content": asked.upper()}
         usage = {"prompt_tokens": TOKENS - 5, "completion_tokens": 5, "total_tokens": TOKENS}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        whole = {
-            "id": "x",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "m",
-            "choices": [choice],
-            "usage": usage,
-        }
-        return http(200, whole, headers)
+        whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+        return http(200, {**whole, "choices": [choice], "usage": usage}, headers)
 
 
 def http(status: int, body: Any, headers: list[str] | None = None) -> bytes:

@@ -1,10 +1,8 @@
-"""Batches of vendors, the pure part: lines, limits, groups, jobs and results of every format."""
+"""Batches of vendors, the pure part: lines, limits, states and results; `test_vendor_mode.py` has the requests around them."""
 
 from __future__ import annotations
 
 import json
-import random
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,9 +13,8 @@ from msgspec.structs import replace
 
 from llm_rest.bulk import batch_api as api
 from llm_rest.bulk.batch_api import BatchBuilder, BatchGroup, BatchResult
-from llm_rest.bulk.dialects import DIALECTS, BatchDialect
+from llm_rest.bulk.dialects import DIALECTS
 from llm_rest.errors import RequestTooLargeError
-from llm_rest.transport.framing import NDJSON
 from llm_rest.wires import Route
 
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
@@ -70,15 +67,6 @@ def test_a_batch_is_full_exactly_at_its_limits(vendor: str, monkeypatch: pytest.
         lines(9, 1)
 
 
-def test_sixty_thousand_rows_are_two_batches() -> None:
-    builders = [BatchBuilder(group("openai"))]
-    for i in range(60_000):
-        if not builders[-1].add(f"r{i}", b"{}"):
-            builders.append(BatchBuilder(group("openai")))
-            assert builders[-1].add(f"r{i}", b"{}")
-    assert [len(each.ids) for each in builders] == [50_000, 10_000]
-
-
 @pytest.mark.parametrize(
     ("vendor", "body", "path"),
     [
@@ -94,39 +82,6 @@ def test_sixty_thousand_rows_are_two_batches() -> None:
 def test_requests_that_no_batch_takes_are_refused_with_the_field(vendor: str, body: object, path: str | None) -> None:
     found = api.refusals(DIALECTS[vendor], json.dumps(body, separators=(",", ":")).encode())
     assert [(loss.path, loss.kind) for loss in found] == ([(path, "refused")] if path else [])
-
-
-# --- the requests around a batch
-
-
-@pytest.mark.parametrize(
-    ("vendor", "create", "poll", "cancel", "results"),
-    [
-        ("openai", "/batches", "/batches/b%2F1", "/batches/b%2F1/cancel", "/files/f/content"),
-        ("openrouter", "/batches", "/batches/b%2F1", "", "/batches/b%2F1"),
-        ("xai", "/batches", "/batches/b%2F1", "/batches/b%2F1:cancel", "/batches/b%2F1/results"),
-        ("mistral", "/batch/jobs", "/batch/jobs/b%2F1", "/batch/jobs/b%2F1/cancel", "/files/f/content"),
-        (
-            "anthropic",
-            "/v1/messages/batches",
-            "/v1/messages/batches/b%2F1",
-            "/v1/messages/batches/b%2F1/cancel",
-            "/v1/messages/batches/b%2F1/results",
-        ),
-        (
-            "google",
-            "/v1beta/models/gemini-x:batchGenerateContent",
-            "/v1beta/b/1",
-            "/v1beta/b/1:cancel",
-            "/download/v1beta/f:download",
-        ),
-    ],
-)
-def test_paths(vendor: str, create: str, poll: str, cancel: str, results: str) -> None:
-    mine = group(vendor)
-    format = mine.dialect.api
-    made = [api.route(mine, each, id="b/1", file="f").path for each in (format.poll, format.cancel, format.results)]
-    assert [api.create(mine, "f", "mark")[0].path, *made] == [create, poll, cancel if cancel else "", results]
 
 
 def test_what_creates_a_batch() -> None:
@@ -152,58 +107,39 @@ def test_what_creates_a_batch() -> None:
     assert builder.content() == b'{"requests":[{"custom_id":"r1","params":{}}]}'
 
 
-@pytest.mark.parametrize(("vendor", "purpose"), [("openai", True), ("mistral", True), ("xai", False)])
-def test_an_upload_is_a_form_with_the_file(vendor: str, purpose: bool) -> None:
-    route, body = api.upload(group(vendor), b'{"x":1}\n{"x":2}\n', "mark")
-    assert route.headers == {"Content-Type": "multipart/form-data; boundary=mark"}
-    assert (b'name="purpose"\r\n\r\nbatch\r\n--mark\r\n' in body) is purpose
-    head, _, rest = body.partition(b'name="file"; filename="mark.jsonl"\r\nContent-Type: application/jsonl\r\n\r\n')
-    assert head.startswith(b"--mark\r\n")
-    assert rest == b'{"x":1}\n{"x":2}\n\r\n--mark--\r\n'
-
-
 # --- jobs
 
+STATES: list[tuple[str, str, str, str]] = [
+    ("openai", "validating in_progress finalizing new", "running", "completed"),
+    ("openai", "cancelling", "cancelling", "completed"),
+    *(("openai", word, "ended", word) for word in ("completed", "failed", "expired", "cancelled")),
+    ("together", "EXPIRED", "ended", "expired"),
+    ("openrouter", "validating", "running", "completed"),
+    ("anthropic", "in_progress", "running", "completed"),
+    ("anthropic", "canceling", "cancelling", "completed"),
+    ("anthropic", "ended", "ended", "completed"),
+    ("google", "BATCH_STATE_PENDING JOB_STATE_PENDING", "running", "completed"),
+    ("google", "BATCH_STATE_CANCELLING", "cancelling", "completed"),
+    ("google", "BATCH_STATE_SUCCEEDED JOB_STATE_PARTIALLY_SUCCEEDED", "ended", "completed"),
+    ("google", "BATCH_STATE_EXPIRED", "ended", "expired"),
+    ("google", "JOB_STATE_FAILED", "ended", "failed"),
+    ("mistral", "QUEUED", "running", "completed"),
+    ("mistral", "CANCELLATION_REQUESTED", "cancelling", "completed"),
+    ("mistral", "TIMEOUT_EXCEEDED", "ended", "expired"),
+]
+"""Vendors, the words for a state, the state, and the outcome of the batch."""
+
+
+def document(vendor: str, state: str) -> dict[str, Any]:
+    if vendor == "google":
+        return {"name": "b", "metadata": {"state": state}}
+    return {"id": "b", "processing_status" if vendor == "anthropic" else "status": state}
+
+
 JOBS: list[tuple[str, dict[str, Any], tuple[str, str]]] = [
-    *(
-        ("openai", {"id": "b", "status": word}, ("running", "completed"))
-        for word in ("validating", "in_progress", "finalizing", "new")
-    ),
-    ("openai", {"id": "b", "status": "cancelling"}, ("cancelling", "completed")),
-    *(
-        ("openai", {"id": "b", "status": word}, ("ended", word))
-        for word in ("completed", "failed", "expired", "cancelled")
-    ),
-    (
-        "together",
-        {"id": "b", "status": "EXPIRED", "error": "late", "created_at": "2026-01-01T00:00:00Z"},
-        ("ended", "expired"),
-    ),
-    ("openrouter", {"id": "b", "status": "validating"}, ("running", "completed")),
-    ("anthropic", {"id": "b", "processing_status": "in_progress"}, ("running", "completed")),
-    ("anthropic", {"id": "b", "processing_status": "canceling"}, ("cancelling", "completed")),
-    ("anthropic", {"id": "b", "processing_status": "ended"}, ("ended", "completed")),
-    *(
-        ("google", {"name": "b", "metadata": {"state": f"{kind}_STATE_{state}"}}, expected)
-        for kind in ("BATCH", "JOB")
-        for state, expected in {
-            "PENDING": ("running", "completed"),
-            "CANCELLING": ("cancelling", "completed"),
-            "SUCCEEDED": ("ended", "completed"),
-            "PARTIALLY_SUCCEEDED": ("ended", "completed"),
-            "EXPIRED": ("ended", "expired"),
-            "FAILED": ("ended", "failed"),
-        }.items()
-    ),
+    *((vendor, document(vendor, word), (state, as_)) for vendor, words, state, as_ in STATES for word in words.split()),
     ("google", {"name": "b", "done": True}, ("ended", "completed")),
     ("google", {"name": "b", "done": True, "error": {"code": 8, "message": "x"}}, ("ended", "failed")),
-    ("mistral", {"id": "b", "status": "QUEUED"}, ("running", "completed")),
-    ("mistral", {"id": "b", "status": "CANCELLATION_REQUESTED"}, ("cancelling", "completed")),
-    (
-        "mistral",
-        {"id": "b", "status": "TIMEOUT_EXCEEDED", "errors": [{"message": "m", "count": 2}]},
-        ("ended", "expired"),
-    ),
     ("xai", {"batch_id": "b", "state": {"num_requests": 0}}, ("running", "completed")),
     ("xai", {"batch_id": "b", "state": {"num_requests": 2, "num_pending": 1}}, ("running", "completed")),
     ("xai", {"batch_id": "b", "state": {"num_requests": 2, "num_pending": 0}}, ("ended", "completed")),
@@ -239,39 +175,40 @@ def test_what_a_job_says() -> None:
     assert (found.marker, found.outputs, found.counts) == ("mark", ("files/1",), {"requestCount": 3})
 
 
-@pytest.mark.parametrize(
-    ("vendor", "document", "following"),
-    [
-        ("openai", {"data": [{"id": "b"}], "has_more": True, "last_id": "b"}, {"limit": "100", "after": "b"}),
-        ("openai", {"data": [{"id": "b"}], "has_more": False, "last_id": "b"}, None),
-        ("anthropic", {"data": [{"id": "b"}], "has_more": True, "last_id": "b"}, {"limit": "100", "after_id": "b"}),
-        ("google", {"operations": [{"name": "b"}], "nextPageToken": "t"}, {"pageSize": "100", "pageToken": "t"}),
-        ("google", {"operations": [{"name": "b"}]}, None),
-        ("xai", {"batches": [{"batch_id": "b"}], "pagination_token": "t"}, {"limit": "100", "pagination_token": "t"}),
-        ("mistral", {"data": [{"id": "b"}] * 100}, {"page_size": "100", "page": "1"}),
-        ("mistral", {"data": [{"id": "b"}], "total": 1}, None),
-    ],
-)
-def test_pages_of_a_list(vendor: str, document: dict[str, Any], following: dict[str, str] | None) -> None:
-    mine = group(vendor)
-    asked = api.route(mine, f"{mine.dialect.api.batches}?{mine.dialect.api.page}")
-    entries, after = api.page(mine, document, asked)
-    assert {api.job(mine, entry).id for entry in entries} == {"b"}
-    assert (after and after.query) == following
+def test_pages_of_a_list_that_are_counted() -> None:
+    mine = group("mistral")
+    entries, following = api.page(mine, {"data": [{"id": "b"}] * 100}, Route("/jobs", {"page_size": "100"}))
+    assert (len(entries), following and following.query) == (100, {"page_size": "100", "page": "1"})
+    assert api.page(mine, {"data": [{"id": "b"}], "total": 1}, Route("/jobs"))[1] is None
 
 
 # --- results
 
 ANSWER = b'{"id":"x","text":"h\xc3\xa9 \xf0\x9f\x98\x80"}'
+BAD = {"error": {"message": "bad", "type": "invalid_request_error"}}
+GOOD = {"body": {"id": "x"}}
+GRPC = {3: 400, 4: 504, 7: 403, 8: 429, 13: 500, 14: 503, 16: 401, 99: 500, 400: 400}
+ANTHROPIC = [*api.STATUSES.items(), ("new_error", 500)]
 
 
 def openai(**fields: Any) -> dict[str, Any]:
     return {"id": "batch_req_1", "custom_id": "r1", "response": None, "error": None, **fields}
 
 
-BAD = {"error": {"message": "bad", "type": "invalid_request_error"}}
+def anthropic(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"custom_id": "r1", "result": {"type": kind, **fields}}
+
+
+def failed(kind: str) -> dict[str, Any]:
+    return anthropic("errored", error={"type": "error", "error": {"type": kind, "message": "m"}})
+
+
+def xai(**fields: Any) -> dict[str, Any]:
+    return {"batch_request_id": "r1", "batch_result": fields}
+
+
 RESULTS: list[tuple[str, dict[str, Any], str, int]] = [
-    ("openai", openai(response={"status_code": 200, "body": {"id": "x"}}), "succeeded", 200),
+    ("openai", openai(response={"status_code": 200, **GOOD}), "succeeded", 200),
     ("openai", openai(response={"status_code": 400, "body": BAD}), "errored", 400),
     ("openai", openai(error={"code": "batch_expired", "message": "late"}), "expired", 200),
     ("openai", openai(error={"code": "batch_cancelled"}), "cancelled", 200),
@@ -283,47 +220,18 @@ RESULTS: list[tuple[str, dict[str, Any], str, int]] = [
         429,
     ),
     ("openai", openai(), "missing", 200),
-    ("mistral", openai(response={"body": {"id": "x"}}), "succeeded", 200),
-    ("openrouter", openai(response={"status_code": 200, "body": {"id": "x"}}), "succeeded", 200),
-    ("anthropic", {"custom_id": "r1", "result": {"type": "succeeded", "message": {"id": "x"}}}, "succeeded", 200),
-    ("anthropic", {"custom_id": "r1", "result": {"type": "expired"}}, "expired", 200),
-    ("anthropic", {"custom_id": "r1", "result": {"type": "canceled"}}, "cancelled", 200),
-    *(
-        (
-            "anthropic",
-            {
-                "custom_id": "r1",
-                "result": {"type": "errored", "error": {"type": "error", "error": {"type": kind, "message": "m"}}},
-            },
-            "errored",
-            status,
-        )
-        for kind, status in (*api.STATUSES.items(), ("new_error", 500))
-    ),
+    ("mistral", openai(response=GOOD), "succeeded", 200),
+    ("openrouter", openai(response={"status_code": 200, **GOOD}), "succeeded", 200),
+    ("anthropic", anthropic("succeeded", message={"id": "x"}), "succeeded", 200),
+    ("anthropic", anthropic("expired"), "expired", 200),
+    ("anthropic", anthropic("canceled"), "cancelled", 200),
+    *(("anthropic", failed(kind), "errored", status) for kind, status in ANTHROPIC),
     ("google", {"key": "r1", "response": {"id": "x"}}, "succeeded", 200),
     ("google", {"metadata": {"key": "r1"}, "response": {"id": "x"}}, "succeeded", 200),
-    *(
-        (
-            "google",
-            {"key": "r1", "error": {"code": code, "message": "m"}},
-            "cancelled" if code == 1 else "errored",
-            status,
-        )
-        for code, status in (
-            (3, 400),
-            (4, 504),
-            (7, 403),
-            (8, 429),
-            (13, 500),
-            (14, 503),
-            (16, 401),
-            (99, 500),
-            (400, 400),
-        )
-    ),
+    *(("google", {"key": "r1", "error": {"code": n, "message": "m"}}, "errored", to) for n, to in GRPC.items()),
     ("google", {"key": "r1", "error": {"code": 1, "message": "m"}}, "cancelled", 200),
-    ("xai", {"batch_request_id": "r1", "batch_result": {"response": {"responses": {"id": "x"}}}}, "succeeded", 200),
-    ("xai", {"batch_request_id": "r1", "batch_result": {"error": {"code": 8, "message": "m"}}}, "errored", 429),
+    ("xai", xai(response={"responses": {"id": "x"}}), "succeeded", 200),
+    ("xai", xai(error={"code": 8, "message": "m"}), "errored", 429),
     ("xai", {"batch_request_id": "r1"}, "missing", 200),
 ]
 
@@ -350,18 +258,6 @@ def test_a_successful_body_comes_out_byte_for_byte() -> None:
         assert api.result(group(vendor), line % ANSWER) == BatchResult("r1", "succeeded", 200, ANSWER)
 
 
-@given(seed=st.integers(), cuts=st.lists(st.integers(0, 5_000), max_size=30))
-def test_results_are_the_same_wherever_their_bytes_are_cut(seed: int, cuts: list[int]) -> None:
-    lines = [b'{"custom_id":"r%d","response":{"status_code":200,"body":%b}}' % (i, ANSWER) for i in range(20)]
-    random.Random(seed).shuffle(lines)
-    data, machine = b"\n".join(lines), NDJSON()
-    places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
-    frames = [f for a, b in pairwise(places) for f in machine.feed(data[a:b])] + machine.close()
-    found = [api.result(group("openai"), frame.data) for frame in frames]
-    assert sorted(each.custom_id for each in found) == sorted(f"r{i}" for i in range(20))
-    assert {each.body for each in found} == {ANSWER}
-
-
 @pytest.mark.parametrize(
     "line", [b"", b"[]", b"nothing", b'{"custom_id":1}', b'{"custom_id":"\xff"}', b'{"response":{"body":1']
 )
@@ -371,18 +267,9 @@ def test_a_line_that_is_no_result_is_an_error_of_the_decoder_and_no_other(vendor
         api.result(group(vendor), line)
 
 
-def test_results_in_pages() -> None:
-    asked = Route("/x", {"limit": "2"}, method="GET")
-    found, after = api.entries(b'{"results":[{"a":1},{"b":2}],"pagination_token":"t"}', asked)
+def test_a_page_of_results_that_leads_to_itself_is_the_last() -> None:
+    found, after = api.entries(b'{"results":[{"a":1},{"b":2}],"pagination_token":"t"}', Route("/x", {"limit": "2"}))
     assert [bytes(each) for each in found] == [b'{"a":1}', b'{"b":2}']
     assert after is not None
     assert after.query == {"limit": "2", "pagination_token": "t"}
-    assert api.entries(b'{"results":[],"pagination_token":"t"}', after) == ([], None)  # a page that leads to itself
-    assert api.entries(b"{}", asked) == ([], None)
-
-
-def test_every_dialect_names_a_format() -> None:
-    assert all(
-        isinstance(dialect, BatchDialect) and dialect.api and 0 < dialect.cost_factor < 1
-        for dialect in DIALECTS.values()
-    )
+    assert api.entries(b'{"results":[],"pagination_token":"t"}', after) == ([], None)

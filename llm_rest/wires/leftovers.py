@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 import msgspec
 from msgspec import UNSET, Struct
 
-from ..losses import no_such, not_taken
+from ..losses import no_such, not_in, not_taken
 from ..responses.carriers import NAMES, seal, sender, unseal
 from ..responses.items import Compaction, FunctionCall, Message, Reasoning
 from ..responses.parts import OutputText
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..losses import Losses
+    from ..responses.items import AnyItem
     from ..responses.request import Request
 
 Json = dict[str, Any]
@@ -119,6 +120,21 @@ def built(kind: type[S], fields: Json) -> S:
     declared = kind.__struct_fields__
     others = {name: value for name, value in fields.items() if name not in declared}
     return with_extras(kind(**{name: value for name, value in fields.items() if name in declared}), others)
+
+
+HOSTED = frozenset(
+    "web_search_call file_search_call code_interpreter_call image_generation_call mcp_list_tools mcp_call "
+    "tool_search_call tool_search_output".split()
+)
+"""Records of hosted tools; their effect is in the text that follows."""
+
+
+def report_item(item: AnyItem, path: str, wire: str, lost: Losses, *, history: bool = False) -> None:
+    """Report an item that a wire cannot hold. A `history` cannot do without it, unless it is a record or unknown."""
+    if not isinstance(item, Unknown):
+        report_unknown(item, path, lost)
+    report = lost.refused if history and item.type not in HOSTED and not isinstance(item, Unknown) else lost.dropped
+    report(path, not_in(f"an item of type {kind_of(item)!r}", NAMES[wire]))
 
 
 def known(value: S, path: str, lost: Losses) -> S:

@@ -19,11 +19,21 @@ from msgspec import UNSET, Raw, Struct
 
 from ... import responses as ours
 from ...errors import DecodeError
-from ...losses import no_such, not_in
+from ...losses import no_such
 from ...responses.carriers import digest, own
-from ...unknown import Unknown, given
+from ...unknown import given
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import ID_PREFIXES, carrier, kind_of, new_message, new_text, opened, report_unknown, report_unopened
+from ..leftovers import (
+    ID_PREFIXES,
+    carrier,
+    kind_of,
+    new_message,
+    new_text,
+    opened,
+    report_item,
+    report_unknown,
+    report_unopened,
+)
 from ..tools import Call, Sent, undo
 from . import types
 from .content import (
@@ -212,15 +222,11 @@ class AssistantMessage:
 
     def add_other(self, item: ours.AnyItem, path: str) -> None:
         """Report an item that this wire has no equivalent for."""
-        if isinstance(item, Unknown):
-            self.lost.dropped(path, not_in(f"an item of type {item.kind!r}", "Gemini"))
-            return
-        report_unknown(item, path, self.lost)
-        if isinstance(item, ours.Compaction):
-            report = self.lost.withheld if self.context.replay else self.lost.dropped
-            report(path, "the compaction of another vendor")
+        if isinstance(item, ours.Compaction) and self.context.replay:
+            report_unknown(item, path, self.lost)
+            self.lost.withheld(path, "the compaction of another vendor")
         else:
-            self.lost.dropped(path, f"an item of type {kind_of(item)!r}, which Gemini cannot rebuild")
+            report_item(item, path, WIRE, self.lost)
 
     def _drop_pending(self) -> None:
         for path, item in self._pending:

@@ -16,10 +16,10 @@ from msgspec import UNSET
 from ... import responses as ours
 from ...losses import Losses
 from ...responses.lenient import derived_call_id
-from ...unknown import Unknown, or_none, or_unset
+from ...unknown import or_none, or_unset
 from ..call_ids import TOOL_OUTPUTS, PlacedOutputs, UnansweredCalls
 from ..kept import Json, diff, keep_message, kept_message, own_leftovers, patch, unknown
-from ..leftovers import copies, new_message, report_unknown
+from ..leftovers import copies, new_message, report_item, report_unknown
 from ..tools import Call, qualified
 from . import types
 from .content import decode_content, encode_content
@@ -33,18 +33,6 @@ if TYPE_CHECKING:
     from ...vendors.dialects import OllamaDialect
 
 Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
-
-HOSTED = (
-    ours.WebSearchCall
-    | ours.FileSearchCall
-    | ours.CodeInterpreterCall
-    | ours.ImageGenerationCall
-    | ours.McpListTools
-    | ours.McpCall
-    | ours.ToolSearchCall
-    | ours.ToolSearchOutput
-)
-"""Records of hosted tools; their effect is in the text that follows."""
 
 SYSTEM = ("system", "developer")
 
@@ -249,17 +237,13 @@ class MessageWriter:
             case ours.Reasoning() if item.encrypted_content == issuer_seal(self._dialect.issuer):
                 if text := encode_thinking(item):
                     self._assistant(i, item, path).add_thinking(text, path)
-            case Unknown():
-                self._lost.dropped(path, f"an item of type {item.kind!r}")
-            case _:
+            case ours.Reasoning():
                 report_unknown(item, path, self._lost)
-                if isinstance(item, ours.Reasoning):
-                    self._lost.withheld(path, "reasoning of another issuer, which is not given to a model as its own")
-                elif isinstance(item, HOSTED):
-                    self._lost.dropped(path, f"the record {item.__struct_config__.tag!r} of what a vendor did")
-                elif not isinstance(item, ours.AdditionalTools):  # which are offered with the other tools
-                    what = f"an item of type {item.__struct_config__.tag!r}, which only Responses has"
-                    self._lost.refused(path, what)
+                self._lost.withheld(path, "reasoning of another issuer, which is not given to a model as its own")
+            case ours.AdditionalTools():
+                pass  # offered with the other tools
+            case _:
+                report_item(item, path, WIRE, self._lost, history=True)
 
     def _assistant(self, i: int, item: ours.AnyItem, path: str) -> AssistantMessage:
         """The message for an item of the assistant; a text or thought after a text begins another."""

@@ -18,9 +18,9 @@ import msgspec
 from msgspec import UNSET
 
 from ... import responses as ours
-from ...losses import Loss, Losses, not_in
+from ...losses import Loss, Losses
 from ...responses.carriers import SPELLING, WITHIN, digest, own
-from ...unknown import Decoder, Opt, Unknown, given
+from ...unknown import Decoder, Opt, given
 from ...vendors.dialects import OllamaDialect
 from ..errors import error_facts, status_of
 from ..kept import Rules, diff, keep_message, kept_message, note, own_leftovers, patch, recall
@@ -31,7 +31,7 @@ from ..leftovers import (
     new_text,
     new_usage,
     report_answer,
-    report_unknown,
+    report_item,
     report_usage,
     set_status,
 )
@@ -192,11 +192,8 @@ def _encode_item(
             if given(item.encrypted_content) and item.encrypted_content != issuer_seal(dialect.issuer):
                 place = f"{path}.encrypted_content" if text else path
                 lost.dropped(place, "opaque state, which answers of Ollama cannot hold")
-        case Unknown():
-            lost.dropped(path, f"an item of type {item.kind!r}")
         case _:
-            report_unknown(item, path, lost)
-            lost.dropped(path, not_in(f"an item of type {item.__struct_config__.tag!r}", "Ollama"))
+            report_item(item, path, WIRE, lost)
 
 
 # --- log probabilities ----------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from ...responses.lenient import derived_call_id
 from ...unknown import Unknown, given, or_none
 from ..call_ids import PlacedOutputs
 from ..kept import Rules, diff, patch, unknown
-from ..leftovers import as_object, carrier, known, report_unknown
+from ..leftovers import as_object, carrier, known, report_item, report_unknown
 from ..tools import Call, qualified, sent_name
 from . import reasoning, types
 from .content import (
@@ -55,12 +55,6 @@ S = TypeVar("S", bound=AssistantFields)
 
 MESSAGE = f"{FOREIGN}message"
 """The type of an item for a message that only this wire has."""
-
-HOSTED = frozenset(
-    "web_search_call file_search_call code_interpreter_call image_generation_call mcp_list_tools mcp_call "
-    "tool_search_call tool_search_output".split()
-)
-"""Records of hosted tools; their effect is in the text that follows."""
 
 CONTINUES, APART = "continues", "apart"
 """Key in the `spelling` of an item: whether it belongs to the message of the item before, or begins a new one."""
@@ -555,21 +549,12 @@ class MessageWriter:
         self.messages.append(encode_output(item, call_id, self._after, self._dialect, i, self._lost))
 
     def _add_other(self, i: int, item: ours.AnyItem) -> None:
-        path = f"input[{i}]"
-        match item:
-            case Unknown():
-                message = item.get("message")
-                if item.kind == MESSAGE and isinstance(message, dict):
-                    self._close(i)
-                    self.messages.append(Unknown(cast("Json", message)))
-                else:
-                    self._lost.dropped(path, f"an item of type {item.kind!r}")
-            case ours.AdditionalTools():
-                pass  # offered with the other tools
-            case _ if (kind := item.__struct_config__.tag) in HOSTED:
-                self._lost.dropped(path, f"the record {kind!r} of what a vendor did")
-            case _:
-                self._lost.refused(path, f"an item of type {kind!r}, which only Responses has")
+        message = item.get("message") if isinstance(item, Unknown) and item.kind == MESSAGE else None
+        if isinstance(message, dict):
+            self._close(i)
+            self.messages.append(Unknown(cast("Json", message)))
+        elif not isinstance(item, ours.AdditionalTools):  # which are offered with the other tools
+            report_item(item, f"input[{i}]", WIRE, self._lost, history=True)
 
     HANDLERS: ClassVar[dict[type, Callable[[MessageWriter, int, Any], None]]] = {
         ours.Message: _add_message,

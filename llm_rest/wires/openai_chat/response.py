@@ -32,12 +32,12 @@ from ..leftovers import (
     built,
     is_object,
     item_id,
-    kind_of,
     known,
     new_answer,
     new_usage,
     present,
     report_answer,
+    report_item,
     report_unknown,
     report_usage,
     reported_cost,
@@ -230,7 +230,7 @@ def _encode_output(
                 else:
                     _encode_thinking(message, item, state, path, opaque, dialect, lost)
             case _:
-                lost.dropped(path, not_in(f"an item of type {kind_of(item)!r}", "Chat Completions"))
+                report_item(item, path, WIRE, lost)
         if not isinstance(item, Unknown):
             report_foreign(item.leftovers, WIRE, path, lost)
 

@@ -116,12 +116,12 @@ class Size(NamedTuple):
 SIZES = {
     "": Size(2_155, 9),  # the modules at the top alone
     "responses": Size(4_610, 14),
-    "wires": Size(20_850, 58, goal=15_700),
+    "wires": Size(20_830, 58, goal=15_700),
     "wires.openai_responses": Size(1_680, 9),
-    "wires.openai_chat": Size(4_200, 9),
+    "wires.openai_chat": Size(4_185, 9),
     "wires.anthropic_messages": Size(4_810, 10),
-    "wires.ollama_chat": Size(2_040, 9),
-    "wires.gemini_generate_content": Size(4_545, 9),
+    "wires.ollama_chat": Size(2_020, 9),
+    "wires.gemini_generate_content": Size(4_540, 9),
     "vendors": Size(2_845, 6),
     "transport": Size(3_185, 12, goal=2_300),
     "tools": Size(1_675, 11),
@@ -187,7 +187,7 @@ LONGER = {
     "vendors.models": 785,
     "vendors.rows": 835,
     "wires.anthropic_messages.messages": 815,
-    "wires.openai_chat.messages": 675,
+    "wires.openai_chat.messages": 660,
     "wires.schema": 475,
 }
 """Files that are longer still, or tables; these numbers go down as well."""
@@ -196,7 +196,7 @@ EIGHT = {"types", "request", "messages", "content", "reasoning", "tools", "respo
 """The modules of a wire, the same names in each, where there is something to say."""
 
 NINTH = {"wires.anthropic_messages.stream_encoder"}
-"""The two stream machines of Anthropic's wire share little more than the names of events."""
+"""The two stream machines of Anthropic's wire are 785 lines together, in one file more than a file of a wire may have."""
 
 NETWORK = {"httpx", "httpx2", "httpcore", "h11", "anyio", "asyncio", "socket", "ssl", "http", "urllib.request"}
 

@@ -23,17 +23,7 @@ from ...losses import no_such
 from ...responses.carriers import digest, own
 from ...unknown import given
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import (
-    ID_PREFIXES,
-    carrier,
-    kind_of,
-    new_message,
-    new_text,
-    opened,
-    report_item,
-    report_unknown,
-    report_unopened,
-)
+from ..leftovers import ID_PREFIXES, carrier, new_message, new_text, opened, report_item, report_unopened
 from ..tools import Call, Sent, undo
 from . import types
 from .content import (
@@ -223,14 +213,14 @@ class AssistantMessage:
     def add_other(self, item: ours.AnyItem, path: str) -> None:
         """Report an item that this wire has no equivalent for."""
         if isinstance(item, ours.Compaction) and self.context.replay:
-            report_unknown(item, path, self.lost)
+            own_leftovers(item, WIRE, path, self.lost)
             self.lost.withheld(path, "the compaction of another vendor")
         else:
             report_item(item, path, WIRE, self.lost)
 
     def _drop_pending(self) -> None:
         for path, item in self._pending:
-            self.lost.dropped(path, f"an item of type {kind_of(item)!r} without the parts it was made from")
+            self.lost.dropped(path, f"an item of type {item.type!r} without the parts it was made from")
         self._pending = []
 
     # --- texts

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -175,7 +175,7 @@ def encode_response(
     if status == "incomplete" and reason not in REASONS and first.finish_reason == "length":
         lost.changed("incomplete_details.reason", f"{reason!r}, sent as length")
     body = patch(body, {name: value for name, value in left.items() if name not in (CHOICE, OTHERS)})
-    body.choices = [*body.choices, *as_list(left.get(OTHERS))]
+    body.choices += [cast("Any", other) for other in as_list(left.get(OTHERS)) if isinstance(other, dict)]
     return body, lost
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Raw
 
-from tests.corpus import Answer, Exchange, Sent
+from tests.corpus import Answer, Exchange, Sent, recorded
 from tests.laws.rows import ROWS
 from tests.support.documents import Place, at, places, replaced, without
 
@@ -26,14 +26,12 @@ class Excuse(NamedTuple):
 
 ONE_WORD = "the format knows one word for this place, so that writing it and leaving it out mean the same"
 
-NO_MODEL = "an empty name names no model, so that writing it and leaving it out mean the same"
-
 TABLE: dict[str, tuple[Excuse, ...]] = {
     "openai_responses": (
         Excuse("request", "drop null", r"(content|summary|context_management)\[\]\.type$|breakpoint\.mode$", ONE_WORD),
         Excuse("request", "empty", r"context_management\[\]$|breakpoint$", ONE_WORD),
         Excuse("response", "drop null", r"^\.object$", ONE_WORD),
-        Excuse("response", "empty", r"^\.model$", NO_MODEL),
+        Excuse("response", "empty", r"^\.model$", "an empty name names no model"),
         Excuse(
             "response", "drop null", r"^\.usage\.total_tokens$", "a total that is missing is the sum, and is written"
         ),
@@ -88,6 +86,7 @@ KINDS += ("finish_reason", "stop_reason", "finishReason", "done_reason")
 WRITTEN = "written"
 """The vendor of exchanges that we wrote: no host in particular."""
 
+NOTHING = Answer(200, {})
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
@@ -98,9 +97,16 @@ def written(name: str) -> list[Exchange]:
     questions |= {file.name: file.read_bytes() for file in files if file.name.endswith(".request.json")}
     answers = {f"answer-{i}": json.dumps(document).encode() for i, document in enumerate(row.answers)}
     answers |= {file.name: file.read_bytes() for file in files if file.name.endswith(".response.json")}
-    nothing = Answer(200, {})
-    asked = [Exchange(id, WRITTEN, name, False, nothing, Sent("", {}, Raw(body))) for id, body in questions.items()]
+    asked = [Exchange(id, WRITTEN, name, False, NOTHING, Sent("", {}, Raw(body))) for id, body in questions.items()]
     return asked + [Exchange(id, WRITTEN, name, False, Answer(200, {}, Raw(body))) for id, body in answers.items()]
+
+
+def of(name: str, vendor: str) -> list[Exchange]:
+    """The exchanges of one vendor on one wire, recorded or written, with the streams among the fixtures."""
+    if vendor != WRITTEN:
+        return recorded(name, vendor)
+    told = [(file.name, file.read_text()) for file in sorted((FIXTURES / name).glob("*.stream.ndjson"))]
+    return written(name) + [Exchange(id, WRITTEN, name, True, Answer(200, {}, stream_text=s)) for id, s in told]
 
 
 DROP: Any = object()

@@ -61,12 +61,6 @@ def test_a_change_of_a_recorded_document_is_not_lost_silently(name: str, vendor:
     assert [problem for problem, excused in silent(name, vendor) if excused is None] == []
 
 
-@pytest.mark.parametrize("name", ["openai_responses", "ollama_chat"])
-def test_a_change_of_a_written_document_is_not_lost_silently(name: str) -> None:
-    """BUGS 4, 61 and 87"""
-    assert [problem for problem, excused in silent(name, WRITTEN) if excused is None] == []
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WIRES)
 def test_every_excuse_is_needed(name: str) -> None:

@@ -7,7 +7,7 @@ from itertools import islice
 from random import Random
 
 from llm_rest import wires
-from tests.corpus import recorded
+from tests.corpus.changed import of
 from tests.corpus.test_recorded import every_group
 from tests.support.documents import at, places, replaced
 from tests.test_unknown import forgetful, outcome
@@ -23,7 +23,7 @@ def test_a_field_added_to_recorded_documents_is_decoded_the_same_whatever_came_b
         (forgetful(decoder, remembers=True), forgetful(decoder), kind)
         for decoder, kind in ((wire.REQUEST, "question"), (wire.RESPONSE, "answer"))
     ]
-    for exchange in islice(recorded(name, vendor), MOST):
+    for exchange in islice(of(name, vendor), MOST):
         for learning, fresh, kind in both:
             raw: bytes = getattr(exchange, kind) or b"null"
             document = json.loads(raw)

@@ -11,6 +11,7 @@ import pytest
 
 from llm_rest.responses.events import TERMINAL
 from tests.corpus import Exchange, exchanges, file_of
+from tests.corpus.changed import WRITTEN
 from tests.corpus.test_other_wires import silent
 from tests.corpus.test_recorded import failures
 from tests.support.documents import unset
@@ -34,7 +35,7 @@ def streamed() -> list[tuple[str, str]]:
     ]
 
 
-every_vendor = pytest.mark.parametrize(("name", "vendor"), streamed())
+every_vendor = pytest.mark.parametrize(("name", "vendor"), [*streamed(), ("ollama_chat", WRITTEN)])
 every_pair = pytest.mark.parametrize(
     ("name", "vendor", "other"),
     [(name, vendor, other) for (name, vendor), other in product(streamed(), STREAMING) if other != name],

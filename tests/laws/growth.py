@@ -261,6 +261,20 @@ SPELLERS: dict[str, Callable[[list[Move]], Plain]] = {
 """How each wire writes a history."""
 
 
+def without_ids(n: int, answered: Callable[[int], str]) -> Plain:
+    """Calls of Gemini's without ids, and their outputs in reverse under the names that `answered` gives."""
+    made = [{"functionCall": {"name": f"f{i}", "args": {}}} for i in range(n)]
+    gave = [{"functionResponse": {"name": answered(i), "response": {"a": 1}}} for i in reversed(range(n))]
+    return {"contents": [{"role": "model", "parts": made}, {"role": "user", "parts": gave}]}
+
+
+OWN_HISTORIES: dict[str, Callable[[int], Plain]] = {
+    "calls without ids": lambda n: without_ids(n, lambda i: f"f{i}"),
+    "outputs of calls that nobody made": lambda n: without_ids(n, lambda i: "g"),
+}
+"""Histories as only clients of Gemini write them."""
+
+
 # --- answers --------------------------------------------------------------------------------------------------------
 
 
@@ -346,6 +360,12 @@ def by_gemini(content: list[Plain]) -> Plain:
     return {"candidates": [candidate], "modelVersion": "m", "responseId": "r1"}
 
 
+def cited_by_gemini(i: int) -> Plain:
+    document = by_gemini([{"text": "a"}])
+    document["candidates"][0]["citationMetadata"] = {"citationSources": [{"uri": f"https://a.test/{i}"}]}
+    return document
+
+
 def by_chat(**said: Any) -> Plain:
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **said}}
     return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
@@ -357,6 +377,12 @@ OWN_ANSWERS: dict[str, dict[str, Callable[[int], Plain]]] = {
         "thoughts in entries": lambda n: by_chat(
             content="a",
             reasoning_details=[{"type": "reasoning.text", "text": "Hm.", "signature": "c2ln", "index": 0}] * n,
+        ),
+        "thoughts in entries of ours": lambda n: by_chat(
+            content="a",
+            reasoning_details=[
+                {"type": "reasoning.text", "text": "t", "format": "llm_rest", "id": f"{i // 2}"} for i in range(n)
+            ],
         ),
     },
     "anthropic_messages": {
@@ -373,7 +399,12 @@ OWN_ANSWERS: dict[str, dict[str, Callable[[int], Plain]]] = {
         kind: (lambda n, kind=kind: by_gemini([part for _ in range(n) for part in parts(Move(kind))]))
         for kind in ("said", "thought", "hosted", "unknown")
     }
-    | {"signed calls": lambda n: by_gemini([{**parts(calls(id))[0], "thoughtSignature": "c2ln"} for id in ids(n)])},
+    | {
+        "signed calls": lambda n: by_gemini([{**parts(calls(id))[0], "thoughtSignature": "c2ln"} for id in ids(n)]),
+        "texts with signatures behind them": lambda n: by_gemini(
+            [part for i in range(n) for part in ({"text": f"{i}"}, {"text": "", "thoughtSignature": "c2ln"})]
+        ),
+    },
     "ollama_chat": {},
 }
 """Answers as only their vendors write them."""
@@ -480,6 +511,7 @@ OWN_STREAMS: dict[str, dict[str, Callable[[int], list[Plain]]]] = {
         "thoughts and texts by turns": lambda n: [by_gemini([*parts(THOUGHT), {"text": "a"}])] * n,
         "calls": lambda n: [by_gemini(parts(calls(id))) for id in ids(n)],
         "tools of the vendor": lambda n: [by_gemini(parts(Move("hosted")))] * n,
+        "cited texts": lambda n: [cited_by_gemini(i) for i in range(n)],
     },
     "ollama_chat": {
         "pieces of one text": lambda n: ollama_lines(*[{"content": "a"}] * n),

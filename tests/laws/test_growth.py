@@ -20,10 +20,11 @@ from llm_rest.responses import events as ev
 from llm_rest.responses.stream import disassemble
 from llm_rest.transport.framing import NDJSON, SSE
 from llm_rest.vendors.rows import DIALECTS
-from tests.laws.growth import ANSWERS, HISTORIES, OWN_ANSWERS, OWN_STREAMS, SPELLERS
+from tests.laws.growth import ANSWERS, HISTORIES, OWN_ANSWERS, OWN_HISTORIES, OWN_STREAMS, SPELLERS
 from tests.laws.harness import every_wire
 from tests.support import WHOLE, WIRES
 from tests.support.counting import MOST, growth
+from tests.support.hosts import facts
 from tests.support.streams import assembled, read, written
 
 encode = msgspec.json.Encoder().encode
@@ -82,6 +83,28 @@ def test_writing_a_history_costs_what_its_length_does(name: str, shape: str) -> 
         return work
 
     check(**{source: growth(writing(source)) for source in some(WIRES, name, shape, HISTORIES)})
+
+
+@pytest.mark.parametrize("shape", OWN_HISTORIES)
+def test_reading_a_history_without_ids_costs_what_its_length_does(shape: str) -> None:
+    wire = wires.load("gemini_generate_content")
+
+    def reading(n: int) -> Callable[[], object]:
+        document = wire.REQUEST.decode(encode(OWN_HISTORIES[shape](n)))
+        return lambda: wire.decode_request(document)
+
+    check(reading=growth(reading))
+
+
+@pytest.mark.parametrize(("host", "shape"), [("perplexity", "many answers in a row"), ("openrouter", "many thoughts")])
+def test_writing_a_history_for_a_host_with_rules_of_its_own_costs_what_its_length_does(host: str, shape: str) -> None:
+    """Roles that take turns at one, and thoughts in entries at the other."""
+
+    def writing(n: int) -> Callable[[], object]:
+        request = decoded("openai_chat", shape, n)[1]
+        return lambda: wires.load("openai_chat").encode_request(request, dialect=facts(host, "openai_chat"))
+
+    check(writing=growth(writing))
 
 
 def answer(shape: str, n: int) -> Response:

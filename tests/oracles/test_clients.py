@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest import wires
-from llm_rest.responses import REQUEST, Message, Request, Response
+from llm_rest.responses import REQUEST, Message, Request
 from llm_rest.unknown import Unknown, base
 from tests.corpus import exchanges
+from tests.corpus.canonical import objects
 from tests.laws.harness import every_wire
-from tests.laws.rows import ROWS, dialects, thoughts
+from tests.laws.rows import ROWS, thoughts
 from tests.laws.strategies import requests, responses
 from tests.oracles.peers import PEERS, Peer
 from tests.support import WIRES
@@ -88,8 +88,11 @@ def test_a_rich_request_fits_the_types_of_the_vendors_client(name: str, data: st
 
 
 @pytest.mark.sample(4)
-@pytest.mark.parametrize(("source", "target"), [(a, b) for a in WIRES for b in WIRES if a != b])
-def test_a_recorded_request_of_another_wire_fits_the_types_of_the_vendors_client(source: str, target: str) -> None:
+@pytest.mark.parametrize(
+    ("source", "target"), [(a, b) for a in WIRES for b in WIRES if not a == b == "openai_responses"]
+)
+def test_a_recorded_request_fits_the_types_of_the_vendors_client(source: str, target: str) -> None:
+    """As if it had been written for Responses: without what only its own wire said."""
     peer = PEERS[target]()
     found: list[str] = []
     for exchange in exchanges(source):
@@ -99,7 +102,11 @@ def test_a_recorded_request_of_another_wire_fits_the_types_of_the_vendors_client
         request, _ = wire.decode_request(
             wire.REQUEST.decode(exchange.question), dialect=exchange.dialect, model=exchange.model
         )
-        request.model = ROWS[target].models[0]
+        document = plain(request)
+        for each in objects(document):
+            each.pop("leftovers", None)
+        request = REQUEST.decode(json.dumps(document))
+        request.model = request.model if source == target else ROWS[target].models[0]
         found += [f"{exchange.id}: {problem}" for problem in complaints(target, peer, known(request))]
     assert found == []
 
@@ -114,13 +121,7 @@ def test_the_vendors_client_reads_the_answers_we_write(name: str, data: st.DataO
     body, _ = wire.encode_response(response, request=request, dialect=peer.dialect)
     document = plain(body)
     read = peer.answer.model_validate(document).model_dump(mode="json", exclude_unset=True, by_alias=True)
-    assert list(numbers_apart(document, read)) == []
-
-
-def numbers_apart(document: Any, read: Any) -> Iterator[str]:
-    """Where two documents differ other than in writing 1 as 1.0."""
-    if document != read:
-        yield from differences(document, read)
+    assert document == read or list(differences(document, read)) == []
 
 
 @every_wire
@@ -136,5 +137,3 @@ def test_inventions_are_taken_out_and_nothing_else() -> None:
     message = Message(role="user", content="a")
     request = Request(input=[Unknown({"type": "vendor:item"}), message], tools=[Unknown({"type": "vendor:tool"})])
     assert known(request) == Request(input=[base(message)], tools=[])
-    assert isinstance(json.dumps(plain(Response(id="r", status="completed", output=[]))), str)
-    assert all(dialects(name) for name in WIRES)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from llm_rest.losses import Loss
-from llm_rest.responses import AnyItem, Message, Request, Response, Usage
+from llm_rest.responses import AnyItem, Message, Request, Response
 from llm_rest.vendors.dialects import MessagesDialect
 from llm_rest.wires import anthropic_messages as wire
 from tests.support.facts import plain
@@ -82,14 +82,6 @@ def answered(*blocks: Plain, request: Request | None = None, **fields: Any) -> R
         back, lost = wire.encode_response(response)
         assert (plain(back), lost) == (body, [])
     return response
-
-
-def shown(*items: AnyItem, **fields: Any) -> tuple[Plain, list[Loss]]:
-    """What a client of this wire gets for a response."""
-    status = fields.pop("status", "completed")
-    fields = {"usage": Usage(input_tokens=1, output_tokens=1), **fields}
-    body, lost = wire.encode_response(Response(id="resp_1", model="m", status=status, output=list(items), **fields))
-    return plain(body), lost
 
 
 def replayed(response: Response, *items: AnyItem, model: str = NEW) -> list[Any]:

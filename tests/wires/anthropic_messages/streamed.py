@@ -222,11 +222,6 @@ def assembled(events: Iterable[Any]) -> Response:
     return assembler.response
 
 
-def output(events: Iterable[Any]) -> list[Any]:
-    """The items that events tell."""
-    return [*assembled(events).output]
-
-
 def ends(events: Iterable[Any]) -> dict[int, Any]:
     """The items as their ends told them, by their places."""
     found = {event.output_index: event.item for event in events if isinstance(event, ev.OutputItemDone)}
@@ -289,25 +284,6 @@ def ended(stop: str | None = "end_turn", **fields: Any) -> list[Plain]:
     return [{"type": "message_delta", "delta": delta, "usage": {"output_tokens": 4}}, {"type": "message_stop"}]
 
 
-TOLD = ("delta", "text", "arguments", "input", "code")
-
-
-def outline(events: Iterable[Any]) -> list[str]:
-    """What each Responses event says, in a few words."""
-    return [_outlined(event) for event in events]
-
-
-def _outlined(event: Any) -> str:
-    if isinstance(event, dict):
-        return str(event["type"])
-    said = next((getattr(event, name) for name in TOLD if isinstance(getattr(event, name, None), str)), None)
-    item = getattr(event, "item", None)
-    words = [event.__struct_config__.tag.removeprefix("response.")]
-    words += [item.__struct_config__.tag] if item is not None else []
-    words += [repr(said)] if said is not None else []
-    return " ".join(words)
-
-
 def told(*blocks: list[Plain], end: list[Plain] | None = None, **options: Any) -> list[Any]:
     """The events of an answer with these blocks, which are in legal order and lose nothing."""
     events = [started(), *(event for one in blocks for event in one), *(ended() if end is None else end)]
@@ -317,13 +293,6 @@ def told(*blocks: list[Plain], end: list[Plain] | None = None, **options: Any) -
     want, _ = wire.decode_response(whole(events), **options)
     assert assembled(found) == want
     return found
-
-
-def between(events: list[Any]) -> list[str]:
-    """What was said between the beginning and the end of a response."""
-    found = outline(events)
-    assert found[:2] == ["created", "in_progress"]
-    return found[2:-1]
 
 
 def tool(index: int, name: str, *pieces: str, kind: str = "server_tool_use", **fields: Any) -> list[Plain]:

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import json
 
-import msgspec
 import pytest
 
 from llm_rest.errors import DecodeError
-from llm_rest.responses import (
-    FileCitation,
-    FunctionCallOutput,
-    Message,
-    OutputText,
-    Reasoning,
-    Request,
-    UrlCitation,
-)
+from llm_rest.responses import FileCitation, Message, OutputText, Reasoning, UrlCitation
 from llm_rest.wires import anthropic_messages as wire
-from tests.wires.anthropic_messages.steps import NEW, Plain, answered, replayed, text, user
+from tests.wires.anthropic_messages.steps import answered, replayed, text, user
 
 CITED = {
     "type": "web_search_result_location",
@@ -67,24 +58,3 @@ def test_an_answer_without_a_type_is_an_answer() -> None:
     assert message.content[0].text == "Hi"
     with pytest.raises(DecodeError):
         wire.RESPONSE.decode(b'{"id": "msg_1"}')
-
-
-def test_fields_that_nobody_knows_go_back_also_without_what_describes_the_document() -> None:
-    """What a client keeps of an answer is content: an invented field on every block returns on the next turn."""
-    more: Plain = {"new": {"a": [1, 2.50]}}
-    content: list[Plain] = [
-        {"type": "thinking", "thinking": "t", "signature": "s", **more},
-        {"type": "text", "text": "a", **more},
-        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}, **more},
-        {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [], **more},
-        {"type": "hologram", "shape": "s", **more},
-        {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"a": 1}, **more},
-    ]
-    body = {"id": "m", "type": "message", "role": "assistant", "model": NEW, "content": content, **more}
-    body |= {"stop_reason": "tool_use", "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1, **more}}
-    response, lost = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode(body)), keep=False)
-    assert (lost, response.leftovers, response.usage and response.usage.leftovers) == ([], None, None)
-    output = FunctionCallOutput(call_id="toolu_1", output="1")
-    sent_back, lost = wire.encode_request(Request(model=NEW, input=[user("Hi"), *response.output, output]))
-    assert lost == []
-    assert json.loads(msgspec.json.encode(sent_back.messages[1]))["content"] == content

@@ -9,12 +9,7 @@ import msgspec
 from llm_rest.unknown import Unknown
 from llm_rest.wires import anthropic_messages as wire
 from tests.support.legal import faults
-from tests.wires.anthropic_messages.streamed import (
-    decoded,
-    ended,
-    started,
-    text,
-)
+from tests.wires.anthropic_messages.streamed import decoded, ended, started, text
 
 # --- ends -----------------------------------------------------------------------------------------------------------
 

@@ -10,16 +10,7 @@ from llm_rest.responses import CustomToolCall, Response
 from llm_rest.responses.stream import disassemble
 from llm_rest.wires import anthropic_messages as wire
 from tests.support.facts import plain
-from tests.wires.anthropic_messages.streamed import (
-    accumulated,
-    block,
-    call,
-    decoded,
-    encoded,
-    ended,
-    started,
-    text,
-)
+from tests.wires.anthropic_messages.streamed import accumulated, block, call, decoded, encoded, ended, started, text
 
 CITED = {
     "type": "char_location",

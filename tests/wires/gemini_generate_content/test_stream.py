@@ -1,4 +1,4 @@
-"""Streams of this wire: what each chunk tells."""
+"""Streams of this wire, both ways: what the rows of the mapping tables do not show."""
 
 from __future__ import annotations
 
@@ -10,98 +10,55 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest.responses.stream import Assembler
+from llm_rest.responses import Reasoning
 from llm_rest.wires import gemini_generate_content as wire
-from tests.support.documents import differences
 from tests.support.facts import plain
 from tests.support.legal import faults
-from tests.wires.gemini_generate_content import (
-    END,
-    SIGNATURE,
-    answer,
-    called,
-    chunk,
-    kinds,
-    read,
-    told,
-)
+from tests.support.streams import assembled
+from tests.wires.gemini_generate_content import END, SIGNATURE, answer, called, chunk, named, read, told
 
 HM, YO = {"text": "Hm.", "thought": True}, {"text": "Yo"}
+SIGNED = {"text": "", "thoughtSignature": SIGNATURE}
+CODE = {"executableCode": {"language": "PYTHON", "code": "1"}}
+RESULT = {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}, "thoughtSignature": SIGNATURE}
 
 
-def assembled(events: list[Any]) -> Any:
-    assert faults(events) == []
-    assembler = Assembler()
-    for event in events:
-        assembler.feed(event)
-    return assembler.response
+def again(events: list[Any]) -> tuple[list[Any], list[str]]:
+    """The chunks that events become, with the losses."""
+    machine = wire.encode_stream()
+    chunks = [made for event in events for made in machine.feed(event)] + machine.close()
+    return [plain(made) for made in chunks], named(machine.losses)
+
+
+def parts_of(*chunks: Any) -> list[Any]:
+    return [part for each in chunks for part in each["candidates"][0].get("content", {}).get("parts", [])]
 
 
 @pytest.mark.parametrize(
     "parts",
-    [
-        [{"text": "Yo", "thoughtSignature": SIGNATURE}],
-        [YO, {"text": "", "thoughtSignature": SIGNATURE}],
-        [HM, YO, {"text": "", "thoughtSignature": SIGNATURE}],
-        [YO, {"text": "", "thoughtSignature": SIGNATURE}, called("c1")],
-    ],
+    [[{**YO, "thoughtSignature": SIGNATURE}], [YO, SIGNED], [HM, YO, SIGNED], [YO, SIGNED, called("c1")]],
 )
 def test_the_message_is_last_in_a_streamed_answer_as_in_a_whole_one(parts: Any) -> None:
-    """gemini.stream.8: its signature comes behind it and stands before it in the response"""
-    events = told(*[chunk(part) for part in parts], END)
+    """gemini.stream.8, BUGS 10: its signature comes behind it and stands before it in the response"""
+    events = told(*map(chunk, parts), END)
     response = assembled(events)
+    assert faults(events) == []
     assert plain(response.output) == plain(read(answer(*parts))[0].output)
-    said = [item for item in response.output if kinds([item]) != ["reasoning"]]
-    assert response.output[-1] is said[-1]
-    machine = wire.encode_stream()
-    back = [plain(one) for event in events for one in machine.feed(event)]
-    there = [part for one in back for part in one["candidates"][0].get("content", {}).get("parts", [])]
-    assert [part.get("thoughtSignature") for part in there if "thoughtSignature" in part] == [SIGNATURE]
-
-
-def output(*chunks: Any, **options: Any) -> list[Any]:
-    """The output of a stream with these chunks before its end."""
-    return assembled(told(*chunks, END, **options)).output
-
-
-def same(document: Any, *chunks: Any) -> None:
-    """The stream tells the very response that the whole answer is."""
-    whole, _ = read(document)
-    assert list(differences(plain(whole), plain(assembled(told(*chunks))))) == []
-
-
-def partial(*pieces: Any, more: bool = True) -> Any:
-    """A chunk with pieces of arguments, each a path, a value, and whether its text goes on."""
-    names = {str: "stringValue", bool: "boolValue", int: "numberValue", float: "numberValue", type(None): "nullValue"}
-    found = [
-        {"jsonPath": path, names[type(value)]: "NULL_VALUE" if value is None else value}
-        | ({"willContinue": True} if goes_on else {})
-        for path, value, goes_on in pieces
-    ]
-    return chunk({"functionCall": {"partialArgs": found, **({"willContinue": True} if more else {})}})
-
-
-BEGUN = chunk({"functionCall": {"name": "f", "willContinue": True}, "thoughtSignature": SIGNATURE})
-OVER = chunk({"functionCall": {}})
-
-# --- parts ----------------------------------------------------------------------------------------------------------
+    assert assembled(told(*map(chunk, parts[:-1]), chunk(parts[-1], finishReason="STOP"))).output == response.output
+    assert not isinstance(response.output[-1], Reasoning)
+    signatures = [part.get("thoughtSignature") for part in parts_of(*again(events)[0])]
+    assert [signature for signature in signatures if signature] == [SIGNATURE]
 
 
 @pytest.mark.parametrize("path", ["$", "$.a[999999999].b", "a", "$..", "$[0]", "$" + ".a" * 5000, ""])
 def test_no_path_of_a_piece_does_harm(path: str) -> None:
     """gemini.stream.6"""
-    call = output(BEGUN, partial((path, "x", False)), OVER)[1]
+    begun = chunk({"functionCall": {"name": "f", "willContinue": True}, "thoughtSignature": SIGNATURE})
+    pieces = [{"jsonPath": path, "stringValue": "x"}]
+    more = chunk({"functionCall": {"partialArgs": pieces, "willContinue": True}})
+    call: Any = assembled(told(begun, more, chunk({"functionCall": {}}), END)).output[1]
     assert isinstance(json.loads(call.arguments), dict)
     assert len(call.arguments) < 1000
-
-
-def test_a_signature_may_come_last_and_alone() -> None:
-    """gemini.stream.8, BUGS 10"""
-    end = {"text": "", "thoughtSignature": SIGNATURE}
-    same(answer(YO, end), chunk(YO), chunk(end, finishReason="STOP"))
-
-
-# --- errors ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_converter_loads_event_structs_only_when_it_streams() -> None:
@@ -121,8 +78,38 @@ def test_the_details_of_counts_are_those_of_all_hops() -> None:
         if number:
             machine.resume()
         counts = {"promptTokenCount": tokens, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": tokens}]}
-        hop = chunk({"text": "Yo"}, finishReason=finish, continuationToken=f"T{number}")
+        hop = chunk(YO, finishReason=finish, continuationToken=f"T{number}")
         machine.feed(wire.EVENT.decode(msgspec.json.encode({**hop, "usageMetadata": counts})))
     response: Any = machine.close()[-1]
     usage = plain(wire.encode_response(response.response)[0])["usageMetadata"]
     assert usage["promptTokensDetails"] == [{"modality": "TEXT", "tokenCount": 280}]
+
+
+# --- to a client of this wire ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [[HM, YO, SIGNED], [called(None, thoughtSignature=SIGNATURE), called(None)], [CODE, RESULT, {"text": "1"}]],
+)
+def test_a_stream_of_this_wire_is_told_again(parts: list[Any]) -> None:
+    """gemini.stream_back.14"""
+    chunks, lost = again(told(*map(chunk, parts), END))
+    assert (parts_of(*chunks[:-1]), chunks[-1], lost) == (parts, END, [])
+
+
+@pytest.mark.parametrize("part", [YO, HM])
+def test_an_unknown_field_of_a_text_that_was_sent_is_a_loss(part: Any) -> None:
+    """gemini.stream_back.16"""
+    chunks, lost = again(told(chunk({**part, "mood": "glad"}), END))
+    assert (parts_of(chunks[0]), lost) == ([part], ["output (dropped)"])
+
+
+def test_an_unknown_field_of_a_content_is_kept_and_comes_with_the_end() -> None:
+    """gemini.stream.10, gemini.stream_back.16"""
+    piece = chunk(YO)
+    piece["candidates"][0]["content"]["mood"] = "glad"
+    events = told(piece, END)
+    assert plain(wire.encode_response(assembled(events))[0])["candidates"][0]["content"]["mood"] == "glad"
+    chunks, lost = again(events)
+    assert (chunks[-1]["candidates"][0]["content"], lost) == ({"role": "model", "mood": "glad"}, [])

@@ -1,80 +1,23 @@
-"""Errors, and the endpoints beside answering; through the client, and through the client of the vendor."""
+"""What stands beside the answers of Ollama's servers: lists of models, the client's errors, and the simulated server."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-import ollama
 import pytest
 from pytest_httpx import HTTPXMock
 
-from llm_rest import Client
-from llm_rest.errors import (
-    APIStatusError,
-    AuthenticationError,
-    BadRequestError,
-    ContextLengthError,
-    ErrorFacts,
-    LossError,
-    MalformedResponseError,
-    NotFoundError,
-    api_error,
-)
+from llm_rest import Client, errors
+from llm_rest.errors import LossError, MalformedResponseError, NotFoundError, api_error
 from llm_rest.responses import InputImage, InputText, Message, Request
-from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Context
 from llm_rest.simulator.refusals import problems
 from llm_rest.vendors.dialects import OllamaDialect
 from llm_rest.wires import ollama_chat as wire
 from tests.corpus import exchanges
 from tests.support.facts import plain
-
-# --- errors ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "message", "code"),
-    [
-        (200, b'{"error":"model \'x\' not found"}', "model 'x' not found", "model_not_found"),
-        (200, b'{"error":"boom","StatusCode":502}', "boom", None),
-        (400, b'{"error":"\\"m\\" does not support thinking"}', '"m" does not support thinking', "invalid_argument"),
-        (404, b"404 page not found", "404 page not found", None),
-        (403, b"", "", None),
-        (502, b"<html><title>Bad Gateway</title></html>", "Bad Gateway", None),
-        (500, b'{"error":{"message":"m","type":"t","code":5}}', "m", "5"),
-    ],
-)
-def test_an_error_of_any_shape_says_what_it_says(status: int, body: bytes, message: str, code: str | None) -> None:
-    """ollama.response.16, ollama.hard.8. BUGS 48"""
-    facts = wire.decode_error(status, {"retry-after": "3"}, body)
-    assert (facts.message, facts.code, facts.retry_after) == (message, code, 3)
-    assert facts.status == (502 if b"StatusCode" in body else status)
-
-
-def test_an_error_is_told_with_a_status_that_fits() -> None:
-    """ollama.response_back.12"""
-    assert wire.encode_error(ErrorFacts(status=529, message="m", code="x")) == (529, {"error": "m"})
-    assert wire.encode_error(ErrorFacts(status=200, message="m", code="model_not_found"))[0] == 404
-    assert wire.encode_error(ErrorFacts(status=0, message="m"))[0] == 502
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("input length exceeds the context length", ContextLengthError),
-        ("unauthorized", AuthenticationError),
-        ("model 'x' not found", NotFoundError),
-        ("model is required", BadRequestError),
-        ("something new", APIStatusError),
-    ],
-)
-def test_an_error_under_status_200_is_typed_by_its_text(text: str, kind: type[Exception]) -> None:
-    assert type(api_error(wire.decode_error(200, {}, f'{{"error":"{text}"}}'.encode()))) is kind
-
-
-# --- beside answering -----------------------------------------------------------------------------------------------
 
 
 def test_models_are_listed_and_shown() -> None:
@@ -94,6 +37,36 @@ def test_models_are_listed_and_shown() -> None:
     assert wire.route(Request(model="m"), dialect=dialect, stream=True).path == "/ollama/api/chat"
 
 
+# --- errors ---------------------------------------------------------------------------------------------------------
+
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "ollama_chat"
+KINDS: dict[str, type[Exception]] = {
+    "model_not_found": errors.NotFoundError,
+    "not_pulled": errors.NotFoundError,
+    "no_tools": errors.BadRequestError,
+    "no_thinking": errors.BadRequestError,
+    "too_long": errors.ContextLengthError,
+    "busy": errors.OverloadedError,
+    "signed_out": errors.AuthenticationError,
+    "cloud_limit": errors.RateLimitError,
+    "crashed": errors.InternalServerError,
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_error_is_typed_and_the_same_after_a_walk_through_its_facts(name: str) -> None:
+    """ollama.response.16, ollama.response_back.12. BUGS 48"""
+    (path,) = FIXTURES.glob(f"{name}.*.error.json")
+    status = int(path.name.split(".")[1])
+    facts = wire.decode_error(status, {}, path.read_bytes())
+    assert type(api_error(facts)) is KINDS[name]
+    assert wire.encode_error(facts) == (status, json.loads(path.read_bytes()))
+
+
+def test_every_error_among_the_fixtures_has_its_kind() -> None:
+    assert {path.name.split(".")[0] for path in FIXTURES.glob("*.error.json")} == KINDS.keys()
+
+
 # --- through our client ---------------------------------------------------------------------------------------------
 
 
@@ -107,26 +80,6 @@ def test_a_server_at_home_is_asked_at_its_own_path_and_without_a_key(httpx_mock:
     asked, listed = httpx_mock.get_requests()
     assert (str(asked.url), "authorization" in asked.headers) == ("http://localhost:11434/api/chat", False)
     assert (listed.method, str(listed.url)) == ("GET", "http://localhost:11434/api/tags")
-
-
-@pytest.mark.parametrize("streamed", [False, True])
-def test_a_field_nobody_knows_goes_back_on_the_next_turn_and_what_describes_an_answer_does_not(
-    httpx_mock: HTTPXMock, streamed: bool
-) -> None:
-    said = {"role": "assistant", "content": "Hi.", "signature": "s"}
-    document = {"model": "m", "message": said, "done": True, "done_reason": "stop", "total_duration": 5}
-    httpx_mock.add_response(json=document, is_reusable=True)
-    with Client("ollama/qwen3:8b") as llm:
-        if streamed:
-            with llm.stream("Hi") as stream:
-                assert [event.type for event in stream][-1] == "response.completed"
-                first = stream.response
-        else:
-            first = llm.generate("Hi")
-        assert first.leftovers is None
-        llm.generate([Message(role="user", content="Hi"), *first.output, Message(role="user", content="More?")])
-    sent = json.loads(httpx_mock.get_requests()[-1].content)
-    assert sent["messages"][1] == said
 
 
 def test_an_image_by_url_is_refused_before_anything_is_sent() -> None:
@@ -149,59 +102,15 @@ def test_an_error_inside_a_good_answer_is_raised(httpx_mock: HTTPXMock) -> None:
 
 # --- the simulated server -------------------------------------------------------------------------------------------
 
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ollama.Client]:
-    with serve_in_thread() as url:
-        client = ollama.Client(host=url)
-        yield client
-        client._client.close()
-
-
-TOOL: Any = {
-    "type": "function",
-    "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}},
-}
-
-
-def test_the_vendors_own_client_has_a_tool_conversation_with_the_simulator(server: ollama.Client) -> None:
-    said: list[Any] = [{"role": "user", "content": 'reason Hm.\ncall get_weather {"city": "Oslo"}\nsay Four degrees.'}]
-    first = server.chat("m", messages=said, tools=[TOOL])
-    assert first.message.thinking == "Hm."
-    assert first.message.tool_calls
-    (call,) = first.message.tool_calls
-    assert (call.function.name, call.function.arguments) == ("get_weather", {"city": "Oslo"})
-    said += [first.message, {"role": "tool", "content": "4", "tool_name": "get_weather"}]
-    second = server.chat("m", messages=said, tools=[TOOL])
-    assert (second.message.content, second.done_reason) == ("Four degrees.", "stop")
-    assert second.prompt_eval_count
-
-
-def test_the_vendors_own_client_finds_models_formats_and_errors(server: ollama.Client) -> None:
-    assert [model.model for model in server.list().models] == ["simulator"]
-    said: list[Any] = [{"role": "user", "content": "Who?"}]
-    format = {"type": "object", "properties": {"born": {"type": "integer"}}, "required": ["born"]}
-    assert server.chat("m", messages=said, format=format).message.content == '{"born":1}'
-    with pytest.raises(ollama.ResponseError, match="not found") as caught:
-        server.chat("missing", messages=said)
-    assert caught.value.status_code == 404
-
-
-def test_the_vendors_own_client_reads_a_stream_of_the_simulator(server: ollama.Client) -> None:
-    said: list[Any] = [{"role": "user", "content": "reason Hm.\npieces 3\nsay Hello."}]
-    parts = list(server.chat("m", messages=said, stream=True))
-    assert [part.message.thinking for part in parts if part.message.thinking] == ["Hm."]
-    assert [part.message.content for part in parts if part.message.content] == ["Hel", "lo."]
-    assert [part.done for part in parts] == [False] * (len(parts) - 1) + [True]
-    assert parts[-1].eval_count
-
-
-def context() -> Context:
-    return Context(wire="ollama_chat", dialect=OllamaDialect(), vendor=None, headers={}, body=b"")
+CONTEXT = Context(wire="ollama_chat", dialect=OllamaDialect(), vendor=None, headers={}, body=b"")
 
 
 def chat(*messages: Any, **fields: Any) -> dict[str, Any]:
     return {"model": "m", "messages": list(messages), **fields}
+
+
+def offered(**function: Any) -> dict[str, Any]:
+    return chat(tools=[{"function": function}])
 
 
 @pytest.mark.parametrize(
@@ -218,23 +127,21 @@ def chat(*messages: Any, **fields: Any) -> dict[str, Any]:
         (chat({"role": "user", "images": ["https://a.b/c.png"]}), "illegal base64 data"),
         (
             chat({"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}),
-            "cannot unmarshal string",
+            "unmarshal string",
         ),
-        (chat(tools=[{"function": {"name": "f", "parameters": []}}]), "cannot unmarshal array"),
-        (chat(tools=[{"function": {"name": "f", "parameters": {"required": "a"}}}]), "parameters.required"),
-        (chat(tools=[{"function": {"parameters": {"properties": {"a": {"type": 5}}}}}]), "properties.type"),
-        (chat(tools=[{"function": {"parameters": {"anyOf": [{"enum": 5}]}}}]), "anyOf.enum"),
+        (offered(name="f", parameters=[]), "cannot unmarshal array"),
+        (offered(name="f", parameters={"required": "a"}), "parameters.required"),
+        (offered(parameters={"properties": {"a": {"type": 5}}}), "properties.type"),
+        (offered(parameters={"anyOf": [{"enum": 5}]}), "anyOf.enum"),
     ],
 )
 def test_the_simulator_refuses_what_the_server_would(document: dict[str, Any], message: str) -> None:
-    facts = next(problems(document, context()))
-    assert message in facts.message
+    assert message in next(problems(document, CONTEXT)).message
 
 
 def test_the_simulator_accepts_every_recorded_request() -> None:
     accepted = [one for one in exchanges("ollama_chat") if one.question and one.response.status == 200]
     assert len(accepted) >= 5
-    for one in accepted:
-        assert list(problems(plain(wire.REQUEST.decode(one.question or b"")), context())) == []
     usual = chat(options={"num_ctx": None, "stop": ["a"], "new": 1}, format="", think="max", top_logprobs=0)
-    assert list(problems(usual, context())) == []
+    for document in (usual, *(plain(wire.REQUEST.decode(one.question or b"")) for one in accepted)):
+        assert list(problems(document, CONTEXT)) == []

@@ -1,4 +1,4 @@
-"""Streams, both ways."""
+"""Streams of Ollama: what the rows of the mapping tables do not show."""
 
 from __future__ import annotations
 
@@ -9,21 +9,13 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.responses import (
-    Message,
-    OutputText,
-    OutputTextDelta,
-    Response,
-    ResponseCompleted,
-    ResponseCreated,
-    ResponseInProgress,
-)
-from llm_rest.responses.stream import Assembler
+from llm_rest.responses import OutputTextDelta, ResponseCreated, ResponseInProgress
 from llm_rest.unknown import Unknown
 from llm_rest.wires import ollama_chat as wire
 from tests.support.documents import differences
 from tests.support.facts import plain
 from tests.support.legal import faults
+from tests.support.streams import assembled
 
 META = ("done_reason", "logprobs", "eval_count", "prompt_eval_count", "new")
 
@@ -42,22 +34,6 @@ def read(*lines: Any, **options: Any) -> list[Any]:
     machine = wire.decode_stream(**options)
     events = [event for each in lines for event in machine.feed(wire.EVENT.decode(msgspec.json.encode(each)))]
     return events + machine.close()
-
-
-def assembled(events: list[Any]) -> Response:
-    assembler = Assembler()
-    for event in events:
-        assembler.feed(event)
-    return assembler.response
-
-
-def output(*lines: Any, **options: Any) -> list[Any]:
-    events = read(*lines, END, **options)
-    assert faults(events) == []
-    return assembled(events).output
-
-
-# --- Ollama -> Responses --------------------------------------------------------------------------------------------
 
 
 def test_the_first_line_begins_and_each_piece_is_told_at_once() -> None:
@@ -125,14 +101,3 @@ def test_an_answer_cut_into_lines_anywhere_is_the_whole_answer(
     response, _ = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode(document)))
     assert faults(events) == []
     assert list(differences(plain(response), plain(assembled(events)))) == []
-
-
-# --- Responses -> Ollama --------------------------------------------------------------------------------------------
-
-
-def message(text: str) -> Message:
-    return Message(role="assistant", content=[OutputText(text=text, annotations=[])])
-
-
-def completed(*items: Any, **fields: Any) -> ResponseCompleted:
-    return ResponseCompleted(response=Response(id="resp_1", status="completed", output=list(items), **fields))

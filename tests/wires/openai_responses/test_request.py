@@ -20,19 +20,10 @@ from llm_rest.responses import (
 )
 from llm_rest.vendors.dialects import ResponsesDialect
 from llm_rest.wires import openai_responses as wire
-
-
-def sent(request: Request, dialect: ResponsesDialect | None = None) -> tuple[dict[str, Any], list[str]]:
-    """The body as plain values, and every loss as `path (kind)`."""
-    body, lost = wire.encode_request(request, dialect=dialect or ResponsesDialect())
-    return msgspec.json.decode(msgspec.json.encode(body)), [f"{loss.path} ({loss.kind})" for loss in lost]
-
+from tests.support.facts import plain
+from tests.support.hosts import facts
 
 # --- hosts ----------------------------------------------------------------------------------------------------------
-
-
-def output(name: str) -> FunctionCallOutput:
-    return FunctionCallOutput(call_id=name, output=name)
 
 
 ITEMS: dict[str, Any] = {
@@ -41,8 +32,8 @@ ITEMS: dict[str, Any] = {
     "foreign": Reasoning(id="rs_3", encrypted_content="llm_rest.1.openai_responses.xai.e30"),
     "c1": FunctionCall(id="fc_1", call_id="call_1", name="f", arguments="{}"),
     "c2": FunctionCall(id="fc_2", call_id="call_2", name="f", arguments="{}"),
-    "o1": output("call_1"),
-    "o2": output("call_2"),
+    "o1": FunctionCallOutput(call_id="call_1", output="1"),
+    "o2": FunctionCallOutput(call_id="call_2", output="2"),
     "m": Message(id="msg_1", role="assistant", content="Hi"),
     "u": Message(id="msg_2", role="user", content="Hi"),
     "search": WebSearchCall(id="ws_1", status="completed"),
@@ -97,6 +88,21 @@ def test_what_had_to_be_put_right_is_told_once(item: str, what: str) -> None:
     assert ([*lost, *more], wire.encode_request(written)) == ([Loss("input[0]", what, "changed")], (sent, lost))
 
 
-def test_the_request_goes_where_the_dialect_says() -> None:
-    assert wire.route(Request()).path == "/responses"
-    assert wire.route(Request(), dialect=ResponsesDialect(path="/v1/responses"), stream=True).path == "/v1/responses"
+@pytest.mark.parametrize(
+    ("dialect", "path"),
+    [
+        (ResponsesDialect(), "/responses"),
+        (ResponsesDialect(path="/x/responses"), "/x/responses"),
+        (facts("ollama", "openai_responses"), "/v1/responses"),
+    ],
+)
+def test_the_request_goes_where_the_dialect_says(dialect: ResponsesDialect, path: str) -> None:
+    assert wire.route(Request(), dialect=dialect).path == path
+    assert wire.route(Request(), dialect=dialect, stream=True).path == path
+
+
+def test_ollama_keeps_nothing_and_gets_the_ids_of_messages() -> None:
+    """responses.request.33"""
+    message = Message(id="x", role="user", content="Hi")
+    body, _ = wire.encode_request(Request(input=[message]), dialect=facts("ollama", "openai_responses"))
+    assert plain(body)["input"][0]["id"] == "x"

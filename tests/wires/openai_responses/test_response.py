@@ -4,24 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from llm_rest.responses import (
-    Usage,
-)
+from llm_rest.responses import Usage
 from llm_rest.wires import openai_responses as wire
 
 # --- from a host ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("given", ["", '"id":null,', '"id":"",'])
-def test_an_answer_without_an_id_gets_the_same_one_every_time(given: str) -> None:
-    """responses.response.3"""
-    item = '{"type":"message","role":"assistant","content":"%s"}'
-    raw = "{%s" + f'"status":"completed","output":[{item}]}}'
-    first, again, other = (
-        wire.decode_response(wire.RESPONSE.decode((raw % (given, text)).encode()))[0] for text in ("a", "a", "b")
-    )
-    assert first.id.startswith("resp_")
-    assert first.id == again.id != other.id
 
 
 def test_an_id_that_is_a_number_is_text() -> None:

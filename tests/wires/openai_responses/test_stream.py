@@ -30,3 +30,8 @@ def test_a_hundred_equal_pieces_are_a_hundred_events() -> None:
     line = b'{"type":"response.output_text.delta","output_index":0,"item_id":"a","delta":"x"}'
     events = decoded(BEGIN, *[line] * 120)
     assert sum(isinstance(event, ev.OutputTextDelta) for event in events) == 120
+
+
+def test_a_stream_of_ours_ends_as_the_core_asks() -> None:
+    """responses.response_back.13"""
+    assert (wire.FRAMING, wire.END) == ("sse", b"[DONE]")

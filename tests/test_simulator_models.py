@@ -134,14 +134,6 @@ def test_what_a_vendor_refuses_is_a_problem_before_it_is_sent_and_its_error_afte
         assert path in [loss.path for loss in reply.info.losses]
 
 
-@pytest.mark.parametrize("vendor", ["openai", "azure_openai"])
-def test_encrypted_reasoning_that_the_vendor_refuses_is_left_out_of_a_second_attempt(vendor: str) -> None:
-    with Model("gpt-4.1", vendor, RESPONSES).client(on_loss="ignore", invalid_options="send") as llm:
-        reply = llm.generate("hi", **INCLUDED)
-    assert [attempt.outcome for attempt in reply.info.attempts] == ["bad_request", "200"]
-    assert [loss.path for loss in reply.info.losses] == ["include"]
-
-
 def post(path: str, body: dict[str, Any], status: int = 200) -> Any:
     """The simulator's answer; of an error its message."""
     answer = handle("POST", path, {}, json.dumps(body).encode())
@@ -211,10 +203,8 @@ def test_more_tokens_than_gemini_4_gives_at_once_have_to_be_streamed(model: str)
     assert streamed.status == 200, streamed.body
 
 
-@pytest.mark.parametrize("fact", REFUSALS)
-def test_a_refusal_has_the_words_of_the_vendor_and_its_source(fact: str) -> None:
-    assert REFUSALS[fact].says
-    assert "2026" in REFUSALS[fact].source, "where it was seen, and when that was read"
+def test_a_refusal_has_the_text_of_the_vendor_and_its_source() -> None:
+    assert all(refusal.says and "2026" in refusal.source for refusal in REFUSALS.values())
 
 
 def test_the_simulator_refuses_what_check_finds_in_the_words_of_check_where_the_vendors_are_not_known() -> None:

@@ -14,7 +14,7 @@ from llm_rest.server.handler import Context
 from llm_rest.simulator import MAKERS
 from llm_rest.simulator.refusals import TESTS, problems, reserved, rules
 from llm_rest.vendors.dialects import CHAT_HOSTS, ResponsesDialect
-from llm_rest.vendors.models import capabilities, check
+from llm_rest.vendors.models import UNKNOWN, capabilities, check
 from llm_rest.vendors.rows import DIALECTS
 from tests.corpus import RENAMED, exchanges
 
@@ -60,27 +60,18 @@ def complaints(wire: str) -> dict[str, list[str]]:
     return {name: wrong for name, wrong in found.items() if wrong}
 
 
-def test_every_recorded_responses_request_is_accepted() -> None:
-    assert complaints("openai_responses") == {}
+# The reference requires that the user begins; one model was seen to accept something else.
+EXCEPTIONS = {"anthropic_messages": [['messages: first message must use the "user" role']]}
 
 
-def test_every_recorded_chat_request_is_accepted() -> None:
-    assert complaints("openai_chat") == {}
-
-
-def test_every_recorded_messages_request_is_accepted() -> None:
-    found = complaints("anthropic_messages")
-    # The reference wants the user to begin; one model was seen not to mind.
-    assert list(found.values()) == [['messages: first message must use the "user" role']]
-
-
-def test_every_recorded_gemini_request_is_accepted() -> None:
-    assert complaints("gemini_generate_content") == {}
+@pytest.mark.parametrize("wire", [name for name in wires.NAMES if name != "ollama_chat"])
+def test_every_recorded_request_is_accepted(wire: str) -> None:
+    assert list(complaints(wire).values()) == EXCEPTIONS.get(wire, [])
 
 
 @pytest.mark.parametrize("wire", wires.NAMES)
 def test_no_recorded_request_is_refused_for_its_model(wire: str) -> None:
-    module = wires.load(wire)
+    module, seen = wires.load(wire), 0
     for exchange in exchanges(wire):
         if exchange.question is None or exchange.response.status != 200:
             continue
@@ -89,6 +80,8 @@ def test_no_recorded_request_is_refused_for_its_model(wire: str) -> None:
         vendor = RENAMED.get(exchange.vendor, exchange.vendor)
         known = capabilities(str(request.model), MAKERS.get(vendor, vendor))
         assert check(request, known, wire) == [], exchange.id
+        seen += known is not UNKNOWN
+    assert wire == "ollama_chat" or seen >= 100
 
 
 # --- Messages -------------------------------------------------------------------------------------------------------
@@ -171,45 +164,36 @@ def test_messages_refuses(document: dict[str, Any], message: str) -> None:
     assert message in says(refusal(document, context("anthropic_messages", headers=VERSION)))
 
 
+BETAS = {"anthropic-version": "2023-06-01", "anthropic-beta": "x, mcp-client-2025-11-20"}
+TURN = ({"role": "assistant", "content": "ok"}, {"role": "user", "content": "ho"})
+
+
 @pytest.mark.parametrize(
-    "document",
+    ("document", "headers"),
     [
-        messages("hi", [CALL], [RESULT, {"type": "text", "text": "ho"}]),
-        messages({"role": "user", "content": "hi"}, {"role": "user", "content": "ho"}),
-        messages("hi", {"role": "system", "content": "be brief"}),
-        messages(
-            "hi",
-            {"role": "system", "content": "be brief"},
-            {"role": "assistant", "content": "ok"},
-            {"role": "user", "content": "ho"},
-        ),
-        messages("hi", "Once upon", model="claude-haiku-4-5-20251001"),
-        messages("hi", [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}]),
-        messages("hi", tools=[TOOL], tool_choice={"type": "any"}),
-        messages("hi", tools=[{"type": "web_search_20260318", "name": "web_search"}]),
+        (messages("hi", [CALL], [RESULT, {"type": "text", "text": "ho"}]), VERSION),
+        (messages({"role": "user", "content": "hi"}, {"role": "user", "content": "ho"}), VERSION),
+        (messages("hi", {"role": "system", "content": "be brief"}), VERSION),
+        (messages("hi", {"role": "system", "content": "be brief"}, *TURN), VERSION),
+        (messages("hi", "Once upon", model="claude-haiku-4-5-20251001"), VERSION),
+        (messages("hi", [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}]), VERSION),
+        (messages("hi", tools=[TOOL], tool_choice={"type": "any"}), VERSION),
+        (messages("hi", tools=[{"type": "web_search_20260318", "name": "web_search"}]), VERSION),
+        # sampling is for the older version, beta fields for requests that name the beta
+        (messages("hi", temperature=0.5, mcp_servers=[]), BETAS),
     ],
 )
-def test_messages_accepts(document: dict[str, Any]) -> None:
-    assert refusal(document, context("anthropic_messages", headers=VERSION)) is None
-
-
-def test_messages_wants_its_version_named() -> None:
-    for headers, message in (({}, "header is required"), ({"anthropic-version": "1"}, "not a valid version")):
-        assert message in says(refusal(messages("hi"), context("anthropic_messages", headers=headers)))
-
-
-def test_sampling_is_for_the_older_version_and_beta_fields_for_those_who_ask() -> None:
-    headers = {"anthropic-version": "2023-06-01", "anthropic-beta": "x, mcp-client-2025-11-20"}
-    document = messages("hi", temperature=0.5, mcp_servers=[])
+def test_messages_accepts(document: dict[str, Any], headers: dict[str, str]) -> None:
     assert refusal(document, context("anthropic_messages", headers=headers)) is None
 
 
-def test_messages_has_no_threads_and_says_so_in_the_word_by_which_clients_know() -> None:
+def test_messages_requires_a_version_and_has_no_threads() -> None:
+    for headers, message in (({}, "header is required"), ({"anthropic-version": "1"}, "not a valid version")):
+        assert message in says(refusal(messages("hi"), context("anthropic_messages", headers=headers)))
     headers = {"anthropic-version": "2026-10-21", "anthropic-beta": "message-threads-2026-08-12"}
-    asked = context("anthropic_messages", headers=headers)
-    facts = refusal(messages("hi", thread={"type": "create"}), asked)
+    facts = refusal(messages("hi", thread={"type": "create"}), context("anthropic_messages", headers=headers))
     assert facts is not None
-    assert (facts.status, facts.code) == (400, "thread_unsupported_request")
+    assert (facts.status, facts.code) == (400, "thread_unsupported_request"), "which clients know"
 
 
 # --- Responses ------------------------------------------------------------------------------------------------------
@@ -286,18 +270,13 @@ def test_responses_refuses(document: dict[str, Any], message: str, code: str | N
     assert facts.code == code
 
 
-def test_responses_accepts_outputs_in_any_order_after_their_calls() -> None:
+def test_responses_accepts_outputs_in_any_order_and_refuses_what_a_host_lacks() -> None:
     other = {**FUNCTION_CALL, "call_id": "b"}, {**OUTPUT, "call_id": "b"}
     document = responses([FUNCTION_CALL, other[0], other[1], {"role": "user", "content": "Hurry"}, OUTPUT])
     assert refusal(document, context("openai_responses")) is None
-
-
-def test_a_host_of_responses_refuses_what_it_lacks() -> None:
-    dialect = ResponsesDialect(lacks=("truncation",))
-    assert "Unknown parameter: 'truncation'." in says(
-        refusal(responses(truncation="auto"), context("openai_responses", dialect))
-    )
-    assert refusal(responses(presence_penalty=1), context("openai_responses", dialect)) is None
+    lacking = context("openai_responses", ResponsesDialect(lacks=("truncation",)))
+    assert "Unknown parameter: 'truncation'." in says(refusal(responses(truncation="auto"), lacking))
+    assert refusal(responses(presence_penalty=1), lacking) is None
 
 
 # --- Chat -----------------------------------------------------------------------------------------------------------
@@ -513,12 +492,9 @@ def test_every_wire_has_rows_and_errors_of_its_own(wire: str) -> None:
     assert "missing" in reserved(wire, "model", "missing").message
 
 
-def test_a_wire_without_rows_refuses_nothing() -> None:
-    assert rules("smoke_signals") == []
-
-
 def test_every_test_of_a_row_exists_and_none_is_left_over() -> None:
     assert {rule.test for wire in wires.NAMES for rule in rules(wire)} == set(TESTS)
+    assert rules("smoke_signals") == []
 
 
 @pytest.mark.parametrize("wire", wires.NAMES)
@@ -541,13 +517,8 @@ def test_no_row_fails_on_values_of_any_type(wire: str) -> None:
     ]
     for value in values:
         item = {"type": "reasoning", "id": value, "encrypted_content": value, "content": value, "summary": value}
-        message = {
-            "role": "assistant",
-            "content": value,
-            "tool_calls": value,
-            "reasoning_details": value,
-            "parts": value,
-        }
+        kept = dict.fromkeys(("content", "tool_calls", "reasoning_details", "parts"), value)
+        message = {"role": "assistant", **kept}
         block = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": value, "text": value, "id": value}]}
         part = {"parts": [{"functionCall": value, "functionResponse": value, "thoughtSignature": value, "text": value}]}
         tool = {"function": value, "functionDeclarations": value, "name": value, "strict": True, "parameters": value}

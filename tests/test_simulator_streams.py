@@ -12,13 +12,12 @@ import pytest
 from llm_rest import AsyncClient, Client, InternalServerError, LLMError, RateLimitError, StreamInterruptedError, wires
 from llm_rest.client.reply import Reply
 from llm_rest.errors import APITimeoutError
-from llm_rest.responses import FunctionCall, FunctionCallOutput, Message, Request
+from llm_rest.responses import FunctionCallOutput, Message, Request
 from llm_rest.responses import events as ev
 from llm_rest.server.app import serve_in_thread
-from llm_rest.server.handler import Pause, Refused
+from llm_rest.server.handler import Pause
 from llm_rest.server.streaming import PIECES, stream_events
 from llm_rest.simulator import model
-from llm_rest.simulator.script import Break, Delay, Pieces, parse
 from llm_rest.transport.blocking import ThreadWaiter
 from tests.support.legal import faults
 from tests.support.streams import assembled
@@ -45,27 +44,6 @@ def url() -> Iterator[str]:
 # --- in a script ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("line", "step"),
-    [("break", Break()), ("pieces 12", Pieces(12)), ("delay 0.25", Delay(0.25)), ("delay 60", Delay(60))],
-)
-def test_streams_have_commands_of_their_own(line: str, step: object) -> None:
-    found = parse(f"say a\n{line}")
-    assert found
-    assert found[0][1:] == [step]
-
-
-@pytest.mark.parametrize(
-    "line", ["break it", "pieces", "pieces 0", "pieces of eight", "delay", "delay -1", "delay 61", "delay nan"]
-)
-def test_text_that_begins_like_one_is_ordinary(line: str) -> None:
-    assert parse(f"say a\n{line}") is None
-
-
-def test_a_pace_alone_is_no_script() -> None:
-    assert parse("pieces 5\ndelay 1") is None
-
-
 def played(script: str, *said: Any) -> list[Any]:
     played = model.playback(Request(input=[Message(role="user", content=script), *said]))
     return list(stream_events(played.response, played.pace, unfinished=played.end is not None))
@@ -78,13 +56,6 @@ def test_texts_come_in_pieces_of_the_size_asked_for_with_a_pause_before_each() -
     before = [events[i - 1] for i, event in enumerate(events) if isinstance(event, PIECES)]
     assert before == [Pause(0.5)] * 6
     assert sum(isinstance(event, Pause) for event in events) == 6
-
-
-def test_a_pace_holds_for_the_answers_after_it() -> None:
-    script = "pieces 2\ncall f {}\nsay abc"
-    call = FunctionCall(call_id="c", name="f", arguments="{}")
-    events = played(script, call, FunctionCallOutput(call_id="c", output="1"))
-    assert [event.delta for event in events if isinstance(event, ev.OutputTextDelta)] == ["ab", "c"]
 
 
 def test_what_is_known_at_the_end_is_not_said_at_the_beginning() -> None:
@@ -103,24 +74,6 @@ def test_the_events_tell_the_answer_in_legal_order(script: str) -> None:
     assert assembled(events) == model.answer(Request(input=[Message(role="user", content=script)]))
 
 
-def test_a_stream_that_breaks_leaves_a_call_at_half_of_its_arguments() -> None:
-    """BUGS 28"""
-    events = played('pieces 3\ncall f {"city": "Oslo"}\nbreak')
-    assert isinstance(events[-1], ev.FunctionCallArgumentsDelta)
-    (call,) = assembled(events).output
-    assert isinstance(call, FunctionCall)
-    assert (call.arguments, call.status) == ('{"city":', "incomplete")
-
-
-def test_a_stream_may_break_before_anything_was_said() -> None:
-    assert [type(event) for event in played("break")] == [ev.ResponseCreated, ev.ResponseInProgress]
-
-
-def test_what_is_no_stream_cannot_break() -> None:
-    with pytest.raises(Refused, match="none was requested"):
-        model.answer(Request(input="say a\nbreak"))
-
-
 # --- through the clients --------------------------------------------------------------------------------------------
 
 
@@ -129,26 +82,12 @@ def told_by(reply: Reply) -> tuple[Any, ...]:
     return reply.id, reply.model, reply.status, reply.incomplete_details, reply.output, reply.usage
 
 
-def whole(client: Client, script: str) -> None:
-    """The stream of `script` is legal and tells what `generate` gives."""
-    with client.stream(script, tools=TOOLS) as stream:
-        events = list(stream)
-    assert faults(events) == []
-    assert told_by(stream.response) == told_by(client.generate(script, tools=TOOLS))
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
-@pytest.mark.parametrize("wire", wires.NAMES)
-def test_a_streamed_answer_is_the_answer(wire: str, script: str) -> None:
-    """BUGS 79"""
-    with Client("simulator/x", wire=wire, on_loss="ignore") as llm:
-        whole(llm, script)
-
-
 @pytest.mark.parametrize("where", ["in process", "over http"])
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("wire", wires.NAMES)
-def test_a_streamed_answer_is_the_answer_to_async_callers(wire: str, backend: str, where: str, url: str) -> None:
+def test_a_streamed_answer_is_the_whole_answer(wire: str, backend: str, where: str, url: str) -> None:
+    """BUGS 79"""
+
     async def talk() -> None:
         base_url = url if where == "over http" else None
         async with AsyncClient("simulator/x", wire=wire, base_url=base_url, on_loss="ignore") as llm:
@@ -281,21 +220,3 @@ def test_a_pause_in_this_process_can_be_cancelled_and_has_an_end(backend: str) -
     began = time.monotonic()
     anyio.run(talk, backend=backend)
     assert time.monotonic() - began < 5
-
-
-@pytest.mark.sample(4)
-@pytest.mark.parametrize("wire", wires.NAMES)
-def test_many_streams_wait_side_by_side(wire: str, url: str) -> None:
-    async def talk() -> None:
-        answers: list[str] = []
-
-        async def one(llm: AsyncClient, n: int) -> None:
-            async with llm.stream(f"pieces 2\ndelay 0.01\nsay Answer {n}.") as stream:
-                answers.append("".join([piece async for piece in stream.text]))
-
-        async with AsyncClient("simulator/x", wire=wire, base_url=url) as llm, anyio.create_task_group() as tasks:
-            for n in range(50):
-                tasks.start_soon(one, llm, n)
-        assert sorted(answers) == sorted(f"Answer {n}." for n in range(50))
-
-    anyio.run(talk)

@@ -41,11 +41,6 @@ def test_a_response_told_in_events_comes_back() -> None:
     assert assembled(events) == EVERYTHING
 
 
-def test_the_items_alone_tell_the_output() -> None:
-    events = [event for event in disassemble(EVERYTHING) if not isinstance(event, TERMINAL)]
-    assert assembled(events).output == EVERYTHING.output
-
-
 def test_the_deltas_alone_tell_what_was_said() -> None:
     """Without any `done` every item is there, and none looks finished."""
     done = (ev.OutputItemDone, ev.ContentPartDone, ev.OutputTextDone, ev.FunctionCallArgumentsDone, *TERMINAL)
@@ -112,14 +107,6 @@ def test_hosts_leave_things_out(lines: list[bytes], output: bytes) -> None:
     response = assembled([EVENT.decode(line) for line in lines])
     document = b'{"id":"","status":"in_progress","output":' + output + b"}"
     assert response == RESPONSE.decode(document)
-
-
-def test_an_empty_terminal_event_keeps_the_items() -> None:
-    events = disassemble(EVERYTHING)
-    empty = EVENT.decode(b'{"type":"response.completed","response":{"id":"resp_1","status":"completed","output":[]}}')
-    response = assembled([*events[:-1], empty])
-    assert response.status == "completed"
-    assert response.output == EVERYTHING.output
 
 
 @pytest.mark.parametrize(

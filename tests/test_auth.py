@@ -68,9 +68,18 @@ def test_a_secret_is_a_value() -> None:
 # --- where a key comes from -----------------------------------------------------------------------------------------
 
 
-def test_the_process_environment_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_token_of_a_call_comes_before_a_key_that_was_given_and_that_before_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def tokens(vendor: str, account: str | None) -> str:
+        raise AssertionError("it is not called")
+
     monkeypatch.setenv("OPENAI_API_KEY", "found")
-    assert shown(credentials(endpoint()).headers())["Authorization"] == "Bearer found"
+    assert shown(credentials(endpoint()).headers()) == {"Authorization": "Bearer found"}
+    known = credentials(endpoint(), api_key="given", provider=tokens)
+    assert shown(known.headers()) == {"Authorization": "Bearer given"}
+    assert not known.renewable
+    assert shown(known.headers(user_token="of the user")) == {"Authorization": "Bearer of the user"}
 
 
 def test_a_token_provider_comes_before_the_environment() -> None:
@@ -88,27 +97,12 @@ def test_a_token_provider_comes_before_the_environment() -> None:
     assert known.renewable
 
 
-def test_a_key_that_is_given_is_used_and_not_renewed() -> None:
-    def tokens(vendor: str, account: str | None) -> str:
-        raise AssertionError("nobody asks")
-
-    known = credentials(endpoint(), api_key="given", provider=tokens, environ={})
-    assert shown(known.headers()) == {"Authorization": "Bearer given"}
-    assert not known.renewable
-
-
 @pytest.mark.parametrize("options", [{"api_key": "given"}, {"environ": {"OPENAI_API_KEY": "found"}}, {}])
 def test_an_account_needs_a_token_provider(
     options: dict[str, Any],
 ) -> None:
     with pytest.raises(ConfigError, match="account= needs a token provider"):
         credentials(endpoint(), **{"environ": {}, **options}).headers(account="u42")
-
-
-def test_the_token_of_a_call_comes_before_all_others() -> None:
-    known = credentials(endpoint(), api_key="given", environ={})
-    assert shown(known.headers(user_token="of the user")) == {"Authorization": "Bearer of the user"}
-    assert shown(known.headers()) == {"Authorization": "Bearer given"}
 
 
 @pytest.mark.parametrize("nothing", ["", None, 3])

@@ -5,12 +5,10 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-import signal
-import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import anyio
@@ -19,7 +17,6 @@ import pytest
 
 from llm_rest import (
     CallCancelledError,
-    Client,
     ClientCallEnd,
     ClientCallStart,
     RequestCancelled,
@@ -111,30 +108,6 @@ async def test_a_wait_for_a_connection_ends(new_client: NewClient) -> None:
             assert (await llm.generate("Hi")).output_text == "Hello"
 
 
-@asynccontextmanager
-async def full() -> AsyncIterator[str]:
-    """The URL of a server that accepts no more connections, and refuses none."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(0)
-        waiting = [socket.socket() for _ in range(4)]
-        for one in waiting:
-            one.setblocking(False)
-            one.connect_ex(listening.getsockname())
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            for one in waiting:
-                one.close()
-
-
-async def test_connecting_ends(new_client: NewClient) -> None:
-    async with full() as url, new_client(base_url=url) as llm:
-        with cancelled(llm, Loopback([]), after=0):
-            reply = await llm.generate("Hi")
-    assert told(reply) == ("cancelled", True, "")
-
-
 async def test_a_call_without_a_reply_raises(new_client: NewClient) -> None:
     with loopback(SILENT) as server:
         async with new_client(base_url=server.url) as llm:
@@ -214,20 +187,6 @@ async def test_a_stream_that_brought_nothing_ends(new_client: NewClient, act: Ac
             assert told(stream.response) == ("cancelled", True, "")
 
 
-async def test_a_stream_that_is_cancelled_in_its_own_loop_gives_nothing_more(new_client: NewClient) -> None:
-    whole = send(STREAM + chunks(BEGIN + delta("one ") + delta("two") + completed("one two")) + END)
-    with loopback(whole, GOOD) as server:
-        async with new_client(base_url=server.url) as llm:
-            found: list[str] = []
-            async with llm.stream("Hi") as stream:
-                async for text in stream.text:
-                    found.append(text)
-                    await llm.cancel()
-            assert found == ["one "]
-            assert told(stream.response) == ("cancelled", True, "one ")
-            assert (await llm.generate("Hi")).output_text == "Hello"
-
-
 async def test_a_stream_that_is_over_stays_what_it_was(new_client: NewClient) -> None:
     whole = send(STREAM + chunks(BEGIN, delta("Hello"), completed()) + END)
     with loopback(whole) as server:
@@ -261,27 +220,3 @@ async def test_native_cancellation_passes_through(new_client: NewClient, way: st
         "cancelled",
         "completed",
     ]
-
-
-def test_control_c_passes_through() -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    heard: list[Any] = []
-    try:
-        with loopback(SILENT, TWO_WORDS, GOOD) as server:
-            with Client(
-                "openai/gpt-4o", api_key="sk-test-0123456789", base_url=server.url, on_event=heard.append
-            ) as llm:
-                signal.setitimer(signal.ITIMER_REAL, 0.1)
-                with pytest.raises(KeyboardInterrupt):
-                    llm.generate("Hi")
-                signal.setitimer(signal.ITIMER_REAL, 0.2)
-                with pytest.raises(KeyboardInterrupt):
-                    list(llm.stream("Hi"))
-                assert llm.generate("Hi").output_text == "Hello"
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert [type(event) for event in heard].count(RequestCancelled) == 2

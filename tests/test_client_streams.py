@@ -118,13 +118,6 @@ async def test_a_whole_answer_is_not_asked_for_as_a_stream(new_client: NewClient
     assert "stream" not in sent(httpx_mock)
 
 
-@pytest.mark.parametrize("options", [{"temprature": 1}, {"stream": True}, {"temperature": "hot"}, {"input": ""}])
-async def test_wrong_options_are_refused_before_a_byte_is_sent(new_client: NewClient, options: dict[str, Any]) -> None:
-    async with new_client() as llm:
-        with pytest.raises(ConfigError):
-            llm.stream(**{"input": "Hi", **options})
-
-
 async def test_the_info_of_a_streamed_reply_is_complete_at_its_end(
     new_client: NewClient, httpx_mock: HTTPXMock
 ) -> None:

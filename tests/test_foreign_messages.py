@@ -12,14 +12,14 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
-from pytest_httpx import HTTPXMock, IteratorStream
+from pytest_httpx import HTTPXMock
 
 from llm_rest import ConfigError, LossError, LossWarning, Message, from_messages, image, to_messages, user, wires
 from llm_rest.client.options import read_request
 from llm_rest.errors import DecodeError
 from llm_rest.responses import AnyItem, FunctionCall, FunctionCallOutput, InputImage, InputText, Reasoning, Request
 from llm_rest.wires.message_formats import part_formats
-from tests.callers import NewClient, answer, frames
+from tests.callers import NewClient
 from tests.support import WIRES
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -159,24 +159,6 @@ def test_calls_and_results_of_one_format_pair_across_other_messages() -> None:
     assert ids[2] == ids[3]
 
 
-def test_parts_of_several_formats_side_by_side_are_one_message() -> None:
-    found = read(
-        [
-            "Compare:",
-            {"type": "image_url", "image_url": {"url": "https://x/a.png"}},
-            {"type": "image", "source": {"type": "url", "url": "https://x/b.png"}},
-            {"type": "text", "text": "Which is older?"},
-        ]
-    )
-    content = [
-        InputText(text="Compare:"),
-        InputImage(image_url="https://x/a.png"),
-        InputImage(image_url="https://x/b.png"),
-        InputText(text="Which is older?"),
-    ]
-    assert found == [Message(role="user", content=content)]
-
-
 def test_paths_are_images_and_files(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4")
@@ -190,14 +172,6 @@ def test_paths_are_images_and_files(tmp_path: Path) -> None:
     assert [part["type"] for part in found["content"]] == ["input_text", "input_image"]
     with pytest.raises(ConfigError, match=r"input\[0\]\.content\[1\].*no file"):
         read([{"role": "user", "content": ["See:", tmp_path / "missing.png"]}])
-
-
-def test_a_part_of_type_text_is_said_by_its_role() -> None:
-    text = {"type": "text", "text": "Hi"}
-    found = read([{"role": "user", "content": [text]}, {"role": "assistant", "content": [text]}, "Bye"])
-    assert [item["content"][0]["type"] for item in plain(found[:2])] == ["input_text", "output_text"]
-    for wire in WIRES:
-        assert sent(found, wire)[1] == set()
 
 
 def test_objects_of_sdks_are_read() -> None:
@@ -252,57 +226,12 @@ def test_reading_is_linear_in_the_number_of_messages() -> None:
 
 # --- every way of calling -------------------------------------------------------------------------------------------
 
-HISTORY: list[Any] = [
-    {"role": "user", "content": [{"type": "text", "text": "Weather?"}]},
-    {"role": "assistant", "content": None, "tool_calls": [CALL]},
-    {"role": "tool", "tool_call_id": "c1", "content": "4"},
-]
-EXPECTED = [("message", None), ("function_call", "c1"), ("function_call_output", "c1")]
-
-
-@pytest.mark.parametrize("call", ["generate", "generate_text", "generate_json", "stream", "count_tokens", "run"])
-async def test_every_way_of_calling_takes_them(new_client: NewClient, httpx_mock: HTTPXMock, call: str) -> None:
-    if call == "stream":
-        httpx_mock.add_response(stream=IteratorStream(frames("Hi")), headers={"content-type": "text/event-stream"})
-    else:
-        text = '{"a": 1}' if call == "generate_json" else "Hi"
-        counted = {"object": "response.input_tokens", "input_tokens": 3}
-        httpx_mock.add_response(json=counted if call == "count_tokens" else answer(text))
-    async with new_client() as llm:
-        if call == "stream":
-            async with llm.stream(HISTORY) as events:
-                async for _ in events:
-                    pass
-        elif call == "generate_json":
-            assert await llm.generate_json(HISTORY, dict[str, int]) == {"a": 1}
-        elif call == "run":
-            await llm.generate_with_tools(HISTORY, [])
-        else:
-            await getattr(llm, call)(HISTORY)
-    (request,) = httpx_mock.get_requests()
-    sent = json.loads(request.content)["input"]
-    assert [(item["type"], item.get("call_id")) for item in sent] == EXPECTED
-
 
 async def test_a_run_reports_repairs_of_its_messages(new_client: NewClient) -> None:
     call = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
     async with new_client(on_loss="raise") as llm:
         with pytest.raises(LossError, match=r"input\[0\]\.tool_calls\[0\]: it had no id"):
             await llm.generate_with_tools([{"role": "assistant", "tool_calls": [call]}, "Hi"], [])
-
-
-async def test_opaque_state_in_messages_goes_to_the_host_of_that_format(
-    new_client: NewClient, httpx_mock: HTTPXMock
-) -> None:
-    said = {"role": "assistant", "content": "Hello.", "reasoning_content": "A greeting.", "tool_calls": [CALL]}
-    asked = [{"role": "user", "content": "Hi"}, said, {"role": "tool", "tool_call_id": "c1", "content": "4"}]
-    httpx_mock.add_response(
-        json={"choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Bye"}}]}
-    )
-    async with new_client("deepseek/deepseek-reasoner", wire="openai_chat") as llm:
-        await llm.generate(asked)
-    (request,) = httpx_mock.get_requests()
-    assert json.loads(request.content)["messages"][1]["reasoning_content"] == "A greeting."
 
 
 # --- what cannot be read --------------------------------------------------------------------------------------------
@@ -341,21 +270,10 @@ def test_what_cannot_be_read_is_refused_with_its_place(entry: Any, place: str) -
         read(["Hi", entry], "anthropic_messages")
 
 
-def test_a_new_part_of_responses_goes_to_its_own_hosts() -> None:
-    part = {"type": "input_hologram", "data": "a"}
-    assert plain(read([{"role": "user", "content": [part]}]))[0]["content"] == [part]
-
-
 def test_columns_that_no_message_has_are_a_loss() -> None:
     row = {"role": "agent", "content": "Hi", "toolId": None, "createdAt": "2026-11-22"}
     _, lost, _ = read_request([row], {})
     assert [(loss.path, loss.kind) for loss in lost] == [("input[0].createdAt", "dropped")]
-
-
-def test_repairs_name_the_place_in_the_input() -> None:
-    call = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
-    _, lost, _ = read_request(["Hi", {"role": "assistant", "tool_calls": [call]}], {})
-    assert [(loss.path, loss.kind) for loss in lost] == [("input[1].tool_calls[0]", "changed")]
 
 
 def test_a_converter_is_loaded_only_for_a_message_of_its_format() -> None:
@@ -456,13 +374,6 @@ async def test_a_loss_of_the_request_names_the_entry_of_the_caller(
     assert [loss.path for loss in caught.value.losses if "content" in loss.path] == [
         f"input[{len(turns) - 1}].content[1]"
     ]
-
-
-@pytest.mark.anyio
-async def test_an_option_that_the_model_does_not_take_names_the_entry_of_the_caller(new_client: NewClient) -> None:
-    async with new_client("openai/gpt-3.5-turbo") as llm:
-        with pytest.raises(ConfigError, match=r"input\[4\]\.content\[1\]"):
-            await llm.generate([*CHAT["calls"][:4], {"role": "user", "content": CHAT["media"][0]["content"][:2]}])
 
 
 def test_entries_that_become_one_message_keep_their_places() -> None:

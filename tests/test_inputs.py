@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from llm_rest import Client, ConfigError, LossError, Message, ToolRegistry, image, tool
-from llm_rest.responses import FunctionTool, InputText
+from llm_rest import LossError, Message, ToolRegistry, image, tool
+from llm_rest.responses import InputText
 from tests.callers import NewClient
 from tests.support import WIRES
 
@@ -82,25 +82,6 @@ async def test_a_path_is_read_with_its_media_type(
     assert ("[image]" if name in ("p.png", "photo") else "[file" if wire != "ollama_chat" else name) in text
 
 
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("p.bin", r"input\[0\]: file: p.bin has an unknown type"),
-        ("nope.png", r"input\[0\]: file: there is no file .*nope.png"),
-        ("empty.txt", r"input\[0\]: file: empty.txt is empty"),
-        ("", r"input\[0\]: file: .* cannot be read: IsADirectoryError"),
-    ],
-)
-async def test_a_path_that_cannot_be_sent_is_refused_by_name(
-    new_client: NewClient, name: str, problem: str, files: Path
-) -> None:
-    async with new_client("simulator/demo", api_key=None) as llm:
-        with pytest.raises(ConfigError, match=problem):
-            await llm.generate(files / name)
-        with pytest.raises(ConfigError, match=problem.replace("0", "1", 1)):
-            await llm.generate(["What is this?", files / name])
-
-
 @every_wire
 @pytest.mark.parametrize("role", ["system", "developer", "agent", "human", "user", "assistant"])
 async def test_a_message_needs_no_type_and_every_role_is_read(new_client: NewClient, wire: str, role: str) -> None:
@@ -127,16 +108,6 @@ offered = pytest.mark.parametrize("tools", TOOLS, ids=range(len(TOOLS)))
 CALL = 'call weather {"city": "Oslo"}'
 
 
-@every_wire
-@offered
-async def test_functions_registries_and_definitions_are_offered_by_a_call(
-    new_client: NewClient, wire: str, tools: Any
-) -> None:
-    async with new_client("simulator/demo", api_key=None, wire=wire) as llm:
-        (call,) = (await llm.generate(CALL, tools=tools)).function_calls
-        assert (call.name, call.arguments.replace(" ", "")) == ("weather", '{"city":"Oslo"}')
-
-
 @offered
 async def test_everything_that_takes_tools_takes_functions(new_client: NewClient, tools: Any) -> None:
     async with new_client("simulator/demo", api_key=None) as llm:
@@ -150,44 +121,3 @@ async def test_everything_that_takes_tools_takes_functions(new_client: NewClient
         assert await llm.generate_json('json {"a": 1}', dict, tools=tools) is not None
     async with new_client("simulator/demo", api_key=None, defaults={"tools": tools}) as llm:
         assert len((await llm.generate(CALL)).function_calls) == 1
-
-
-@pytest.mark.parametrize("tools", TOOLS[:6], ids=range(6))
-async def test_a_run_runs_what_a_call_offers(new_client: NewClient, tools: Any) -> None:
-    async with new_client("simulator/demo", api_key=None) as llm:
-        assert "sun in Oslo" in (await llm.generate_with_tools(CALL, tools)).output_text
-    async with new_client("simulator/demo", api_key=None, defaults={"tools": tools}) as llm:
-        assert "sun in Oslo" in (await llm.generate_with_tools(CALL)).output_text
-
-
-def test_a_function_is_offered_as_tool_makes_it() -> None:
-    with Client("simulator/demo") as llm:
-        reply = llm.generate("Hi", tools=[weather])
-    assert isinstance(reply.tools, list)
-    (shown,) = reply.tools
-    assert isinstance(shown, FunctionTool)
-    meant = tool(weather).definition
-    assert (shown.name, shown.description, shown.parameters) == (meant.name, meant.description, meant.parameters)
-
-
-@pytest.mark.parametrize("wrong", [lambda city: city, dict, 5, "weather", object()])
-async def test_what_is_no_tool_is_refused_with_its_place(new_client: NewClient, wrong: Any) -> None:
-    async with new_client("simulator/demo", api_key=None) as llm:
-        with pytest.raises(ConfigError, match=r"tools\[1\]"):
-            await llm.generate("Hi", tools=[weather, wrong])
-
-
-# --- URLs -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "address", ["localhost:1234", "localhost", "127.0.0.1:1234/v1", "[::1]:1234", "box.localhost:80"]
-)
-def test_this_machine_needs_no_scheme(address: str) -> None:
-    assert Client("compatible/m", base_url=address).endpoint == f"http://{address}"
-
-
-@pytest.mark.parametrize("address", ["example.com", "example.com:1234/v1", "10.0.0.1:8000", "localhost.example.com"])
-def test_any_other_host_needs_one(address: str) -> None:
-    with pytest.raises(ConfigError, match=r"must begin with https:// or http://.*http://localhost:1234"):
-        Client("compatible/m", base_url=address)

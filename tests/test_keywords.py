@@ -140,12 +140,6 @@ def test_a_client_answers_every_foreign_keyword(word: str, row: Row) -> None:
         assert advice(caught.value) == row.example.replace("Client(", f"{kind.__name__}(")
 
 
-@pytest.mark.parametrize("row", CLIENTS, ids=lambda row: row.words[0])
-def test_an_async_client_is_answered_with_an_async_client(row: Row, follow: Callable[[str], Any]) -> None:
-    found = follow(row.example.replace("Client(", "AsyncClient("))
-    assert isinstance(found, AsyncClient) or "stream" in row.example
-
-
 @words([pair for pair in CALL_WORDS if pair[0] not in {*CONSTRUCTOR, *dict(CLIENT_WORDS), "output"}])
 def test_a_client_answers_the_keywords_of_calls(word: str, row: Row) -> None:
     with pytest.raises(ConfigError, match=f"there is no option {word}: it belongs to a call: ") as caught:
@@ -158,6 +152,8 @@ def test_options_of_calls_stand_in_defaults() -> None:
         AsyncClient("openai/gpt-5", temperature=0.2)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     with pytest.raises(ConfigError, match="did you mean max_connections"):
         Client("openai/gpt-5", max_conections=2)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ConfigError, match="retry=1 makes one request and no retry"):
+        Client("openai/gpt-5", retry=0)
 
 
 @pytest.mark.parametrize("value", [httpx.Timeout(10), (5, 60), "30", 0])
@@ -165,11 +161,6 @@ def test_other_forms_of_a_timeout_are_answered_with_ours(value: Any, follow: Cal
     with pytest.raises(ConfigError, match=r"such as timeout=30, or timeout=Timeouts\(connect=5, total=60\)"):
         Client("openai/gpt-5", timeout=value)
     follow("Client('openai/gpt-5', timeout=30), Client('openai/gpt-5', timeout=Timeouts(connect=5, total=60))")
-
-
-def test_no_retry_is_one_request() -> None:
-    with pytest.raises(ConfigError, match="retry=1 makes one request and no retry"):
-        Client("openai/gpt-5", retry=0)
 
 
 # --- all of them ----------------------------------------------------------------------------------------------------

@@ -84,12 +84,6 @@ async def test_a_resumed_run_was_given_no_input(opened: Opened) -> None:
     assert paths(await settled(llm.run(state=state, tools=[f]).result())) == ["items[1].phase"]
 
 
-async def test_a_run_raises_with_the_place_in_its_input(opened: Opened) -> None:
-    run = opened(on_loss="raise").run([*CALLS, FINAL, question("say Done")], tools=[f])
-    with pytest.raises(LossError, match=r"input\[3\]\.phase"):
-        await settled(run.result())
-
-
 async def test_a_turn_of_a_chat_names_its_input_the_conversation_and_the_context(opened: Opened) -> None:
     chat = opened().chat(context=PromptContext([FINAL]))
     first = await settled(chat.ask([*CALLS, FINAL, question("say one")]))

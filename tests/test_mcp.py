@@ -23,30 +23,13 @@ def test_a_server_is_a_tool_of_the_responses_format() -> None:
     }
 
 
-def test_some_of_its_tools_may_be_chosen_or_none() -> None:
-    assert MCP("wiki", "https://h/mcp", ("read",)).tool().allowed_tools == ["read"]
-    assert MCP("wiki", "https://h/mcp", []).tool().allowed_tools == []
-
-
 @pytest.mark.parametrize("name", ["Authorization", "authorization", "AUTHORIZATION"])
 def test_a_bearer_token_becomes_the_authorization_and_the_other_headers_stay(name: str) -> None:
     made = MCP("wiki", "https://h/mcp", headers={name: "Bearer t0ken", "X-Team": "blue"}).tool()
     assert (made.authorization, made.headers) == ("t0ken", {"X-Team": "blue"})
-
-
-def test_another_scheme_stays_a_header() -> None:
-    made = MCP("wiki", "https://h/mcp", headers={"Authorization": "Basic dTpw"}).tool()
-    assert (made.authorization, made.headers) == (None, {"Authorization": "Basic dTpw"})
-
-
-def test_the_headers_given_are_not_changed() -> None:
-    headers = {"Authorization": "Bearer t"}
-    MCP("wiki", "https://h/mcp", headers=headers).tool()
-    assert headers == {"Authorization": "Bearer t"}
-
-
-def test_approval_can_be_asked_for() -> None:
-    assert MCP("wiki", "https://h/mcp", require_approval="always").tool().require_approval == "always"
+    basic = MCP("wiki", "https://h/mcp", ["read"], headers={name: "Basic dTpw"}, require_approval="always").tool()
+    assert (basic.authorization, basic.headers) == (None, {name: "Basic dTpw"})
+    assert (basic.allowed_tools, basic.require_approval) == (["read"], "always")
 
 
 def test_the_repr_hides_the_secrets() -> None:

@@ -10,47 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.client.content import MCP
-from llm_rest.client.options import FIELDS, SETTINGS, Options, check_names, surrogates_in, to_request
+from llm_rest.client.options import FIELDS, SETTINGS, Options, surrogates_in, to_request
 from llm_rest.errors import ConfigError
-from llm_rest.responses import FunctionCall, FunctionTool, McpTool, Message, Request
+from llm_rest.responses import FunctionTool, Message, Request
 from llm_rest.responses.request import REQUEST
 from llm_rest.transport import Timeouts
-from llm_rest.unknown import Unknown
 
 
 def test_the_keywords_are_the_fields_of_a_request() -> None:
     assert set(Options.__annotations__) == FIELDS
     assert set() == FIELDS & SETTINGS
-
-
-def test_older_spellings_are_read() -> None:
-    parts = [{"type": "input_image_url", "image_url": {"url": "https://x/y.png", "detail": "low"}}, "and?"]
-    request = to_request(
-        [{"role": "user", "content": parts}], {"tools": [{"type": "function", "function": {"name": "f"}}]}
-    )
-    assert msgspec.to_builtins(request) == {
-        "input": [
-            {
-                "type": "message",
-                "role": "user",
-                "content": [
-                    {"type": "input_image", "image_url": "https://x/y.png", "detail": "low"},
-                    {"type": "input_text", "text": "and?"},
-                ],
-            }
-        ],
-        "tools": [{"type": "function", "name": "f"}],
-    }
-
-
-def test_structs_and_plain_values_may_be_mixed() -> None:
-    call = FunctionCall(call_id="c", name="f", arguments="{}")
-    request = to_request(
-        [{"role": "user", "content": "Hi"}, call], {"tools": [FunctionTool(name="f"), {"type": "new"}]}
-    )
-    assert request.input == [Message(role="user", content="Hi"), call]
-    assert request.tools == [FunctionTool(name="f"), Unknown(type="new")]
 
 
 def test_the_request_shares_nothing_with_what_was_given() -> None:
@@ -60,27 +29,6 @@ def test_the_request_shares_nothing_with_what_was_given() -> None:
     schema["type"], message.content = "array", "Bye"
     assert request.tools == [FunctionTool(name="f", parameters={"type": "object"})]
     assert request.input == [Message(role="user", content="Hi")]
-
-
-def test_an_mcp_server_is_a_tool() -> None:
-    request = to_request("Hi", {"tools": [MCP("wiki", "https://host/mcp", headers={"Authorization": "Bearer t"})]})
-    assert isinstance(request.tools, list)
-    (tool,) = request.tools
-    assert isinstance(tool, McpTool)
-    assert (tool.server_label, tool.authorization) == ("wiki", "t")
-
-
-def test_none_is_the_same_as_leaving_out() -> None:
-    assert to_request("Hi", {"temperature": None, "tools": None}) == Request(input="Hi")
-
-
-def test_null_in_a_whole_request_stays() -> None:
-    assert to_request(Request(input="Hi", temperature=None), {}).temperature is None
-
-
-def test_a_stored_prompt_needs_no_input() -> None:
-    request = to_request(None, {"prompt": {"id": "pmpt_1"}})
-    assert not request.input
 
 
 class Odd:
@@ -117,29 +65,6 @@ def test_what_json_cannot_carry_is_named(input: Any, options: dict[str, Any], me
         to_request(input, options)
 
 
-def test_a_cycle_is_refused() -> None:
-    cycle: list[Any] = []
-    cycle.append(cycle)
-    with pytest.raises(ConfigError, match="nested too deeply"):
-        to_request("Hi", {"moderation": {"a": cycle}})
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("temprature", "temperature"),
-        ("max_tokens", "write max_output_tokens"),
-        ("stream", "llm.stream"),
-        ("zzz", "extra="),
-        ("time_out", "timeout"),
-        ("input", ""),
-    ],
-)
-def test_an_unknown_option_is_refused_with_what_was_meant(name: str, hint: str) -> None:
-    with pytest.raises(ConfigError, match=f"no option {name}.*({hint})"):
-        check_names({name: 1})
-
-
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.binary(max_size=5),
     lambda inner: (
@@ -159,6 +84,12 @@ def test_anything_makes_a_request_that_can_be_sent_or_a_configuration_error(
             assert REQUEST.decode(msgspec.json.encode(request)) == request
         except UnicodeEncodeError:
             assert "surrogate" in surrogates_in(request).message
+
+
+def test_none_is_left_out_unless_it_is_in_a_whole_request() -> None:
+    assert to_request("Hi", {"temperature": None, "tools": None}) == Request(input="Hi")
+    assert to_request(Request(input="Hi", temperature=None), {}).temperature is None
+    assert not to_request(None, {"prompt": {"id": "pmpt_1"}}).input
 
 
 @pytest.mark.parametrize("name", ["connect", "first_byte", "read", "stall", "total"])

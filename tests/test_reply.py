@@ -57,18 +57,8 @@ def test_the_text_is_that_of_all_messages_of_the_assistant() -> None:
         Message(role="assistant", content="lo"),
         said(OutputText(text="never"), role="user"),
     )
-    assert found.output_text == "Hello"
-    assert made().output_text == ""
-
-
-def test_a_refusal_is_read() -> None:
-    assert made(said(RefusalPart(refusal="I will "), RefusalPart(refusal="not"))).refusal == "I will not"
-    assert made(said(OutputText(text="Yes"))).refusal is None
-
-
-def test_the_calls_are_read_in_order() -> None:
-    one, two = (FunctionCall(call_id=c, name="f", arguments="{}") for c in "12")
-    assert made(one, said(OutputText(text="x")), two).function_calls == [one, two]
+    assert (found.output_text, made().output_text) == ("Hello", "")
+    assert (found.refusal, made().refusal) == ("no", None)
 
 
 @pytest.mark.parametrize(
@@ -162,32 +152,11 @@ def test_copies_and_pickles_keep_the_generation(again: Callable[[Reply], Reply],
     assert isinstance(twin, Reply)
     assert twin == found
     assert twin.info == INFO
+    assert msgspec.structs.replace(twin, id="other").info == CallInfo()
     assert extras(twin) == extras(found) == unknown
 
 
-def test_a_deep_copy_shares_nothing() -> None:
-    found = made(said(OutputText(text="x")))
-    twin = copy.deepcopy(found)
-    twin.output.clear()
-    twin.info.losses.clear()
-    assert found.output
-    assert found.losses == found.info.losses == [Loss("seed", "gone", "dropped")]
-
-
-def test_a_replaced_reply_has_an_empty_info() -> None:
-    changed = msgspec.structs.replace(made(), id="other")
-    assert (changed.id, changed.info) == ("other", CallInfo())
-
-
-# --- metadata -------------------------------------------------------------------------------------------------------
-
-
-def test_a_count_nobody_gave_is_zero() -> None:
-    found = metadata(made(usage=None), vendor="p", model="m", seconds=0.0126)
-    assert found["latency_ms"] == "13"
-    assert found["total_tokens"] == "0"
-
-
-def test_a_missing_total_is_the_sum() -> None:
-    found = metadata(made(usage=Usage(input_tokens=7, output_tokens=3)), vendor="p", model="m", seconds=0)
-    assert (found["total_tokens"], found["output_tokens"]) == ("10", "3")
+@pytest.mark.parametrize(("usage", "total"), [(None, "0"), (Usage(input_tokens=7, output_tokens=3), "10")])
+def test_counts_that_are_missing_are_zero_or_the_sum(usage: Usage | None, total: str) -> None:
+    found = metadata(made(usage=usage), vendor="p", model="m", seconds=0.0126)
+    assert (found["latency_ms"], found["total_tokens"]) == ("13", total)

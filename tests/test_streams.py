@@ -42,21 +42,6 @@ def test_the_end_mark_ends_a_stream_before_its_bytes_end(mark: bytes) -> None:
     assert machine.close() == []
 
 
-def test_what_comes_behind_the_end_mark_is_not_read_wherever_the_bytes_are_cut() -> None:
-    first = {"id": "c", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}
-    last = {"id": "c", "choices": [{"index": 0, "delta": {"content": "!"}, "finish_reason": "stop"}]}
-    frames = [
-        b"data: " + data + b"\n\n" for data in (json.dumps(first).encode(), b"[DONE]", json.dumps(last).encode(), b"{")
-    ]
-    apart = reader("openai_chat")
-    assert texts(reader("openai_chat").feed(b"".join(frames))) == ["Hi"]
-    assert texts([event for frame in frames for event in apart.feed(frame)]) == ["Hi"]
-
-
-def test_events_without_data_say_nothing() -> None:
-    assert reader().feed(b"data: \n\ndata:   \n\n: ping\n\n") == []
-
-
 # --- what is no event -----------------------------------------------------------------------------------------------
 
 
@@ -123,18 +108,6 @@ def test_half_a_character_never_ends_a_stream(pieces: list[str], text: str) -> N
     machine = reader()
     machine.feed(BEGIN)
     assert "".join(texts([event for piece in pieces for event in machine.feed(said(piece))])) == text
-
-
-def test_a_document_that_is_wrong_in_another_way_stays_as_it_is() -> None:
-    document = rb'{"a": "\ud83d\ude00 \\ud83d \n", "b": '
-    assert SplitSurrogates().joined(document) == document
-
-
-@given(st.binary(max_size=60))
-def test_joining_never_fails(data: bytes) -> None:
-    halves = SplitSurrogates()
-    for _ in range(2):
-        halves.joined(data)
 
 
 def test_what_is_joined_is_json() -> None:

@@ -202,6 +202,7 @@ def test_other_names_lead_to_vendors_there_are() -> None:
 
 
 PROXY = "https://p.example"
+LOCAL = ("localhost:1234", "localhost", "127.0.0.1:1234/v1", "[::1]:1234", "box.localhost:80")
 
 
 @pytest.mark.parametrize(
@@ -232,7 +233,8 @@ PROXY = "https://p.example"
         ("ollama/m", "https://ollama.com/api", "ollama_chat", "https://ollama.com"),
         ("anthropic/m", f"{PROXY}/xv1", "anthropic_messages", f"{PROXY}/xv1"),
         ("anthropic/m", "https://v1", "anthropic_messages", "https://v1"),
-        # A host that needs no key may have plain http.
+        # This machine needs no scheme, and a host that needs no key may have plain http.
+        *(("compatible/m", local, "openai_chat", f"http://{local}") for local in LOCAL),
         ("compatible/m", "http://gpu.example/v1", "openai_chat", "http://gpu.example/v1"),
     ],
 )
@@ -349,6 +351,9 @@ def test_a_base_url_replaces_the_rows_and_the_path_is_added_once(model: str, giv
     [
         ("host.example/v1", "must begin with https:// or http://"),
         ("https://", "must begin with https:// or http://"),
+        ("example.com:1234/v1", "must begin with https:// or http://"),
+        ("10.0.0.1:8000", "must begin with https:// or http://"),
+        ("localhost.example.com", "must begin with https:// or http://"),
         ("", "needs a base URL"),
         ("ftp://host.example", "must begin with https:// or http://"),
         ("file:///etc/passwd", "must begin with https:// or http://"),
@@ -420,9 +425,11 @@ def test_the_argument_wins_over_the_environment_of_the_process(monkeypatch: pyte
 
 def test_a_row_of_ones_own_may_read_variables() -> None:
     row = msgspec.structs.replace(MINE, base_url_env=("A_URL", URLEnv("B_HOST", path="/v1", port=8000)))
-    assert at("m", vendor=row, environ={"A_URL": "", "B_HOST": "localhost"}).base_url == "http://localhost:8000/v1"
-    both = {"A_URL": "https://a.example", "B_HOST": "localhost"}
-    assert at("m", vendor=row, environ=both).base_url == "https://a.example"
+    for environ, used in (
+        ({"A_URL": "", "B_HOST": "localhost"}, "http://localhost:8000/v1"),
+        ({"A_URL": "https://a.example", "B_HOST": "localhost"}, "https://a.example"),
+    ):
+        assert at("m", vendor=row, environ=environ).base_url == used
 
 
 def test_no_frame_of_a_traceback_holds_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

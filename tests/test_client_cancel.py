@@ -37,12 +37,12 @@ TWO_WORDS = send_and_stall(STREAM + chunks(BEGIN, delta("one "), delta("two")))
 
 
 @contextmanager
-def cancelled(llm: Any, server: Loopback, *, after: int = 1) -> Iterator[None]:
-    """Cancels from another thread, once so many requests were heard. What is inside ends at once."""
+def cancelled(llm: Any, server: Loopback, *, after: int = 1, read: threading.Event | None = None) -> Iterator[None]:
+    """Cancels from another thread, once so many requests were received, or `read` is set. What is inside ends at once."""
 
     def work() -> None:
         until = time.monotonic() + 5
-        while len(server.heads) < after and time.monotonic() < until:
+        while (len(server.heads) < after or (read and not read.is_set())) and time.monotonic() < until:
             time.sleep(0.005)
         time.sleep(0.05)  # the call shall be waiting again
         getattr(llm, "_inner", llm).cancel()
@@ -165,11 +165,16 @@ async def texts(stream: Any) -> list[str]:
 async def test_a_stream_ends_with_what_had_come(new_client: NewClient) -> None:
     with loopback(TWO_WORDS, GOOD) as server:
         async with new_client(base_url=server.url) as llm:
-            stream = llm.stream("Hi")
-            with cancelled(llm, server):
+            stream, read, found = llm.stream("Hi"), threading.Event(), []
+            with cancelled(llm, server, read=read):
                 async with stream:
-                    assert await texts(stream) == ["one ", "two"]
+                    async for text in stream.text:
+                        found.append(text)
+                        if found == ["one ", "two"]:
+                            read.set()
                     assert await texts(stream) == []
+            assert read.is_set()
+            assert found == ["one ", "two"]
             assert told(stream.response) == ("cancelled", True, "one two")
             assert stream.response.output[0].status == "incomplete"
             assert [attempt.outcome for attempt in stream.response.info.attempts] == ["cancelled"]

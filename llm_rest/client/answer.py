@@ -36,11 +36,10 @@ from ..responses import events as ev
 from ..responses.response import RESPONSE, ResponseError
 from ..responses.stream import Assembler, disassemble
 from ..transport import HTTPAnswer
-from ..transport.framing import check_entries
 from ..unknown import Unknown, check_depth, extras, given
 from ..vendors.auth import Secret, bytes_without_secrets, text_without_secrets, without_secrets
 from ..wires import long_wire
-from .events import SplitSurrogates, StreamReader
+from .events import SplitSurrogates, StreamReader, check_size
 from .reply import Reply, reply
 
 if TYPE_CHECKING:
@@ -83,9 +82,6 @@ class _Verdict(Struct):
 _encode = msgspec.json.Encoder().encode
 _peek = msgspec.json.Decoder(dict[str, Raw])
 _verdict = msgspec.json.Decoder(_Verdict)
-_SHALLOW = 16_384
-"""A document up to this size cannot nest so deep that decoding it exhausts a thread's stack."""
-
 _EMPTY = b"{}"
 
 _STATUS = re.compile("[45][0-9]{2}")
@@ -115,9 +111,7 @@ def redirect_error(answer: HTTPAnswer) -> LLMError:
 def decode_document(target: Target, sent: ReceivedAnswer, decoder: Decoder[D]) -> D:
     """The document of an answer, as the wire's struct. Raises the vendor's error where it holds one instead."""
     try:
-        if len(sent.answer.body) > _SHALLOW:
-            check_entries(sent.answer.body)
-            check_depth(sent.answer.body)
+        check_size(sent.answer.body)
         document = _decoded(sent.answer.body, decoder)
         # Some hosts send an empty error field beside a valid answer to mean that there was none.
         if not ("error" in getattr(type(document), "__extras__", ()) and extras(cast("Struct", document))["error"]):

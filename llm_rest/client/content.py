@@ -35,22 +35,19 @@ Source = str | bytes | PathLike[str]
 Detail = Literal["low", "high", "auto", "original"] | str
 """The resolution of an image for the model, as the `detail` of an image part."""
 
-SIGNATURES: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
-    (re.compile(pattern, re.DOTALL), media_type)
-    for pattern, media_type in (
-        (rb"\x89PNG\r\n\x1a\n", "image/png"),
-        (rb"\xff\xd8\xff", "image/jpeg"),
-        (rb"GIF8[79]a", "image/gif"),
-        (rb"RIFF....WEBP", "image/webp"),
-        (rb"....ftyp(heic|heix|hevc|heim|heis)", "image/heic"),
-        (rb"....ftyp(mif1|msf1)", "image/heif"),
-        (rb"....ftyp(avif|avis)", "image/avif"),
-        (rb"BM....\x00\x00\x00\x00", "image/bmp"),
-        (rb"II\*\x00|MM\x00\*", "image/tiff"),
-        (rb"%PDF-", "application/pdf"),
-    )
-)
-"""Magic bytes of file types."""
+SIGNATURES = {
+    rb"\x89PNG\r\n\x1a\n": "image/png",
+    rb"\xff\xd8\xff": "image/jpeg",
+    rb"GIF8[79]a": "image/gif",
+    rb"RIFF....WEBP": "image/webp",
+    rb"....ftyp(heic|heix|hevc|heim|heis)": "image/heic",
+    rb"....ftyp(mif1|msf1)": "image/heif",
+    rb"....ftyp(avif|avis)": "image/avif",
+    rb"BM....\x00\x00\x00\x00": "image/bmp",
+    rb"II\*\x00|MM\x00\*": "image/tiff",
+    rb"%PDF-": "application/pdf",
+}
+"""Magic bytes of file types, as patterns, which are compiled on first use."""
 
 IMAGES = {
     ".png": "image/png",
@@ -167,7 +164,7 @@ def _read(source: Source, what: str) -> tuple[bytes, str]:
 
 
 def _type_by_bytes(data: bytes) -> str | None:
-    return next((media_type for pattern, media_type in SIGNATURES if pattern.match(data)), None)
+    return next((kind for pattern, kind in SIGNATURES.items() if re.match(pattern, data, re.DOTALL)), None)
 
 
 def _image_url(data: bytes, name: str) -> str:

@@ -31,6 +31,13 @@ _SHALLOW = 16_384
 """A document up to this size cannot nest so deep that decoding it exhausts a thread's stack."""
 
 
+def check_size(document: bytes) -> None:
+    """Return if decoding a document takes little time and stack, else raise `ResponseTooLargeError` or `DecodeError`."""
+    if len(document) > _SHALLOW:
+        check_entries(document)
+        check_depth(document)
+
+
 class StreamReader:
     """Decodes the bytes of a vendor's stream to Responses events, incrementally.
 
@@ -104,9 +111,7 @@ class StreamReader:
                 events += self._end(marked=True) if mark and self.checkpoint() is None else ()
                 continue
             try:
-                if len(data) > _SHALLOW:
-                    check_entries(data)
-                    check_depth(data)
+                check_size(data)
                 document = decode(data)
             except (DecodeError, ResponseTooLargeError) as problem:
                 document = self._repaired(data) if isinstance(problem, DecodeError) else None

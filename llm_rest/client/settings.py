@@ -93,6 +93,16 @@ def _secret(value: Any) -> Any:
 
 def settings_of(options: Mapping[str, Any]) -> Settings:
     """The settings among the options of a call."""
+    gates: Gates | None = None
+    if any(options.get(name) is not None for name in GATES):
+        from ..policy.gate import Gates  # not needed by most calls
+
+        gates = Gates(options)
+    cache: AnswerCache | None = options.get("cache")
+    if cache is not None:
+        from ..policy.cache import cache_of  # not needed by most calls
+
+        cache = cache_of(cache)
     return Settings(
         timeouts=timeouts_of(options.get("timeout")),
         stream_timeouts=stream_timeouts_of(options.get("timeout")),
@@ -104,26 +114,10 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
         user_token=options.get("user_token"),
         strategy=options.get("strategy"),
         max_repairs=1 if options.get("max_repairs") is None else options["max_repairs"],
-        gates=None if GATES.isdisjoint(options) else gates_of(options),
-        cache=None if options.get("cache") is None else cache_of(options["cache"]),
+        gates=gates,
+        cache=cache,
         prices=options.get("prices"),
     )
-
-
-def gates_of(options: Mapping[str, Any]) -> Gates | None:
-    """The gates (rate limit, budget) that these options select."""
-    if all(options.get(name) is None for name in GATES):
-        return None
-    from ..policy.gate import Gates  # not needed by most calls
-
-    return Gates(options)
-
-
-def cache_of(value: object) -> AnswerCache | None:
-    """The value of `cache=`."""
-    from ..policy.cache import cache_of  # not needed by most calls
-
-    return cache_of(value)
 
 
 def with_time_left(settings: Settings, started: float) -> Settings:

@@ -32,7 +32,7 @@ INTERNAL = {
     Name("llm_rest.client.call", "Caller"),
     Name("llm_rest.client.call", "PreparedCall"),
     Name("llm_rest.client.run", "ModelCalls"),
-    Name("llm_rest.client.settings", "Settings"),
+    Name("llm_rest.client.options", "Settings"),
     Name("llm_rest.loop.engine", "Workers"),
     Name("llm_rest.client.loss_reports", "CallSite"),
     Name("llm_rest.client.hooks", "WatchedCall"),

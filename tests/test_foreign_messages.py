@@ -15,7 +15,7 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from llm_rest import ConfigError, LossError, LossWarning, Message, from_messages, image, to_messages, user, wires
-from llm_rest.client.options import read_request
+from llm_rest.client.inputs import read_request
 from llm_rest.errors import DecodeError
 from llm_rest.responses import AnyItem, FunctionCall, FunctionCallOutput, InputImage, InputText, Reasoning, Request
 from llm_rest.wires.message_formats import part_formats
@@ -279,7 +279,7 @@ def test_columns_that_no_message_has_are_a_loss() -> None:
 def test_a_converter_is_loaded_only_for_a_message_of_its_format() -> None:
     program = (
         "import sys\n"
-        "from llm_rest.client.options import read_request\n"
+        "from llm_rest.client.inputs import read_request\n"
         "read_request(['Hi', {'role': 'user', 'content': [{'type': 'text', 'text': 'Hi'}]}], {})\n"
         "assert not [name for name in sys.modules if name.startswith('llm_rest.wires.openai_chat')]\n"
         "read_request([{'role': 'tool', 'tool_call_id': 'c', 'content': 'Hi'}], {})\n"

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
     from ..client.answer import ReceivedAnswer
     from ..client.call import Caller
+    from ..client.options import Settings
     from ..client.send import RunningAttempt
-    from ..client.settings import Settings
     from ..client.target import Target
     from ..transport import Call
     from ..transport.exchange import Incoming

@@ -25,8 +25,8 @@ from .rows import Entry, Reader, Row, Source
 
 if TYPE_CHECKING:
     from ..client.call import Caller
+    from ..client.options import Settings
     from ..client.reply import Reply
-    from ..client.settings import Settings
     from ..client.target import Target
     from ..loop.engine import Workers
     from ..losses import Loss

@@ -17,8 +17,9 @@ from typing import IO, TYPE_CHECKING, Any, Literal, Self, Unpack, cast
 import msgspec
 
 from ..client.client import AsyncClient, Client
+from ..client.inputs import to_request
 from ..client.loss_reports import CallSite
-from ..client.options import OutputOptions, to_request
+from ..client.options import OutputOptions
 from ..client.structured import Output
 from ..errors import ConfigError, Failure
 from ..loop.tasks import TaskWorkers

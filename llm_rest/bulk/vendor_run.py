@@ -29,8 +29,8 @@ from .modes import call_of
 
 if TYPE_CHECKING:
     from ..client.call import Caller
+    from ..client.options import Settings
     from ..client.reply import Reply
-    from ..client.settings import Settings
     from ..client.target import OutgoingRequest, Target
     from ..loop.engine import Workers
     from ..policy.prices import Pricing

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from ..client.options import check_names, read_request
+from ..client.inputs import read_request
+from ..client.options import check_names
 from ..client.target import DEFAULT_HEADERS, Targets, url_of
 from ..vendors import models
 from ..vendors.auth import Secret, credentials

@@ -25,10 +25,10 @@ from ..vendors import models
 from ..vendors.auth import Secret, Signed
 from .answer import ReceivedAnswer, with_context
 from .hooks import active, ended_by, watched
+from .inputs import read_request, to_request
 from .loss_reports import report_losses
-from .options import FIELDS, SETTINGS, check_names, read_request, to_request
+from .options import FIELDS, SETTINGS, Settings, check_names, settings_of, wrap_secrets
 from .send import Accept, Exchange, send_with_retries
-from .settings import Settings, settings_of, wrap_secrets
 from .target import DEFAULT_HEADERS, build_request, with_headers
 
 if TYPE_CHECKING:

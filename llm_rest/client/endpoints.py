@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from ..responses.response import CompactedResponse
     from .call import Caller
     from .hooks import Operation
-    from .options import Input
-    from .settings import Settings
+    from .options import Input, Settings
     from .target import Target
 
 UNFINISHED = ("queued", "in_progress")

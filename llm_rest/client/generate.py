@@ -19,9 +19,9 @@ from ..wires import long_wire
 from .answer import FirstPart, ReceivedAnswer, decode_document, generation_error, partial_reply, with_context
 from .hooks import ended_by, watched
 from .loss_reports import report_losses
+from .options import with_time_left
 from .reply import CallRecord, Reply, reply
 from .send import CANCELLED
-from .settings import with_time_left
 
 if TYPE_CHECKING:
     from ..errors import Attempt
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from .history import History
     from .hooks import WatchedCall
     from .loss_reports import CallSite
-    from .options import Input
-    from .settings import Settings
+    from .options import Input, Settings
     from .target import OutgoingRequest, Target
 
 

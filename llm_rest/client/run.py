@@ -32,10 +32,10 @@ from . import endpoints, typed
 from .generate import generate
 from .history import History
 from .hooks import hooks_of
+from .inputs import read_request
 from .loss_reports import report_losses
-from .options import SETTINGS, Fields, RequestSettings, TurnFields, as_list, check_names, read_request
+from .options import SETTINGS, Fields, RequestSettings, TurnFields, as_list, check_names, wrap_secrets
 from .reply import COUNTS, CallInfo, Reply, metadata, reply, sum_calls
-from .settings import wrap_secrets
 from .stream import AsyncStream, Stream
 
 if TYPE_CHECKING:
@@ -52,8 +52,9 @@ if TYPE_CHECKING:
     from ..wires.foreign import Origins
     from .call import Caller, PreparedCall
     from .generator import PromptContext
+    from .inputs import Receiver
     from .loss_reports import CallSite
-    from .options import Input, Receiver
+    from .options import Input
 
     Offers = Iterable[Any] | Callable[..., Any] | ToolExecutor | None
     """The tools of a run: functions, `@tool`s, executors and definitions, several or one; `None` for none."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..vendors.auth import Secret
     from .call import Caller
     from .hooks import WatchedCall
-    from .settings import Settings
+    from .options import Settings
     from .target import OutgoingRequest, Target
 
 CANCELLED = "cancelled"

@@ -25,7 +25,7 @@ from ..vendors.dialects import REFUSALS, GeminiDialect, ResponsesDialect
 from ..vendors.models import ENCRYPTED
 from ..vendors.rows import VENDORS, Endpoint, Vendor, is_loopback, resolve, url_variables
 from ..wires import Route, Wire
-from .options import surrogates_in
+from .inputs import surrogates_in
 
 if TYPE_CHECKING:
     from ..errors import LLMError

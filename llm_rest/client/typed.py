@@ -21,9 +21,9 @@ from ..tools.forms import DoesNotFit
 from ..unknown import given
 from ..vendors import models
 from .generate import ask, complete_text
+from .options import with_time_left
 from .partial import PartialJSON
 from .reply import CallInfo, Reply, sum_calls
-from .settings import with_time_left
 from .stream import AsyncStream, Stream
 from .structured import Elements, Output, Way, as_message, corrected
 

@@ -22,10 +22,9 @@ from ..client.generate import generate
 from ..client.generator import PromptContext
 from ..client.history import History
 from ..client.loss_reports import CallSite
-from ..client.options import SETTINGS, as_list, check_names
+from ..client.options import SETTINGS, as_list, check_names, wrap_secrets
 from ..client.reply import reply, sum_calls
 from ..client.run import ChatOptions, LoopOptions, NewChat, async_run_of, run_of
-from ..client.settings import wrap_secrets
 from ..client.stream import TextDeltas
 from ..errors import ConfigError, LLMError, StoreError, ToolError
 from ..loop.events import LLMResponse

@@ -106,7 +106,7 @@ class Conversation(Model):
 
         Raises `ConfigError` naming an invalid entry; nothing is added then.
         """
-        from ..client.options import surrogates_in, to_request  # the decoder of a call's input
+        from ..client.inputs import surrogates_in, to_request  # the decoder of a call's input
 
         if entries:
             request = to_request([*map(_said, entries)], {})

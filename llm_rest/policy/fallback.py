@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Unpack, cast
 from msgspec.structs import replace
 
 from .. import errors
-from ..client.options import CallOptions, check_names
+from ..client.options import CallOptions, check_names, stream_timeouts_of, timeouts_of, wrap_secrets
 from ..client.reply import Reply, with_earlier
-from ..client.settings import stream_timeouts_of, timeouts_of, wrap_secrets
 from ..client.target import Targets
 from ..errors import ConfigError, LLMError, printable
 from ..responses.request import Request

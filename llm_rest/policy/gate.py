@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..client.call import Caller
-    from ..client.settings import Settings
+    from ..client.options import Settings
     from ..client.target import Target
     from ..errors import LLMError
     from ..responses.request import Request

@@ -14,7 +14,7 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from llm_rest import Timeouts
-from llm_rest.client.settings import settings_of, with_time_left
+from llm_rest.client.options import settings_of, with_time_left
 from llm_rest.errors import (
     BadRequestError,
     CallCancelledError,

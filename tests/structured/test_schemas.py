@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from llm_rest.client.call import PreparedCall
 from llm_rest.client.client import Client
-from llm_rest.client.settings import settings_of
+from llm_rest.client.options import settings_of
 from llm_rest.client.structured import Output
 from llm_rest.client.target import Targets
 from llm_rest.client.typed import choose_way

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest.client.inputs import surrogates_in, to_request
-from llm_rest.client.options import FIELDS, SETTINGS, Options, surrogates_in, to_request
+from llm_rest.client.options import FIELDS, SETTINGS, Options
 from llm_rest.errors import ConfigError
 from llm_rest.responses import FunctionTool, Message, Request
 from llm_rest.responses.request import REQUEST

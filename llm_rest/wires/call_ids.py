@@ -30,11 +30,13 @@ def paired(items: Sequence[it.AnyItem], lost: Losses, start: int = 0) -> Sequenc
 
     The items before `start` are correct already.
     """
+    new: Any = items[start:] if start else items
+    if not [item for item in new if item.type in CALLS and item.id is not None]:
+        return items
     calls: set[str] = set()
     named: dict[str, str] = {}
     changed: list[it.AnyItem] | None = None
-    for i in range(start, len(items)):
-        item: Any = items[i]
+    for i, item in enumerate(new, start):
         if item.type in CALLS:
             calls.add(item.call_id)
             if item.id is not None:

@@ -30,6 +30,13 @@ Json = dict[str, Any]
 S = TypeVar("S", bound=Model)
 
 
+HOSTED = frozenset(
+    "web_search_call file_search_call code_interpreter_call image_generation_call mcp_list_tools mcp_call "
+    "tool_search_call tool_search_output".split()
+)
+"""Records of hosted tools; their effect is in the text that follows."""
+
+
 def is_object(value: Any) -> TypeGuard[Json]:
     """Whether a JSON value is an object."""
     return isinstance(value, dict)
@@ -206,16 +213,17 @@ def report_unknown(value: Struct, path: str, lost: Losses) -> bool:
     unknown: Json = extras(value) if hasattr(type(value), "__extras__") else {}
     for name in unknown:
         lost.dropped(f"{path}.{name}" if path else name, "only Responses has such a field")
-    if isinstance(value, Reasoning):
-        for field in ("summary", "content"):
+    if path:
+        for field in ("summary", "content") if isinstance(value, Reasoning) else ():
             for i, part in enumerate(getattr(value, field) or ()):
                 report_unknown(part, f"{path}.{field}[{i}]", lost)
-    if not path:
+    else:
         repeated = ECHOED if isinstance(value, Response) else ()
         for name in SETTINGS:
-            if name not in repeated and (inner := getattr(value, name, UNSET)) is not UNSET:
+            if (inner := getattr(value, name, None)) is not None and name not in repeated:
                 _report_below(inner, name, lost)
-        if isinstance(choice := getattr(value, "tool_choice", UNSET), ChooseAllowed) and "tool_choice" not in repeated:
+        choice = getattr(value, "tool_choice", None)
+        if choice is not None and isinstance(choice, ChooseAllowed) and "tool_choice" not in repeated:
             for i, entry in enumerate(choice.tools):
                 for name in sorted(entry.keys() - {"type", "name", "server_label"}):
                     lost.dropped(f"tool_choice.tools[{i}].{name}", "only Responses has such a field")

@@ -86,6 +86,7 @@ def wire_name(name: str, namespace: str | None = None) -> str:
     return fitted_name(whole, r"[a-zA-Z0-9_-]{1,64}", r"[^a-zA-Z0-9_-]")
 
 
+@lru_cache(maxsize=1024)
 def sent_name(name: str, namespace: str | None = None) -> str:
     """A tool name that most vendors support; an empty one stays empty, so that it is rejected or restored."""
     return wire_name(name, namespace) if name else name
@@ -108,9 +109,9 @@ Added = list[tuple[int, AdditionalTools]]
 
 def added_tools(items: Sequence[AnyItem], start: int = 0) -> Added:
     """The items that add tools; there are none before `start`."""
-    kinds = set(map(type, islice(items, start, None)))
-    if not any(issubclass(kind, AdditionalTools) for kind in kinds):  # as in nearly all conversations
-        return []
+    kinds: set[Any] = set(map(type, islice(items, start, None)))
+    if AdditionalTools.type not in {kind.type for kind in kinds}:
+        return []  # as in nearly all conversations
     return [(i, item) for i, item in enumerate(items) if isinstance(item, AdditionalTools)]
 
 

@@ -12,14 +12,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ... import responses as ours
 from ...losses import Losses
 from ...responses.lenient import derived_call_id
-from ...unknown import or_none, or_unset
-from ..call_ids import TOOL_OUTPUTS, PlacedOutputs, UnansweredCalls
+from ...unknown import or_none
+from ..call_ids import PlacedOutputs, UnansweredCalls
 from ..kept import Json, diff, keep_message, kept_message, own_leftovers, patch, unknown
-from ..leftovers import copies, new_message, report_item, report_unknown
+from ..leftovers import new_message, report_item, report_unknown, struct_of
 from ..tools import Call, qualified
 from . import types
 from .content import decode_content, encode_content
@@ -43,7 +44,7 @@ TEXT_FIELDS = ("annotations", "logprobs")
 # --- one assistant message ------------------------------------------------------------------------------------------
 
 
-new_message_of_assistant = copies(types.Message(role="assistant", content=""))
+_ASSISTANT = types.Message(role="assistant", content="")
 
 Texts = list[tuple[str, str]]
 """Texts, each with its path."""
@@ -52,21 +53,22 @@ Texts = list[tuple[str, str]]
 class AssistantMessage:
     """One assistant message, built from items; `finish` returns it."""
 
-    __slots__ = ("_lost", "begins", "calls", "left", "msg", "texts", "thoughts")
+    # No list is made before it has an entry: there are as many of these objects as messages.
+    calls: list[tuple[Call, str]] | None = None  # each with its path
+    thoughts: Texts | None = None
+    texts: Texts | None = None
 
     def __init__(self, lost: Losses, left: Json | None, begins: int = 0) -> None:
-        self.msg = new_message_of_assistant()
+        self.msg = replace(_ASSISTANT)
         self.left = left
         self.begins = begins  # the item it begins with
-        self.calls: list[tuple[Call, str]] = []  # each with its path
-        self.thoughts: Texts = []
-        self.texts: Texts = []
         self._lost = lost
 
     def add_thinking(self, text: str, path: str) -> None:
         """Add a thought."""
         if self.texts or self.calls:
             self._lost.changed(path, "a thought after a text or call, put before them")
+        self.thoughts = self.thoughts or []
         self.thoughts.append((text, path))
 
     def add_text(self, item: ours.Message, path: str, text_fields: Sequence[str] = TEXT_FIELDS) -> None:
@@ -86,16 +88,17 @@ class AssistantMessage:
             return
         if self.calls:
             lost.changed(path, "a text after a call, put before it")
+        self.texts = self.texts or []
         self.texts.append((text, path))
 
     def add_call(self, item: Call, path: str) -> None:
         """Add a call."""
-        self.calls.append((item, path))
         made = encode_call(item, path, self._lost)
-        if self.msg.tool_calls:
+        if self.calls and self.msg.tool_calls:
+            self.calls.append((item, path))
             self.msg.tool_calls.append(made)
         else:
-            self.msg.tool_calls = [made]
+            self.calls, self.msg.tool_calls = [(item, path)], [made]
 
     def finish(self) -> types.Message:
         """The message."""
@@ -139,10 +142,9 @@ def decode_message(
 
 # --- Responses -> Ollama --------------------------------------------------------------------------------------------
 
-CALLS = frozenset({ours.FunctionCall.type, ours.CustomToolCall.type})
+CALLS, OUTPUTS = (ours.FunctionCall, ours.CustomToolCall), (ours.FunctionCallOutput, ours.CustomToolCallOutput)
 
-new_plain = copies(types.Message(role="user", content=""))
-new_output = copies(types.Message(role="tool", content=""))
+_USER, _OUTPUT = types.Message(role="user", content=""), types.Message(role="tool", content="")
 
 
 class MessageWriter:
@@ -157,7 +159,7 @@ class MessageWriter:
         self.messages: list[types.Message] = []
         self.begins: dict[int, types.Message] = {}
         """The messages by the positions of the items that they begin with."""
-        self._begun = False  # whether there are messages, perhaps from an earlier request
+        self._begun = False  # whether there are messages of an earlier request
         self._items = items
         self._dialect = dialect
         self._lost = lost
@@ -168,10 +170,15 @@ class MessageWriter:
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
         self._begun = start > 0
-        handlers, other = self.HANDLERS, MessageWriter._add_other
+        items, handlers, other = self._items, self.HANDLERS, MessageWriter._add_other
         for i in range(start or self._begin(end), end):
-            item = self._items[i]
-            handlers.get(item.type, other)(self, i, item, f"input[{i}]")
+            item = items[i]
+            add = handlers.get(type(item))
+            if add is None or item.leftovers is not None:
+                add = handlers.get(struct_of(item), other)
+                if add is not other:
+                    own_leftovers(item, WIRE, f"input[{i}]", self._lost)
+            add(self, i, item)
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; returns whether later items can no longer change it."""
@@ -183,7 +190,7 @@ class MessageWriter:
         last = self._open
         if last is not None and not last.texts and not last.calls and last.left is None:
             # The server treats a message that ends the conversation as the beginning of the answer.
-            for _, path in last.thoughts:
+            for _, path in last.thoughts or ():
                 self._lost.dropped(path, "a thought that nothing follows")
             self._open = None
         self._close(len(self._items))
@@ -198,7 +205,8 @@ class MessageWriter:
             item = self._items[i]
             if not isinstance(item, ours.Message) or item.role not in SYSTEM or kept_message(item, WIRE) is not None:
                 break
-            text = self._plain(item, path).content
+            own_leftovers(item, WIRE, path, self._lost)
+            text = self._plain(item, i).content
             if text:
                 msg[path] = text
             i += 1
@@ -210,33 +218,34 @@ class MessageWriter:
         return i
 
     def _put(self, message: types.Message, i: int = -1) -> None:
-        self._begun = True
         self.messages.append(message)
         self.begins[i] = message
 
-    def _add_message(self, i: int, item: ours.Message, path: str) -> None:
+    def _add_message(self, i: int, item: ours.Message) -> None:
         if item.role == "assistant":
-            self._assistant(i, item, path).add_text(item, path)
+            self._assistant(i, item).add_text(item, f"input[{i}]")
             return
         if self._open is not None:
             self._close(i)
-        message = self._plain(item, path)
+        message = self._plain(item, i)
         left = kept_message(item, WIRE) if item.leftovers is not None else None
         if message.content or message.images or left is not None:
             self._put(patch(message, left) if left else message, i)
 
-    def _add_output(self, i: int, item: Output, path: str) -> None:
+    def _add_output(self, i: int, item: Output) -> None:
         if self._open is not None:
             self._close(i)
         if i not in self._outputs.places:
-            self._lost.refused(path, "an output without a call before it")
+            self._lost.refused(f"input[{i}]", "an output without a call before it")
             self._output(i, item, item.name if isinstance(item, ours.FunctionCallOutput) else None)
 
-    def _add_other(self, i: int, item: ours.AnyItem, path: str) -> None:
+    def _add_other(self, i: int, item: ours.AnyItem) -> None:
+        path = f"input[{i}]"
         match item:
             case ours.Reasoning() if item.encrypted_content == issuer_seal(self._dialect.issuer):
                 if text := encode_thinking(item):
-                    self._assistant(i, item, path).add_thinking(text, path)
+                    own_leftovers(item, WIRE, path, self._lost)
+                    self._assistant(i, item).add_thinking(text, path)
             case ours.Reasoning():
                 report_unknown(item, path, self._lost)
                 self._lost.withheld(path, "reasoning of another issuer, which is not given to a model as its own")
@@ -245,11 +254,10 @@ class MessageWriter:
             case _:
                 report_item(item, path, WIRE, self._lost, history=True)
 
-    def _assistant(self, i: int, item: ours.AnyItem, path: str) -> AssistantMessage:
+    def _assistant(self, i: int, item: ours.AnyItem) -> AssistantMessage:
         """The message for an item of the assistant; a text or thought after a text begins another."""
-        own_leftovers(item, WIRE, path, self._lost)
         left, msg = kept_message(item, WIRE) if item.leftovers is not None else None, self._open
-        if msg is not None and (left is not None or (msg.texts and not msg.calls and item.type not in CALLS)):
+        if msg is not None and (left is not None or (msg.texts and not msg.calls and struct_of(item) not in CALLS)):
             self._close(i)
             msg = None
         if msg is None:
@@ -265,7 +273,7 @@ class MessageWriter:
             self._put(msg.finish(), msg.begins)
         after: list[str] = []
         start = i
-        for call, path in msg.calls:
+        for call, path in msg.calls or ():
             place = self._outputs.take(call.call_id, start, i)
             if place is None:
                 self._lost.refused(path, "a call without an output")
@@ -273,51 +281,50 @@ class MessageWriter:
             if place != i:
                 self._lost.emulated(f"input[{place}]", "an output, moved after its call")
             i = place + 1
-            after += self._output(place, self._items[place], qualified(call.name, call.namespace))
+            name = call.name if call.namespace is None else qualified(call.name, call.namespace)
+            after += self._output(place, self._items[place], name)
         if after:
             self._put(types.Message(role="user", content="", images=after))
 
     def _output(self, i: int, item: Any, name: Any) -> list[str]:
         """Write an output, and return the images that it cannot hold."""
-        path, lost = f"input[{i}]", self._lost
-        own_leftovers(item, WIRE, path, lost)
-        text, images = item.output, list[str]()
+        text, lost = item.output, self._lost
+        images: list[str] = []
         if not isinstance(text, str):
-            text, images = encode_content(text, f"{path}.output", lost)
+            text, images = encode_content(text, f"input[{i}].output", lost)
         if item.is_error or item.status == "incomplete":
-            lost.changed(f"{path}.{'is_error' if item.is_error else 'status'}", 'a failure, marked by "Error: "')
+            what = "is_error" if item.is_error else "status"
+            lost.changed(f"input[{i}].{what}", 'a failure, marked by "Error: "')
             text = f"Error: {text}"
-        message = new_output()
-        message.content, message.tool_name, message.tool_call_id = text, or_unset(name), or_unset(item.call_id)
+        id = UNSET if item.call_id is None else item.call_id
+        message = replace(_OUTPUT, content=text, tool_name=UNSET if name is None else name, tool_call_id=id)
         if images and self._dialect.tool_images:
             message.images, images = images, []
         elif images:
-            lost.changed(f"{path}.output", "images, sent in a user message after the outputs")
+            lost.changed(f"input[{i}].output", "images, sent in a user message after the outputs")
         self._put(patch(message, kept_message(item, WIRE)) if item.leftovers else message, i)
         return images
 
-    def _plain(self, item: ours.Message, path: str) -> types.Message:
+    def _plain(self, item: ours.Message, i: int) -> types.Message:
         """The message for an item that is not the assistant's."""
-        own_leftovers(item, WIRE, path, self._lost)
-        message = new_plain()
-        message.role = item.role
-        if isinstance(item.content, str):
-            message.content = item.content
-        else:
-            message.content, images = encode_content(item.content, f"{path}.content", self._lost)
+        text: Any = item.content
+        message = replace(_USER, role=item.role, content=text)
+        if type(text) is not str:
+            message.content, images = encode_content(text, f"input[{i}].content", self._lost)
             message.images = images or UNSET
         if item.role in SYSTEM:
+            path = f"input[{i}]"
             message.role = "system"
-            if item.role == "developer" and self._begun:
+            if item.role == "developer" and (self._begun or self.messages):
                 self._lost.changed(f"{path}.role", "the role developer, sent as system")
             if message.images:
                 self._lost.refused(f"{path}.content", "an image in a system message")
         return message
 
-    HANDLERS: ClassVar[dict[str, Callable[[MessageWriter, int, Any, str], None]]] = {
-        "message": _add_message,
-        **dict.fromkeys(CALLS, lambda writer, i, item, path: writer._assistant(i, item, path).add_call(item, path)),
-        **dict.fromkeys(TOOL_OUTPUTS, _add_output),
+    HANDLERS: ClassVar[dict[type, Callable[[MessageWriter, int, Any], None]]] = {
+        ours.Message: _add_message,
+        **dict.fromkeys(CALLS, lambda writer, i, item: writer._assistant(i, item).add_call(item, f"input[{i}]")),
+        **dict.fromkeys(OUTPUTS, _add_output),
     }
     """The writer of each item, by type."""
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET, Raw
+from msgspec.structs import replace
 
 from ... import responses as ours
 from ...losses import Losses
 from ...responses.lenient import derived_call_id
 from ...unknown import or_none, or_unset
 from ..kept import Rules, diff, item_leftovers, patch, unknown
-from ..leftovers import copies, new_call
+from ..leftovers import new_call
 from ..options import report_missing
 from ..schema import OLLAMA, fitted_parameters
 from ..tools import (
@@ -109,18 +110,17 @@ def decode_tools(tools: Sequence[types.Tool]) -> list[ours.AnyTool]:
 _strings = msgspec.json.Decoder(str)
 
 
-new_function = copies(types.CallFunction(name=""))
-new_tool_call = copies(types.ToolCall(function=types.CallFunction(name="")))
+_FUNCTION = types.CallFunction(name="")
+_CALL = types.ToolCall(function=_FUNCTION)
 
 
 def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
     """The call in this wire's format."""
     found = Losses() if item.leftovers else lost
-    arguments = object_arguments(call_arguments(item, path, found), path, found)
-    name = qualified(item.name, item.namespace)
-    function, made = new_function(), new_tool_call()
-    function.name, function.arguments = name, arguments
-    made.id, made.function = item.call_id, function
+    text = item.arguments if isinstance(item, ours.FunctionCall) else call_arguments(item, path, found)
+    arguments = object_arguments(text, path, found)
+    name = item.name if item.namespace is None else qualified(item.name, item.namespace)
+    made = replace(_CALL, id=item.call_id, function=replace(_FUNCTION, name=name, arguments=arguments))
     if item.namespace or item.caller or item.async_:
         report_unsaid(item, path, lost)
     if item.leftovers:

@@ -275,16 +275,14 @@ _OUTPUT, _MESSAGE, _TOOL = (
 
 def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost: Losses) -> AnyMessage:
     """The message for the item at index `i`, which is neither the assistant's nor a tool's."""
-    role = item.role
+    role: str = item.role
+    content: Any = item.content
     if role == "developer" and dialect.system_role == "system":
         lost.changed(f"input[{i}].role", "the role developer, sent as system")
         role = "system"
-    content: types.Content
-    if isinstance(item.content, str):
-        content = item.content
-    else:
+    if not isinstance(content, str):
         path = f"input[{i}].content"
-        content = encode_content(item.content, dialect, path, lost)
+        content = encode_content(content, dialect, path, lost)
         if role in dialect.plain_text:
             content = _joined(content, path, lost)
     kind = KINDS.get(role)
@@ -305,8 +303,8 @@ def encode_output(
     """The message for the output at index `i`. Parts that it cannot hold go to `after`, for a user message that follows."""
     content = item.output if isinstance(item.output, str) else _output_parts(item, after, dialect, i, lost)
     message = replace(_TOOL, content=content, tool_call_id=call_id)
-    if isinstance(item, ours.FunctionCallOutput):
-        message.name = or_unset(sent_name(item.name) if given(item.name) else item.name)
+    if isinstance(item, ours.FunctionCallOutput) and item.name is not None:
+        message.name = sent_name(item.name)
     if item.is_error:
         lost.changed(f"input[{i}]", 'a failure, marked by "Error: "')
         message.content = f"Error: {content}" if isinstance(content, str) else [types.Text(text="Error: "), *content]

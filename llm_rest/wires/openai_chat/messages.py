@@ -27,7 +27,7 @@ from ...unknown import Unknown, given, or_none
 from ..call_ids import PlacedOutputs
 from ..kept import Rules, diff, patch, unknown
 from ..leftovers import as_object, carrier, known, report_item, report_unknown
-from ..tools import Call, qualified, sent_name
+from ..tools import Call, qualified
 from . import reasoning, types
 from .content import (
     FOREIGN,
@@ -67,9 +67,7 @@ _MESSAGE = ours.Message(role="assistant", content="")
 _TEXT = ours.OutputText(text="", annotations=[])
 _NOTHING = types.AssistantMessage(content=None)
 _NO_NOTES: Json = {}
-_state_of_message = attrgetter(
-    "reasoning_content", "reasoning", "reasoning_details", "extra_content", "thought_signature"
-)
+_state_of_message = attrgetter(*"reasoning_content reasoning reasoning_details extra_content thought_signature".split())
 _NO_STATE = (UNSET,) * 5
 
 
@@ -102,13 +100,6 @@ def keep_message(items: list[ours.AnyItem], left: Json) -> None:
         msg.leftovers = {WIRE: {**kept, BEGINS: left}}
 
 
-def message_text(message: ours.Message) -> str:
-    """The text of a message, its parts joined."""
-    if isinstance(message.content, str):
-        return message.content
-    return "".join(part.text for part in message.content if isinstance(part, ours.OutputText | ours.PlainText))
-
-
 # --- one assistant message: Chat -> Responses -----------------------------------------------------------------------
 
 
@@ -125,7 +116,7 @@ def decode_message(
     if has_state and (given(msg.extra_content) or given(msg.thought_signature)):
         texts = [item for item in items if isinstance(item, ours.Message)]
         state = MessageState(
-            shown=digest(message_text(texts[-1])) if texts else "",
+            shown=digest(texts[-1].text) if texts else "",
             extra_content=or_none(msg.extra_content),
             thought_signature=or_none(msg.thought_signature),
         )
@@ -206,6 +197,18 @@ def message_rules(msg: AssistantFields) -> Rules:
 # --- one assistant message: Responses -> Chat -----------------------------------------------------------------------
 
 
+def add_call(msg: AssistantFields, item: Call, made: types.ToolCall, attached: dict[str, Json], missing: Json) -> None:
+    """Add the call `made` of `item` with the state its host `attached` to it; the first has that for a `missing` one."""
+    if item.call_id in attached:
+        made.extra_content = attached.pop(item.call_id)
+    elif missing and not msg.tool_calls:
+        made.extra_content = missing
+    if msg.tool_calls:
+        msg.tool_calls.append(made)
+    else:
+        msg.tool_calls = [made]
+
+
 class AssistantMessage(Generic[S]):
     """One assistant message, built from items, each with its path; `finish` returns it."""
 
@@ -220,15 +223,13 @@ class AssistantMessage(Generic[S]):
     _at = ""  # and its path
     _thought = ""  # the position of reasoning that shares a field with later text
 
-    def __init__(
-        self, msg: S, dialect: ChatDialect, lost: Losses, *, answer: bool = False, raw_names: bool = False
-    ) -> None:
+    def __init__(self, msg: S, dialect: ChatDialect, lost: Losses, *, answer: bool = False, said: str = "") -> None:
         self.msg = msg
-        self.calls: list[str] = []
         self._dialect = dialect
         self._lost = lost
         self._answer = answer
-        self._naming = qualified if raw_names else sent_name
+        if isinstance(msg.content, str):  # which came from the path `said`
+            self.has_text, self._text, self._at = True, msg.content, said
 
     def keep(self, left: Json) -> None:
         """Add the leftovers of the whole message."""
@@ -239,7 +240,7 @@ class AssistantMessage(Generic[S]):
         """Add the text of a message."""
         content, msg = item.content, self.msg
         text = content if isinstance(content, str) else self._add_parts(content, path)
-        self._text = message_text(item) if isinstance(msg.content, list) else text
+        self._text = item.text if isinstance(msg.content, list) else text
         if given(item.phase):
             self._lost.dropped(f"{path}.phase", f"that the text is {item.phase}")
         if isinstance(msg.content, list) or "parts" in self.used:
@@ -258,7 +259,7 @@ class AssistantMessage(Generic[S]):
             # A thought between tags may be there already.
             if text or not msg.refusal:
                 msg.content = f"{msg.content}{text}" if msg.content else text
-            if self.calls:
+            if msg.tool_calls:
                 self._lost.changed(path, "a text after a call, sent before it")
         self.has_text = True
         self._at = path
@@ -314,20 +315,6 @@ class AssistantMessage(Generic[S]):
         if made := encode_annotations(part, offset + sum(map(len, before)), place, self._lost):
             self.msg.annotations = [*(self.msg.annotations or ()), *made]
 
-    def add_call(self, item: Call, attached: dict[str, Json], path: str) -> None:
-        """Add a call with the state that its host `attached` to it."""
-        dialect, msg = self._dialect, self.msg
-        made = encode_call(item, dialect, path, self._lost, answer=self._answer, naming=self._naming)
-        self.calls.append(made.id or "")
-        if item.call_id in attached:
-            made.extra_content = attached.pop(item.call_id)
-        elif dialect.missing_call_state and len(self.calls) == 1 and not self._answer:
-            made.extra_content = dialect.missing_call_state
-        if msg.tool_calls:
-            msg.tool_calls.append(made)
-        else:
-            msg.tool_calls = [made]
-
     def add_thinking(self, item: ours.Reasoning, state: Thought | None, place: str, path: str) -> None:
         """Add a thought at the place in `state`, or its bare text to the field `place`."""
         if place or (state is not None and state.place != "thinking"):
@@ -369,21 +356,19 @@ class AssistantMessage(Generic[S]):
         msg, dialect = self.msg, self._dialect
         self._join()
         for item, state, place, path in self._late or ():
-            if self.calls:
+            if msg.tool_calls:
                 self._put(item, state, place, path)
             else:
                 self._lost.withheld(path, "reasoning of a message without calls, which the host does not accept")
         if not self._answer:
-            if dialect.requires_reasoning and self.calls and getattr(msg, dialect.reasoning_field) is UNSET:
+            if dialect.requires_reasoning and msg.tool_calls and getattr(msg, dialect.reasoning_field) is UNSET:
                 setattr(msg, dialect.reasoning_field, "")
-            if msg.content is None and not (self.calls or msg.refusal) and self._has_content():
+            shows = self.has_text or any(name != SPELLING for name in self.left) or msg != _NOTHING
+            if shows and msg.content is None and not (msg.tool_calls or msg.refusal):
                 msg.content = ""  # null is for messages with calls
         if "parts" in self.used and not msg.content:
             msg.content = []
         return patch(msg, self.left) if self.left else msg
-
-    def _has_content(self) -> bool:
-        return self.has_text or any(name != SPELLING for name in self.left) or self.msg != _NOTHING
 
 
 # --- the messages of a request: Responses -> Chat -------------------------------------------------------------------
@@ -393,14 +378,15 @@ class MessageWriter:
     """Writes the items of a request as messages in an order that this wire accepts."""
 
     state = changing = None  # a turn needs no state of those before it
-    __slots__ = tuple("messages _after _attached _dialect _items _lost _open _outputs _thoughts _waiting".split())
 
     def __init__(self, items: Sequence[ours.AnyItem], dialect: ChatDialect, lost: Losses) -> None:
         self.messages: list[AnyMessage] = []
         self._items = items
         self._dialect = dialect
         self._lost = lost
-        self._open: AssistantMessage[types.AssistantMessage] | None = None
+        self._open: types.AssistantMessage | None = None  # the last of the messages, if items may be added to it
+        self._builder: AssistantMessage[types.AssistantMessage] | None = None  # if it has more than a text and calls
+        self._said = 0  # the position of that text
         self._thoughts: list[tuple[ours.Reasoning, Thought, int]] = []  # for the next message
         self._attached: dict[str, Json] = {}  # the state of calls, by call id
         self._waiting: dict[str, deque[int]] = {}  # positions of open calls; some hosts use an id twice
@@ -409,11 +395,14 @@ class MessageWriter:
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
+        items, handlers = self._items, self.HANDLERS
         for i in range(start, end):
-            item = self._items[i]
-            if type(item) not in self.HANDLERS and not isinstance(item, Unknown):
-                item = known(item, f"input[{i}]", self._lost)
-            self.HANDLERS.get(type(item), MessageWriter._add_other)(self, i, item)
+            item = items[i]
+            add = handlers.get(type(item))
+            if add is None:
+                item = item if isinstance(item, Unknown) else known(item, f"input[{i}]", self._lost)
+                add = handlers.get(type(item), MessageWriter._add_other)
+            add(self, i, item)
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; returns whether later items can no longer change it."""
@@ -432,78 +421,89 @@ class MessageWriter:
 
     # --- the assistant's message ---
 
-    def _begin(self, i: int) -> AssistantMessage[types.AssistantMessage]:
+    def _begin(self, i: int) -> types.AssistantMessage:
         """The message for the item at `i`."""
-        message = self._open
-        if message is None:
+        msg = self._open
+        if msg is None:
             if self._waiting or self._after:
                 self._place_outputs(i)
-            message = self._open = AssistantMessage(replace(_NOTHING), self._dialect, self._lost)
+            msg = self._open = replace(_NOTHING)
+            self.messages.append(msg)
         if self._thoughts:
             thoughts, self._thoughts = self._thoughts, []
             for item, state, k in thoughts:
-                self._keep(message, item, k)
-                message.add_thinking(item, state, "", f"input[{k}]")
-        return message
+                self._keep(msg, item, k).add_thinking(item, state, "", f"input[{k}]")
+        return msg
 
-    def _keep(self, message: AssistantMessage[Any], item: ours.Message | Call | ours.Reasoning, i: int) -> None:
-        """Add the document's leftovers of the whole message."""
+    def _keep(self, msg: types.AssistantMessage, item: Any, i: int) -> AssistantMessage[types.AssistantMessage]:
+        """The builder of the open message, with the document's leftovers of the whole message on the item at `i`."""
+        builder = self._builder
+        if builder is None:
+            builder = self._builder = AssistantMessage(msg, self._dialect, self._lost, said=f"input[{self._said}]")
         if item.leftovers:
             report_foreign(item.leftovers, WIRE, f"input[{i}]", self._lost)
             left = own(item.leftovers, WIRE)
-            message.keep(left if isinstance(item, ours.Message) else as_object(left.get(BEGINS)))
+            builder.keep(left if isinstance(item, ours.Message) else as_object(left.get(BEGINS)))
+        return builder
 
     def _add_message(self, i: int, item: ours.Message) -> None:
         if item.role != "assistant":
-            self._close(i)
+            if self._open is not None or self._thoughts or self._waiting or self._after:
+                self._close(i)
             self.messages.append(encode_plain_message(item, self._dialect, i, self._lost))
             return
-        message, notes = self._open, _notes(item)
-        if APART in notes or (
-            message is not None and message.has_text and not message.calls and CONTINUES not in notes
-        ):
-            self._finish_message()
-        message = self._begin(i)
-        self._keep(message, item, i)
-        message.add_text(item, f"input[{i}]")
+        msg = self._open
+        content: Any = item.content
+        if msg is not None:
+            has_text = msg.content is not None if self._builder is None else self._builder.has_text
+            if APART in _notes(item) or (has_text and not msg.tool_calls and CONTINUES not in _notes(item)):
+                self._finish_message()
+        msg = self._begin(i)
+        bare = type(content) is str and item.leftovers is None and item.phase is None
+        if bare and self._builder is None and msg.content is None and not msg.tool_calls:
+            msg.content, self._said = content, i
+        else:
+            self._keep(msg, item, i).add_text(item, f"input[{i}]")
 
     def _add_call(self, i: int, item: Call) -> None:
-        if APART in _notes(item):
+        if item.leftovers and APART in _notes(item):
             self._finish_message()
-        message = self._begin(i)
-        self._keep(message, item, i)
-        message.add_call(item, self._attached, f"input[{i}]")
-        self._waiting.setdefault(message.calls[-1], deque()).append(i)
+        msg = self._begin(i)
+        if item.leftovers:
+            self._keep(msg, item, i)
+        made = encode_call(item, self._dialect, f"input[{i}]", self._lost)
+        add_call(msg, item, made, self._attached, self._dialect.missing_call_state)
+        self._waiting.setdefault(made.id or "", deque()).append(i)
 
     def _add_reasoning(self, i: int, item: ours.Reasoning) -> None:
         notes = _notes(item)
         if APART in notes:
             self._finish_message()
         state = reasoning.state_of(item, self._dialect)
-        match state:
-            case Thought():
-                self._thoughts.append((item, state, i))
-                if CONTINUES in notes and self._open is not None:
-                    self._begin(i)
-            case CallState(call_id=call_id, extra_content=extra_content):
-                self._attached[call_id] = extra_content
-            case MessageState():
-                message = self._open if self._open is not None and state.shown else self._begin(i)
-                self._keep(message, item, i)
-                message.attach(state, f"input[{i}]")
-            case None if given(item.encrypted_content):
-                self._lost.withheld(f"input[{i}]", "reasoning that only its issuer can read")
-            case None:
-                if text_of(item):
-                    self._lost.withheld(f"input[{i}]", "reasoning that this host did not issue, or does not accept")
+        if isinstance(state, Thought):
+            self._thoughts.append((item, state, i))
+            if CONTINUES in notes and self._open is not None:
+                self._begin(i)
+        elif isinstance(state, CallState):
+            self._attached[state.call_id] = state.extra_content
+        elif isinstance(state, MessageState):
+            msg = self._open if self._open is not None and state.shown else self._begin(i)
+            self._keep(msg, item, i).attach(state, f"input[{i}]")
+        elif given(item.encrypted_content):
+            self._lost.withheld(f"input[{i}]", "reasoning that only its issuer can read")
+        elif text_of(item):
+            self._lost.withheld(f"input[{i}]", "reasoning that this host did not issue, or does not accept")
 
     def _finish_message(self) -> None:
-        message, self._open = self._open, None
-        if message is not None:
-            msg = message.finish()
+        msg, builder = self._open, self._builder
+        if msg is not None and self._dialect.requires_reasoning and builder is None:
+            builder = AssistantMessage(msg, self._dialect, self._lost)
+        self._open = self._builder = None
+        if builder is not None:
+            self.messages[-1] = made = builder.finish()
             # Without its thoughts a message may be empty, which is rejected.
-            if message.has_text or message.calls or msg != _NOTHING:
-                self.messages.append(msg)
+            if not (builder.has_text or made.tool_calls or made != _NOTHING):
+                self.messages.pop()
 
     # --- between the assistant's messages ---
 
@@ -535,8 +535,11 @@ class MessageWriter:
     def _add_output(self, i: int, item: Output) -> None:
         if i in self._outputs.places:
             return
-        self._finish_message()
-        call_id = fit_call_id(item.call_id or "", self._dialect)
+        if self._open is not None:
+            self._finish_message()
+        call_id = item.call_id or ""
+        if call_id not in self._waiting:
+            call_id = fit_call_id(call_id, self._dialect)
         calls = self._waiting.get(call_id)
         if calls is None:
             self._lost.refused(f"input[{i}]", "an output without a call before it")
@@ -558,10 +561,8 @@ class MessageWriter:
 
     HANDLERS: ClassVar[dict[type, Callable[[MessageWriter, int, Any], None]]] = {
         ours.Message: _add_message,
-        ours.FunctionCall: _add_call,
-        ours.CustomToolCall: _add_call,
-        ours.FunctionCallOutput: _add_output,
-        ours.CustomToolCallOutput: _add_output,
+        **dict.fromkeys((ours.FunctionCall, ours.CustomToolCall), _add_call),
+        **dict.fromkeys((ours.FunctionCallOutput, ours.CustomToolCallOutput), _add_output),
         ours.Reasoning: _add_reasoning,
     }
 
@@ -631,24 +632,23 @@ class _Reader:
 
     def _keep_document(self, message: types.AssistantMessage, items: list[ours.AnyItem]) -> None:
         used = used_forms(message)
-        made = AssistantMessage(replace(_NOTHING), self._unlimited, Losses(), raw_names=True)
+        lost, dialect, attached = Losses(), self._unlimited, dict[str, Json]()
+        made = AssistantMessage(replace(_NOTHING), dialect, lost)
         made.used = used
-        attached: dict[str, Json] = {}
         for item in items:
             if isinstance(item, ours.Message):
                 made.add_text(item, "")
             elif isinstance(item, ours.FunctionCall | ours.CustomToolCall):
-                made.add_call(item, attached, "")
+                call = encode_call(item, dialect, "", lost, naming=qualified)
+                add_call(made.msg, item, call, attached, dialect.missing_call_state)
             elif isinstance(item, ours.Reasoning):
-                match reasoning.state_of(item, self._dialect):
-                    case Thought() as state:
-                        made.add_thinking(item, state, "", "")
-                    case CallState(call_id=call_id, extra_content=extra_content):
-                        attached[call_id] = extra_content
-                    case MessageState() as state:
-                        made.attach(state, "")
-                    case None:
-                        pass
+                state = reasoning.state_of(item, self._dialect)
+                if isinstance(state, CallState):
+                    attached[state.call_id] = state.extra_content
+                elif isinstance(state, MessageState):
+                    made.attach(state, "")
+                elif state is not None:
+                    made.add_thinking(item, state, "", "")
         msg = made.finish()
         if is_legacy(message):
             message = replace(message, function_call=UNSET, tool_calls=msg.tool_calls)

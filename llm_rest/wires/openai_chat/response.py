@@ -46,9 +46,9 @@ from ..leftovers import (
 from ..tools import names_sent, sent_name, undo
 from . import reasoning, types
 from .content import decode_annotations, decode_citations, decode_logprobs, encode_logprobs, texts, unlimited
-from .messages import AssistantMessage, decode_message, is_legacy, keep_message, message_rules, used_forms
+from .messages import AssistantMessage, add_call, decode_message, is_legacy, keep_message, message_rules, used_forms
 from .request import OPENAI
-from .tools import MergedCall
+from .tools import MergedCall, encode_call
 from .types import USED, WIRE, Json
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _encode_answer(response: ours.Response, used: str, dialect: ChatDialect, los
         _NO_CHOICE,
         index=0,
         message=msg,
-        finish_reason=encode_finish_reason(response, bool(message.calls)),
+        finish_reason=encode_finish_reason(response, bool(message.msg.tool_calls)),
         logprobs=encode_logprobs(texts(response.output)),
     )
     return replace(
@@ -219,7 +219,7 @@ def _encode_output(
             case ours.Message():
                 message.add_text(item, path)
             case ours.FunctionCall() | ours.CustomToolCall():
-                message.add_call(item, attached, path)
+                add_call(message.msg, item, encode_call(item, dialect, path, lost, answer=True), attached, {})
             case ours.Reasoning():
                 report_unknown(item, path, lost)
                 state = reasoning.state_of(item, dialect)
@@ -246,7 +246,7 @@ def _encode_thinking(
 ) -> None:
     """Add the reasoning, in the host's field, or in that of most hosts."""
     text, place = reasoning.text_of(item), ""
-    if (message.has_text or message.calls) and text and "parts" not in message.used:
+    if (message.has_text or message.msg.tool_calls) and text and "parts" not in message.used:
         lost.changed(path, "reasoning between texts or calls, shown before them")
     if state is None and opaque:
         # Some of it is opaque: all of it is sent in the form that clients send back whole.

@@ -8,13 +8,14 @@ Responses reference (read 2026-11-20).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from msgspec.structs import replace
 
 from ... import responses as rs
 from ...losses import Losses
+from ...responses import FunctionCall, FunctionCallOutput, Message  # an attribute of `rs` takes longer
 from ...responses.carriers import digest
 from ...unknown import Unknown, given
 from ...vendors.dialects import ResponsesDialect
@@ -67,15 +68,26 @@ class MessageWriter:
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
         longest, groups, messages = self._dialect.longest_call_id, self._dialect.groups_calls, self.messages
+        items: Any = self._items
         for i in range(start, end):
-            item = self._items[i]
-            is_plain = _PLAIN.get(type(item))
-            if is_plain is not None and is_plain(item, longest):
-                sent: rs.AnyItem | None = item
-                self._loose = self._loose and not _ends_answer(item)
-            else:
+            item = sent = items[i]
+            kind: type[Any] = type(item)
+            # Most items have no field that a host may treat differently. Reading a field is fast where the type is known.
+            plain = False
+            if kind is Message:
+                if type(item.content) is str:
+                    plain = item.id is item.leftovers is item.created_by is None
+            elif kind is FunctionCall:
+                if len(item.call_id) <= longest and sent_name(item.name) == item.name:
+                    plain = item.id is item.leftovers is item.created_by is item.namespace is item.caller is None
+            elif kind is FunctionCallOutput and type(item.output) is str and len(item.call_id or "") <= longest:
+                plain = item.id is item.leftovers is item.created_by is None
+                plain = plain and item.is_error is item.name is item.caller is None
+            if not plain:
                 sent = self._encode(item, i)
                 self.changed = self.changed or sent is not item
+            elif self._loose:
+                self._loose = not _ends_answer(item)
             if groups and sent is not None:
                 self._turn.append((i, sent))
             elif sent is not None:
@@ -115,35 +127,6 @@ class MessageWriter:
 
     def _item(self, i: int) -> rs.AnyItem | None:
         return self._items[i] if i < len(self._items) else None
-
-
-def _is_plain_message(item: Any, longest: int) -> bool:
-    return type(item.content) is str and item.id is item.leftovers is item.created_by is None
-
-
-def _is_plain_call(item: Any, longest: int) -> bool:
-    name = item.name
-    return (
-        item.id is item.leftovers is item.created_by is item.namespace is item.caller is None
-        and len(item.call_id) <= longest
-        and sent_name(name) == name
-    )
-
-
-def _is_plain_output(item: Any, longest: int) -> bool:
-    return (
-        type(item.output) is str
-        and item.id is item.leftovers is item.created_by is item.is_error is item.name is item.caller is None
-        and len(item.call_id or "") <= longest
-    )
-
-
-_PLAIN: dict[type, Callable[[Any, int], bool]] = {
-    rs.Message: _is_plain_message,
-    rs.FunctionCall: _is_plain_call,
-    rs.FunctionCallOutput: _is_plain_output,
-}
-"""Whether an item has no field that hosts may treat differently; `longest` is the maximum length of a `call_id`."""
 
 
 def _encode_item(

@@ -115,6 +115,8 @@ _FROM_URL = bytes.maketrans(b"-_", b"+/")
 
 def wire_id(call_id: str, repeated: int = 0) -> str:
     """A call id for this wire: itself where it is legal and was not used before, else one made from it."""
+    if not repeated and call_id.isidentifier() and call_id.isascii():  # as nearly all are
+        return call_id
     if not repeated and _legal_id(call_id) and not call_id.startswith(MARK):
         return call_id
     spelled = f"{call_id}\0{repeated}" if repeated else call_id

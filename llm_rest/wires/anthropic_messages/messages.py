@@ -425,13 +425,14 @@ class MessageWriter:
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
+        items, handlers = self._items, self.HANDLERS
         for i in range(start, end):
-            item = self._items[i]
-            add: Any = self.HANDLERS.get(type(item))
-            if add is not None and not self._left and item.leftovers is None:
-                add(self, item, i)
-            else:
+            item = items[i]
+            add: Any = handlers.get(type(item))
+            if add is None or self._left or item.leftovers is not None:
                 self._write_with_leftovers(item, i)
+            else:
+                add(self, item, i)
 
     def settled(self, end: int) -> bool:
         """End the turn before the item at `end`; returns whether later items can no longer change it."""
@@ -611,15 +612,15 @@ class MessageWriter:
             return
         if self._writer.is_open:
             self._writer.flush()
-        call_id, repeated = item.call_id, self._repeated.get(item.call_id, 0)
-        earlier = self.state.ids if self.state else ()
+        call_id, repeated, earlier = item.call_id, 0, self.state.ids if self.state else ()
         while (id := wire_id(call_id, repeated)) in self._ids or id in earlier:
-            repeated += 1
-        if repeated:
-            self._repeated[call_id] = repeated
+            repeated = self._repeated[call_id] = self._repeated.get(call_id, 0) + 1
         self._ids.add(id)
         block = encode_call(item, id, f"input[{i}]", self.context)
-        self._answer_with([block], i)
+        if self._role == "user" and not (self._waiting or self._deferred):
+            self._open("assistant", [block])
+        else:
+            self._answer_with([block], i)
         self._waiting.setdefault(call_id, deque()).append((block, i))
 
     # --- results
@@ -724,10 +725,8 @@ class MessageWriter:
 
     HANDLERS: ClassVar[dict[type, Callable[[MessageWriter, Any, int], None]]] = {
         ours.Message: _add_message,
-        ours.FunctionCall: _add_call,
-        ours.CustomToolCall: _add_call,
-        ours.FunctionCallOutput: _add_output,
-        ours.CustomToolCallOutput: _add_output,
+        **dict.fromkeys((ours.FunctionCall, ours.CustomToolCall), _add_call),
+        **dict.fromkeys((ours.FunctionCallOutput, ours.CustomToolCallOutput), _add_output),
     }
 
 

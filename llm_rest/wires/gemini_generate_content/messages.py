@@ -25,7 +25,7 @@ from ..kept import Rules, diff, keep_message, kept_message, own_leftovers, patch
 from ..leftovers import as_object, copies
 from ..tools import json_value
 from . import types
-from .content import comparing, decode_content, encode_content, new_part, text_part
+from .content import PART, comparing, decode_content, encode_content
 from .reasoning import AssistantMessage, Reader
 from .tools import Output, encode_call
 from .types import WIRE, Json, encode, text_of
@@ -44,7 +44,7 @@ SAME_CONTENT = "joined"
 # --- Responses -> Gemini --------------------------------------------------------------------------------------------
 
 
-new_content = copies(types.Content())
+_CONTENT = types.Content()
 
 
 class MessageWriter(AssistantMessage):
@@ -65,9 +65,9 @@ class MessageWriter(AssistantMessage):
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
-        handlers, other = self.HANDLERS, AssistantMessage.add_other
+        items, handlers, other = self._items, self.HANDLERS, AssistantMessage.add_other
         for i in range(start, end):
-            item = self._items[i]
+            item = items[i]
             if item.leftovers is not None and (left := kept_message(item, WIRE)) is not None:
                 if self.parts or self.waits:
                     self._add_content("model", self.close())
@@ -99,8 +99,7 @@ class MessageWriter(AssistantMessage):
             self.lost.refused("input", "a conversation cannot begin with a call")
 
     def _add_content(self, role: str, parts: list[types.Part]) -> None:
-        content = new_content()
-        content.role, content.parts = role, parts
+        content = replace(_CONTENT, role=role, parts=parts)
         if self._left is not None:
             content = patch(content, self._left)
             content.parts, self._left = parts, None
@@ -148,9 +147,10 @@ class MessageWriter(AssistantMessage):
             return
         if self.parts or self.calls or self.waits:
             self._close_turn(self._at)
-        left = own_leftovers(item, WIRE, path, self.lost)
+        bare = item.leftovers is None and type(item) is ours.Message
+        left: Json = {} if bare else own_leftovers(item, WIRE, path, self.lost)
         if isinstance(item.content, str):
-            parts = [text_part(item.content)] if item.content else []
+            parts = [replace(PART, text=item.content)] if item.content else []
         else:
             parts = encode_content(item.content, f"{path}.content", self.context)
         if item.role in ("system", "developer"):
@@ -196,24 +196,23 @@ def encode_output(
 ) -> types.Part:
     """The part with the output of `call`; media that it cannot hold are added to `beside`."""
     lost = context.lost
-    left = own_leftovers(item, WIRE, path, lost)
+    bare = item.leftovers is None and type(item) is ours.FunctionCallOutput
+    left: Json = {} if bare else own_leftovers(item, WIRE, path, lost)
     inside: list[types.Part] = []
     text = item.output if isinstance(item.output, str) else _encode_output(item.output, path, context, inside, beside)
     if text is None and item.is_error:
         lost.changed(f"{path}.output", "an error without a text, sent as an empty text")
         text = ""
-    made = new_response()
-    made.id = made.name = item.call_id or ""
-    if call is not None:
-        made.id, made.name = call.id, call.name
     form = as_object(left.get(SPELLING)).get(FORM) if left else None
-    made.response = Raw(b"{}") if text is None else _object_of(text, form, item.is_error)
+    value = Raw(b"{}") if text is None else _object_of(text, form, item.is_error)
+    id = item.call_id or ""
+    made = new_response()
+    made.id, made.name, made.response = call.id if call else id, call.name if call else id, value
     if inside:
         made.parts = inside
     if item.caller is not None and not isinstance(item.caller, ours.Direct):
         lost.dropped(f"{path}.caller", "which program made the call")
-    part = new_part()
-    part.function_response = made
+    part = replace(PART, function_response=made)
     if left:
         part = patch(part, left)
     if isinstance(item, ours.CustomToolCallOutput):

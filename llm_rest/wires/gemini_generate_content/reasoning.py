@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
+from msgspec.structs import replace
 
 from ... import responses as ours
 from ...errors import DecodeError
@@ -27,14 +28,13 @@ from ..leftovers import ID_PREFIXES, carrier, new_message, new_text, opened, rep
 from ..tools import Call, Sent, undo
 from . import types
 from .content import (
+    PART,
     SIGNED,
     VISIBLE,
     VisibleItem,
     encode_content,
     fingerprint,
     is_grounded,
-    new_part,
-    text_part,
     visible_items,
 )
 from .tools import decode_call, encode_call
@@ -231,7 +231,7 @@ class AssistantMessage:
         if item.phase is not None:
             self.lost.dropped(f"{path}.phase", no_such("field", "Gemini"))
         if isinstance(item.content, str):
-            self._show(item, [text_part(item.content)] if item.content else [])
+            self._show(item, [replace(PART, text=item.content)] if item.content else [])
             return
         parts: list[types.Part] = []
         for j, part in enumerate(item.content):
@@ -407,8 +407,7 @@ IMAGES_BACK = {theirs: our for our, theirs in IMAGES.items()}
 
 def has_other_fields(part: types.Part) -> bool:
     """Whether a part with text has another field."""
-    plain = new_part()
-    plain.text, plain.thought, plain.thought_signature = part.text, part.thought, part.thought_signature
+    plain = replace(PART, text=part.text, thought=part.thought, thought_signature=part.thought_signature)
     return type(part) is not types.Part or part != plain
 
 

@@ -43,7 +43,7 @@ from ..tools import (
     report_unsaid,
 )
 from . import types
-from .content import MEDIA, SIGNED, new_part
+from .content import MEDIA, PART, SIGNED
 from .types import WIRE, Json, encode, from_openapi, merge, restored, text_of
 
 if TYPE_CHECKING:
@@ -420,15 +420,15 @@ new_function_call = copies(types.FunctionCall())
 def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
     """The part of a call, without its signature."""
     found = Losses() if item.leftovers else lost
-    args = object_arguments(call_arguments(item, path, lost), path, found)
+    text = item.arguments if isinstance(item, ours.FunctionCall) else call_arguments(item, path, lost)
+    args = object_arguments(text, path, found)
     call = new_function_call()
     call.id, call.name, call.args = item.call_id, wire_name(item.name, item.namespace or ""), args
     if item.namespace or item.caller or item.async_:
         report_unsaid(item, path, lost)
     if call.name != item.name and call.name != qualified(item.name, item.namespace):
         found.changed(f"{path}.name", f"a name that Gemini does not support, sent as {call.name}")
-    part = new_part()
-    part.function_call = call
+    part = replace(PART, function_call=call)
     if item.leftovers is None and type(item) is ours.FunctionCall:
         return part
     if left := own_leftovers(item, WIRE, path, lost):
@@ -445,9 +445,9 @@ def decode_call(part: types.Part, call: types.FunctionCall, origin: str) -> ours
     item = new_call()
     item.call_id, item.name = call.id or origin, call.name or ""
     item.arguments = "{}" if call.args is UNSET else text_of(call.args)
-    plain, same = new_part(), new_function_call()
+    same = new_function_call()
     same.id, same.name, same.args = call.id, call.name, call.args
-    plain.function_call, plain.thought_signature = same, part.thought_signature
+    plain = replace(PART, function_call=same, thought_signature=part.thought_signature)
     # Where `diff` finds nothing, as in nearly every answer.
     if not (call.id and call.name and call.args) or part.thought_signature == "" or part != plain:
         made = encode_call(item, "", Losses())

@@ -103,15 +103,14 @@ def decode_response(
     set_status(response, status, reason, f"the answer ended with {choice.finish_reason or 'no reason'!r}")
     if keep:
         keep_answer(response, body, dialect)
-    if request is not None and (names := names_sent(request, custom_tools=dialect.custom_tools, naming=sent_name)):
-        for i, item in enumerate(output):
-            if isinstance(item, ours.FunctionCall | ours.CustomToolCall):
-                output[i] = undo(item, names, f"output[{i}]", lost)
-    for position, item in enumerate(output):
-        if not isinstance(item, Unknown):
-            item.id, item.status = item_id(item, origin, position), "completed"
-    if output and status != "completed" and not isinstance(last := output[-1], Unknown):
-        last.status = "incomplete"
+    names = names_sent(request, custom_tools=dialect.custom_tools, naming=sent_name) if request is not None else {}
+    item: Any
+    for i, item in enumerate(output):
+        if names and isinstance(item, ours.FunctionCall | ours.CustomToolCall):
+            output[i] = item = undo(item, names, f"output[{i}]", lost)
+        item.id, item.status = item_id(item, origin, i), "completed"
+        if status != "completed" and i == len(output) - 1:
+            item.status = "incomplete"
     return response, lost
 
 
@@ -511,7 +510,8 @@ def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = Tru
     elif dialect.output_tokens == "total_minus_prompt":  # without a total nothing is subtracted
         usage.output_tokens = max(completion, (total or 0) - prompt)
     usage.total_tokens = total if given(total) else usage.input_tokens + usage.output_tokens
-    usage.cost = None if keep else reported_cost(counted.cost, counted.cost_in_usd_ticks)  # already in the leftovers
+    if not keep and not (counted.cost is counted.cost_in_usd_ticks is UNSET):  # else already in the leftovers
+        usage.cost = reported_cost(counted.cost, counted.cost_in_usd_ticks)
     if keep and (left := diff(counted, encode_usage(usage, dialect, Losses()))):
         if "completion_tokens" in (notes := as_object(left.get(SPELLING))):  # those of the visible text alone
             notes[NEAR] = {"completion_tokens": None}

@@ -161,13 +161,11 @@ def keep_answer(response: ours.Response, body: types.Answer, dialect: OllamaDial
     response.leftovers = {WIRE: {**left, SPELLING: {**notes, **left.get(SPELLING, {})}}}
 
 
-def placed_item(item: ours.AnyItem, origin: str, position: int, names: dict[str, Sent], lost: Losses) -> ours.AnyItem:
+def placed_item(item: Any, origin: str, position: int, names: dict[str, Sent], lost: Losses) -> ours.AnyItem:
     """The item for this position of the answer, with the tool name of the request."""
     if names and isinstance(item, ours.FunctionCall):
         item = undo(item, names, f"output[{position}]", lost)
-    if isinstance(item, ours.ItemBase):
-        item.id = item_id(item, origin, position)
-        item.status = "completed"
+    item.id, item.status = item_id(item, origin, position), "completed"
     return item
 
 
@@ -292,9 +290,9 @@ def origin_of(line: types.Line) -> str:
 def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> ours.Usage | None:
     """The token counts of the last line; `None` where it has none."""
     read, made = line.prompt_eval_count, line.eval_count
-    if not given(read) and not given(made):
+    if not (read or made or given(read) or given(made)):
         return None
-    if not given(read) or (not given(made) and has_output):
+    if not (read and made) and (not given(read) or (not given(made) and has_output)):
         name = "output_tokens" if given(read) else "input_tokens"
         lost.changed(f"usage.{name}", "a missing count, which older servers omit for cached input")
     usage = new_usage()

@@ -457,7 +457,8 @@ class Reader:
         elif given(part.function_call):
             if self._open is False:
                 self._close_texts()
-            self._close_run()
+            if self._run:
+                self._close_run()
             self._call(part, part.function_call)
         else:
             self._close_texts()
@@ -494,7 +495,8 @@ class Reader:
 
     def _add_text(self, part: types.Part, text: str, *, thought: bool) -> None:
         if self._run or self._open is not thought:
-            self.turn(thought=thought)
+            if self._run or self._open is not None:
+                self.turn(thought=thought)
             self._open = thought
         signature, more = part.thought_signature, has_other_fields(part)
         if signature is not UNSET:
@@ -524,7 +526,9 @@ class Reader:
             if texts:
                 item = new_message()
                 item.id, item.status, item.content = self.id("msg"), self._status, texts
-                self._signed(item, "".join(part.text for part in texts) if marks else "", marks)
+                self.items.append(item)
+                if marks:
+                    self._sign("".join(part.text for part in texts), marks)
             elif marks:
                 sealed = VisibleSignatures(digest=EMPTY, marks=marks)
                 self.items.append(carrier(sealed, WIRE, self._issuer, self.id("rs")))
@@ -535,12 +539,10 @@ class Reader:
         reasoning.summary = texts
         self.items.append(reasoning)
 
-    def _signed(self, item: ours.AnyItem, visible: str, marks: list[Mark]) -> None:
-        """Add an item after its signatures, so that the output is last. Its id is made before they are known."""
-        self.items.append(item)
-        if marks:
-            sealed = VisibleSignatures(digest=digest(visible), marks=marks, before=True)
-            self.items.insert(-1, carrier(sealed, WIRE, self._issuer, self.id("rs")))
+    def _sign(self, visible: str, marks: list[Mark]) -> None:
+        """Put the signatures of the last item before it, so that the output is last. Its id is made before they are known."""
+        sealed = VisibleSignatures(digest=digest(visible), marks=marks, before=True)
+        self.items.insert(-1, carrier(sealed, WIRE, self._issuer, self.id("rs")))
 
     # --- calls and images
 
@@ -560,7 +562,9 @@ class Reader:
         item.output_format = IMAGES_BACK.get(kind)
         if left := diff(part, encode_image(item, data), SIGNED):
             item.leftovers = {WIRE: left}
-        self._signed(item, data, [Mark(0, part.thought_signature)] if given(part.thought_signature) else [])
+        self.items.append(item)
+        if given(part.thought_signature):
+            self._sign(data, [Mark(0, part.thought_signature)])
 
     # --- hosted tools
 

@@ -136,6 +136,7 @@ def begin_response(body: types.Response, response_id: str, request: ours.Request
 
 _about = attrgetter("citation_metadata", "grounding_metadata", "logprobs_result")
 _NOTHING = _about(types.Candidate())
+_INPUT, _OUTPUT = ours.InputTokensDetails(cache_write_tokens=0), ours.OutputTokensDetails()
 
 
 def finish_response(
@@ -431,17 +432,18 @@ def decode_usage(counted: types.UsageMetadata, *, keep: bool) -> ours.Usage | No
     usage = new_usage()
     usage.input_tokens, usage.output_tokens = (prompt or 0) + (tools or 0), (visible or 0) + (thought or 0)
     usage.total_tokens = usage.input_tokens + usage.output_tokens if total is UNSET else total
-    usage.input_tokens_details = ours.InputTokensDetails(cached_tokens=cached or 0, cache_write_tokens=0)
-    usage.output_tokens_details = ours.OutputTokensDetails(reasoning_tokens=thought or 0)
+    read, made = replace(_INPUT, cached_tokens=cached or 0), replace(_OUTPUT, reasoning_tokens=thought or 0)
+    usage.input_tokens_details, usage.output_tokens_details = read, made
     if not keep:
-        media = {**_media(counted.prompt_tokens_details), **_media(counted.cache_tokens_details, "cached_")}
-        usage.input_tokens_details = with_extras(usage.input_tokens_details, media)
-        media = _media(counted.candidates_tokens_details)
-        usage.output_tokens_details = with_extras(usage.output_tokens_details, media)
+        if counted.prompt_tokens_details or counted.cache_tokens_details:
+            media = {**_media(counted.prompt_tokens_details), **_media(counted.cache_tokens_details, "cached_")}
+            usage.input_tokens_details = with_extras(read, media)
+        if counted.candidates_tokens_details:
+            usage.output_tokens_details = with_extras(made, _media(counted.candidates_tokens_details))
     else:
-        made = _encode_usage(usage, tools or 0, Losses())
-        made.service_tier = counted.service_tier if counted.service_tier in TIERS_BACK else UNSET
-        if left := diff(counted, made):
+        same = _encode_usage(usage, tools or 0, Losses())
+        same.service_tier = counted.service_tier if counted.service_tier in TIERS_BACK else UNSET
+        if left := diff(counted, same):
             usage.leftovers = {WIRE: left}
     return usage
 

@@ -117,7 +117,7 @@ SIZES = {
     "": Size(2_155, 9),  # the modules at the top alone
     "responses": Size(4_610, 14),
     "wires": Size(20_830, 58, goal=15_700),
-    "wires.openai_responses": Size(1_680, 9),
+    "wires.openai_responses": Size(1_670, 9),
     "wires.openai_chat": Size(4_185, 9),
     "wires.anthropic_messages": Size(4_810, 10),
     "wires.ollama_chat": Size(2_020, 9),

@@ -30,13 +30,6 @@ Json = dict[str, Any]
 S = TypeVar("S", bound=Model)
 
 
-HOSTED = frozenset(
-    "web_search_call file_search_call code_interpreter_call image_generation_call mcp_list_tools mcp_call "
-    "tool_search_call tool_search_output".split()
-)
-"""Records of hosted tools; their effect is in the text that follows."""
-
-
 def is_object(value: Any) -> TypeGuard[Json]:
     """Whether a JSON value is an object."""
     return isinstance(value, dict)

@@ -151,7 +151,6 @@ class MessageWriter:
     """Writes the items as messages; the instructions, the first system messages, and `note` are one message."""
 
     state = changing = None  # a turn needs no state of those before it
-    __slots__ = tuple("begins messages _begun _dialect _items _lost _open _outputs _preamble".split())
 
     def __init__(
         self, instructions: str, items: Sequence[ours.AnyItem], note: str, dialect: OllamaDialect, lost: Losses
@@ -288,13 +287,11 @@ class MessageWriter:
 
     def _output(self, i: int, item: Any, name: Any) -> list[str]:
         """Write an output, and return the images that it cannot hold."""
-        text, lost = item.output, self._lost
-        images: list[str] = []
+        text, images, lost = item.output, list[str](), self._lost
         if not isinstance(text, str):
             text, images = encode_content(text, f"input[{i}].output", lost)
         if item.is_error or item.status == "incomplete":
-            what = "is_error" if item.is_error else "status"
-            lost.changed(f"input[{i}].{what}", 'a failure, marked by "Error: "')
+            lost.changed(f"input[{i}].{'is_error' if item.is_error else 'status'}", 'a failure, marked by "Error: "')
             text = f"Error: {text}"
         id = UNSET if item.call_id is None else item.call_id
         message = replace(_OUTPUT, content=text, tool_name=UNSET if name is None else name, tool_call_id=id)

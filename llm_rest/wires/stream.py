@@ -96,10 +96,10 @@ class StreamDecoder(Generic[D]):
         self._dialect: D = dialect or self.DIALECT
         self._now = now
         self._keep = keep
-        self._to = Emitter()
+        self._emitter = Emitter()
         self._output: list[AnyItem | None] = []  # by position; `None` while it is open
         self._open: OpenParts | None = None  # the open message or reasoning item
-        self._over = False
+        self._ended = False
         self._prepare()
 
     def _prepare(self) -> None:
@@ -107,9 +107,9 @@ class StreamDecoder(Generic[D]):
 
     def feed(self, event: Any) -> list[ev.AnyEvent]:
         """The Responses events for this event."""
-        if not self._over:
+        if not self._ended:
             self._feed(event)
-        return self._to.take()
+        return self._emitter.take()
 
     def close(self) -> list[ev.AnyEvent]:
         """No events: an answer without an end was cut off."""
@@ -120,30 +120,30 @@ class StreamDecoder(Generic[D]):
 
     # -- items
 
-    def _name(self, item: Any) -> None:
+    def _set_id(self, item: Any) -> None:
         """Give an item that begins at the next position its id."""
 
-    def _made(self, opened: OpenParts) -> AnyItem:
+    def _finished_item(self, opened: OpenParts) -> AnyItem:
         """The message or reasoning item as in the whole answer, once it is complete."""
         raise NotImplementedError
 
-    def _announce(self, item: Any) -> OpenItem:
+    def _emit_added(self, item: Any) -> OpenItem:
         """Begin an item."""
-        self._name(item)
+        self._set_id(item)
         self._output.append(None)
-        return self._to.add(item)
+        return self._emitter.add(item)
 
-    def _add_whole(self, item: Any) -> None:
+    def _emit_whole(self, item: Any) -> None:
         """Begin and end an item at once."""
         self._output.append(item)
-        self._to.whole(item)
+        self._emitter.whole(item)
 
-    def _done(self, opened: OpenItem, item: AnyItem) -> None:
+    def _emit_done(self, opened: OpenItem, item: AnyItem) -> None:
         """End a complete item."""
         self._output[opened.index] = item
         opened.done(item)
 
-    def _grow(
+    def _append(
         self,
         kind: type[Message | Reasoning],
         text: str,
@@ -161,27 +161,27 @@ class StreamDecoder(Generic[D]):
         self._end_open()
         empty = Message(role="assistant", content=[]) if kind is Message else Reasoning(summary=[])
         empty.status = "in_progress"
-        self._open = OpenParts(self._announce(empty), kind)
+        self._open = OpenParts(self._emit_added(empty), kind)
         return self._open
 
     def _end_open(self) -> None:
         """End the open message or reasoning item."""
         opened, self._open = self._open, None
         if opened is not None:
-            item: Any = self._made(opened)
+            item: Any = self._finished_item(opened)
             opened.end_part(item.content or ())
-            self._done(opened.item, item)
+            self._emit_done(opened.item, item)
 
     # -- the end
 
     def _finish(self, response: Response) -> None:
-        self._over = True
-        self._to.finish(response)
+        self._ended = True
+        self._emitter.finish(response)
 
     def _fail(self, error: Any, response: Response) -> None:
         """End with an error of the vendor, and the failed response for it."""
         about = {"code": error.code, "message": error.message, "param": error.param, "type": error.type}
-        self._to.error(ev.StreamError(**about))
+        self._emitter.error(ev.StreamError(**about))
         self._finish(response)
 
 
@@ -203,7 +203,7 @@ class StreamEncoder(Generic[D, E]):
         self._request = request
         self._dialect: D = dialect or self.DIALECT
         self._out: list[E] = []
-        self._over = False
+        self._ended = False
         self._error: Any = None
         self._at = 0  # the item that is being written
         self._later: dict[int, list[Any]] = {}  # events of later items
@@ -214,15 +214,15 @@ class StreamEncoder(Generic[D, E]):
 
     def feed(self, event: ev.AnyEvent) -> list[E]:
         """The wire's events for this one."""
-        if not self._over:
+        if not self._ended:
             match event:
                 case ev.OfItem() | ev.OutputItemAdded() | ev.OutputItemDone():
                     self._in_order(event, event.output_index)
                 case ev.ResponseCompleted() | ev.ResponseIncomplete() if not self._error:
-                    self._over = True
+                    self._ended = True
                     self._end(event.response)
                 case ev.ResponseFailed(response=failed):
-                    self._over = True
+                    self._ended = True
                     self._fail(replace(failed, error=failed.error or self._error))
                 case ev.ErrorEvent():
                     self._error = event.details  # the failed response that follows has more data
@@ -234,8 +234,8 @@ class StreamEncoder(Generic[D, E]):
 
     def close(self) -> list[E]:
         """The error that no failed response followed, or an error for an answer that broke off."""
-        if not self._over and (self._error or self.breaks_off):
-            self._over = True
+        if not self._ended and (self._error or self.breaks_off):
+            self._ended = True
             known = len(self.losses)
             self._break_off(self._error or ResponseError(message="the answer broke off", code="server_error"))
             if self._error is None:

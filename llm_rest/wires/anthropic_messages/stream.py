@@ -79,12 +79,12 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         self._pieces: dict[str, list[str]] = {}
         self._waiting: OrderedDict[int, list[OfBlock]] = OrderedDict()  # of blocks that began while another was open
         # Items: the last one, the open ones, and the number of the reader's items already handled.
-        self._item = OpenItem(self._to, 0, "")
-        self._opened: dict[int, OpenItem] = {}
-        self._ended = 0
-        self._uses: dict[str, tuple[int, Use, OpenItem]] = {}  # tools that wait for their results, by their ids
-        self._ready: list[tuple[int, ours.AnyItem]] = []  # what their results made of them
-        self._stalled = False
+        self._last_item = OpenItem(self._emitter, 0, "")
+        self._open_items: dict[int, OpenItem] = {}
+        self._handled_items = 0
+        self._running_tools: dict[str, tuple[int, Use, OpenItem]] = {}  # tools without a result yet, by their ids
+        self._complete_items: list[tuple[int, ours.AnyItem]] = []  # what their results made of them
+        self._defers_items = False
 
     def feed(self, event: types.AnyEvent) -> list[ev.AnyEvent]:
         """The Responses events for this event."""
@@ -92,31 +92,31 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
             delta = event.delta
             if type(delta) is types.TextDelta and type(self._block) is types.Text:  # nearly every piece
                 self._pieces["text"].append(delta.text)
-                self._item.grow(ours.OutputText, delta.text)
-                return self._to.take()
+                self._last_item.grow(ours.OutputText, delta.text)
+                return self._emitter.take()
         return super().feed(event)
 
     def _feed(self, event: types.AnyEvent) -> None:
         match event:
             case types.ContentBlockStart() | types.ContentBlockDelta() | types.ContentBlockStop():
                 self._report_unknown(event)
-                self._begun()
+                self._started_message()
                 self._of_block(event)
                 self._catch_up()
             case types.MessageStart():
                 self._report_unknown(event)
                 self._start(event.message)
             case types.MessageDelta():
-                self._message = change_message(self._begun(), event, self.losses)
+                self._message = change_message(self._started_message(), event, self.losses)
             case types.MessageStop():
                 self._report_unknown(event)
-                self._end(self._begun())
+                self._end(self._started_message())
             case types.Error():
                 self._end_with_error(event)
             case types.Ping():
                 pass
             case Unknown():
-                self._begun()
+                self._started_message()
                 self._pass_on(event)
 
     def _report_unknown(self, struct: Model) -> None:
@@ -129,11 +129,11 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
             self.losses.dropped(path, what)
 
     def _pass_on(self, event: dict[str, Any]) -> None:
-        self._to.send(Unknown({**event, "sequence_number": self._to.number()}))
+        self._emitter.send(Unknown({**event, "sequence_number": self._emitter.number()}))
 
     # -- the message
 
-    def _begun(self) -> types.Message:
+    def _started_message(self) -> types.Message:
         """The message so far; an empty one if the host omitted its beginning."""
         return self._message or self._start(types.Message(content=[]))
 
@@ -142,7 +142,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
             return self._message
         if self._message is None:
             response = begin_response(message, self._request, self._now)
-            self._to.start(response, response.usage or None)
+            self._emitter.start(response, response.usage or None)
         content, message = message.content, copy(message)
         message.content, message.usage = [], copy(message.usage)
         self._message = message
@@ -213,31 +213,31 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         i, reader = self._place, self._reader
         reader.flush(block)
         if isinstance(block, OUTPUT_BLOCKS):
-            self._uses.clear()
-            self._stalled = False
+            self._running_tools.clear()
+            self._defers_items = False
         block = self._block = Unknown(block) if isinstance(block, Unknown) else copy(block)
         self._pieces = {}
         match block:
             case types.Text():
                 if reader.parts is None:
                     empty = ours.Message(id=reader.id_of("msg", i), role="assistant", status="in_progress", content=[])
-                    self._announce(empty)
+                    self._emit_added(empty)
                 leftovers = reader.text_leftovers(block)
-                self._item.part(ours.OutputText(text="", annotations=[], leftovers=leftovers))
+                self._last_item.part(ours.OutputText(text="", annotations=[], leftovers=leftovers))
                 if block.citations:
                     block.citations = list(block.citations)
                 self._pieces["text"] = []
                 self._grow_block(types.TextDelta(text=block.text))
             case types.Thinking():
-                self._announce(ours.Reasoning(id=reader.id_of("rs", i), status="in_progress", summary=[]))
+                self._emit_added(ours.Reasoning(id=reader.id_of("rs", i), status="in_progress", summary=[]))
                 self._grow_block(types.ThinkingDelta(thinking=block.thinking))
             case types.ToolUse():
                 call = decode_call(replace(block, input=NOTHING), reader.id_of("fc", i), "in_progress", reader.names)
                 setattr(call, "arguments" if isinstance(call, ours.FunctionCall) else "input", "")
-                self._announce(call)
+                self._emit_added(call)
             case types.Compaction():
-                self._announce(ours.Compaction(id=reader.id_of("cmp", i), encrypted_content=""))
-                self._item.step(ev.CompactionCompacting)
+                self._emit_added(ours.Compaction(id=reader.id_of("cmp", i), encrypted_content=""))
+                self._last_item.step(ev.CompactionCompacting)
             case types.ServerToolUse() | types.McpToolUse() | types.McpToolListing():
                 self._begin_run(i, block)
             case types.Fallback():
@@ -254,7 +254,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
             block.citations = block.citations or []
             block.citations.append(delta.citation)
             # Its annotation, if it has one, covers text that has not arrived yet.
-            event = {"type": CITATION, "item_id": self._item.id, "output_index": self._item.index}
+            event = {"type": CITATION, "item_id": self._last_item.id, "output_index": self._last_item.index}
             self._pass_on(
                 {**event, "content_index": len(self._reader.parts or ()), "citation": as_plain(delta.citation)}
             )
@@ -275,15 +275,15 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
         pieces = self._pieces.setdefault(field, [])
         match block:
             case types.Text():
-                self._item.grow(ours.OutputText, piece)
+                self._last_item.grow(ours.OutputText, piece)
             case types.Thinking():
                 if not pieces:
-                    self._item.part(ours.SummaryText(text=""))
-                self._item.grow(ours.SummaryText, piece)
+                    self._last_item.part(ours.SummaryText(text=""))
+                self._last_item.grow(ours.SummaryText, piece)
             case types.ToolUse(name=name) if name not in self._reader.names or not self._reader.names[name].custom:
-                self._item.grow(ours.FunctionCall, piece)
-            case types.McpToolUse(id=id) if id in self._uses:
-                self._item.grow(ours.McpCall, piece)
+                self._last_item.grow(ours.FunctionCall, piece)
+            case types.McpToolUse(id=id) if id in self._running_tools:
+                self._last_item.grow(ours.McpCall, piece)
             case _:
                 pass
         pieces.append(piece)
@@ -307,14 +307,14 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
             case types.Text():
                 part: Any = self._reader.parts[-1] if self._reader.parts else None
                 for annotation in part.annotations:
-                    self._item.annotation(annotation)
-                self._item.end(part)
+                    self._last_item.annotation(annotation)
+                self._last_item.end(part)
             case types.Thinking(thinking=thought) if thought:
-                self._item.end(ours.SummaryText(text=thought))
+                self._last_item.end(ours.SummaryText(text=thought))
             case types.ToolUse():
                 call: Any = self._reader.items[-1]
                 streamed = isinstance(call, ours.FunctionCall) and "input" in self._pieces
-                self._item.end_input(call, streamed=streamed)
+                self._last_item.end_input(call, streamed=streamed)
             case types.ServerToolUse() | types.McpToolUse():
                 self._end_input(block)
             case types.ServerToolResult():
@@ -334,62 +334,62 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
 
     # -- items
 
-    def _announce(self, item: ours.AnyItem) -> OpenItem:
+    def _emit_added(self, item: ours.AnyItem) -> OpenItem:
         self._end_items()
-        self._item = opened = super()._announce(item)
-        self._opened[opened.index] = opened
+        self._last_item = opened = super()._emit_added(item)
+        self._open_items[opened.index] = opened
         return opened
 
     def _end_items(self, *, last: bool = False) -> None:
         """End the items that are complete; all of them if this was the `last` of the answer."""
         items = self._reader.items
-        for index in range(self._ended, len(items)):
+        for index in range(self._handled_items, len(items)):
             if index == len(self._output):
-                self._add_whole(items[index])
+                self._emit_whole(items[index])
             elif last or not _is_open_until_the_end(items[index]):
                 self._end_item(index, items[index])
-        self._ended = len(items)
-        for index in [*self._opened] if last else ():
+        self._handled_items = len(items)
+        for index in [*self._open_items] if last else ():
             self._end_item(index, items[index])
-        for index, item in self._ready:
+        for index, item in self._complete_items:
             self._end_item(index, item)
-        self._ready.clear()
+        self._complete_items.clear()
 
     def _end_item(self, index: int, item: ours.AnyItem) -> None:
-        opened = self._opened.pop(index, None)
+        opened = self._open_items.pop(index, None)
         if opened is not None:
-            self._done(opened, item)
+            self._emit_done(opened, item)
 
     # -- hosted tools, reported while they run
 
     def _begin_run(self, i: int, block: Use | types.McpToolListing) -> None:
         """A tool was chosen at position `i`: announce its item, where it has one already."""
-        items = [] if self._stalled else block_items(i, block, None, self._reader.id)
+        items = [] if self._defers_items else block_items(i, block, None, self._reader.id)
         for item in items:
-            self._announce(item)
+            self._emit_added(item)
             if isinstance(block, types.McpToolListing):
-                tell(self._item, item)
-                self._ready.append((self._item.index, item))
-            elif self._item.begin_tool(item):
-                self._uses[block.id] = (i, block, self._item)
+                tell(self._last_item, item)
+                self._complete_items.append((self._last_item.index, item))
+            elif self._last_item.begin_tool(item):
+                self._running_tools[block.id] = (i, block, self._last_item)
             # The result of a tool search is an item between this one and the next, so that one has to wait.
-            self._stalled = isinstance(item, ours.ToolSearchCall)
+            self._defers_items = isinstance(item, ours.ToolSearchCall)
 
     def _end_input(self, block: Use) -> None:
         """End the input of a tool."""
-        if block.id in self._uses:
-            i, _, opened = self._uses[block.id]
+        if block.id in self._running_tools:
+            i, _, opened = self._running_tools[block.id]
             (item,) = block_items(i, block, None, self._reader.id)
             opened.end_input(item, streamed="input" in self._pieces and isinstance(item, ours.McpCall))
 
     def _end_run(self, block: types.ServerToolResult) -> None:
         """Process the result of a tool."""
-        if block.tool_use_id in self._uses:
-            i, use, opened = self._uses.pop(block.tool_use_id)
+        if block.tool_use_id in self._running_tools:
+            i, use, opened = self._running_tools.pop(block.tool_use_id)
             (item,) = block_items(i, use, block, self._reader.id)
             opened.end_tool(item)
             if not _is_open_until_the_end(item):
-                self._ready.append((opened.index, item))
+                self._complete_items.append((opened.index, item))
 
 
 def _is_open_until_the_end(item: ours.AnyItem) -> bool:

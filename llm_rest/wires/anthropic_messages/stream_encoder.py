@@ -48,18 +48,18 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         # The open block as it began, its number, how many characters of its text were sent, and the part or thought it shows.
         self._block: types.AnyBlock | None = None
         self._index = -1
-        self._sent = 0
+        self._sent_length = 0
         self._part = -1
-        self._shown, self._thought = "", 0
-        self._deferred = ""  # the beginning of arguments that may be no object
+        self._thought_field, self._thought_part = "", 0
+        self._held_arguments = ""  # the beginning of arguments that may be no object
         # The texts of the last message as they were sent, and their final values.
-        self._texts: list[types.Text] = []
-        self._expected: list[types.Text] = []
+        self._sent_texts: list[types.Text] = []
+        self._final_texts: list[types.Text] = []
 
     def feed(self, event: ev.AnyEvent) -> list[types.AnyEvent]:
         """The events to send for `event`."""
         if type(event) is ev.OutputTextDelta and event.output_index == self._at and event.content_index == self._part:
-            self._sent += len(event.delta)
+            self._sent_length += len(event.delta)
             return [Delta(index=self._index, delta=types.TextDelta(text=event.delta))]
         return super().feed(event)
 
@@ -166,7 +166,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         if item is None or isinstance(item, ours.Reasoning):
             return  # which may belong to what is before it
         self._stop()
-        self._texts = []
+        self._sent_texts = []
         if isinstance(item, VISIBLE):
             return
         self._send_whole(self._writer.flush())
@@ -174,7 +174,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
             empty = replace(item, arguments="{}") if isinstance(item, ours.FunctionCall) else replace(item, input="")
             call = encode_call(empty, wire_id(item.call_id), self._path, self._comparing())
             self._start(replace(call, input=NOTHING))
-            self._deferred = ""
+            self._held_arguments = ""
 
     def _end_item(self, item: ours.AnyItem | None) -> None:
         match item:
@@ -211,13 +211,13 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         """Begin a block, and end the one before."""
         self._stop()
         self._index += 1
-        self._sent = 0
+        self._sent_length = 0
         self._block = block
         self._out.append(Start(index=self._index, content_block=copy(block)))
 
     def _send(self, delta: types.AnyDelta, sent: int = 0) -> None:
         """Send a piece of the open block."""
-        self._sent += sent
+        self._sent_length += sent
         self._out.append(Delta(index=self._index, delta=delta))
 
     def _stop(self) -> None:
@@ -263,7 +263,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         block = encode_part(part, self._path, self._comparing())
         if isinstance(block, types.Text):
             block.text = ""
-            self._texts.append(block)
+            self._sent_texts.append(block)
             self._start(block)
             block.citations = [*block.citations] if block.citations else block.citations  # sent text cannot be changed
             self._part = index
@@ -279,15 +279,15 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         if isinstance(text, str):
             if self._part != index:
                 self._begin_part(part, index)
-            self._add_text(text[self._sent :], self._part)
+            self._add_text(text[self._sent_length :], self._part)
 
     def _add_citation(self, event: Unknown) -> None:
         try:
             citation = _citation.decode(encode(event.get("citation")))
         except DecodeError:
             return
-        if self._texts and self._block is self._texts[-1]:
-            self._send_citation(self._texts[-1], citation)
+        if self._sent_texts and self._block is self._sent_texts[-1]:
+            self._send_citation(self._sent_texts[-1], citation)
 
     def _send_citation(self, text: types.Text, citation: types.AnyCitation) -> None:
         text.citations = text.citations or []
@@ -296,7 +296,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
 
     def _add_late_citations(self) -> None:
         """Send citations that did not come with their texts with the last text, which is still open."""
-        for sent, expected in zip(self._texts, self._expected, strict=False):
+        for sent, expected in zip(self._sent_texts, self._final_texts, strict=False):
             for citation in (expected.citations or [])[len(sent.citations or ()) :]:
                 if sent is self._block:
                     self._send_citation(sent, citation)
@@ -309,8 +309,8 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
             self._begin_item(item)
         for index in range(max(self._part, 0), len(parts)):
             self._end_part(parts[index], index)
-        self._expected = [block for block in self._writer.write(item, self._path) if isinstance(block, types.Text)]
-        for sent, expected in zip(self._texts, self._expected, strict=False):
+        self._final_texts = [block for block in self._writer.write(item, self._path) if isinstance(block, types.Text)]
+        for sent, expected in zip(self._sent_texts, self._final_texts, strict=False):
             self._compare(replace(sent, citations=UNSET), replace(expected, text="", citations=UNSET))
 
     # -- thinking
@@ -320,21 +320,21 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         if not isinstance(self._block, types.Thinking):
             self._send_whole(self._writer.flush())
             self._start(types.Thinking(thinking="", signature=""))
-        if not self._sent:
-            self._shown, self._thought = shown, part
-        if shown == self._shown:
-            text = text if part == self._thought else GAP + text
-            self._thought = part
+        if not self._sent_length:
+            self._thought_field, self._thought_part = shown, part
+        if shown == self._thought_field:
+            text = text if part == self._thought_part else GAP + text
+            self._thought_part = part
             self._send(types.ThinkingDelta(thinking=text), len(text))
 
     def _end_thinking(self, item: ours.Reasoning, sent: types.Thinking) -> None:
         """End thinking with its vendor's signature; without a valid one, as for other vendors, with an envelope."""
-        text = GAP.join(part.text for part in getattr(item, self._shown) or ())
+        text = GAP.join(part.text for part in getattr(item, self._thought_field) or ())
         blocks = self._writer.write(item, self._path)
         own = (block for block in blocks if isinstance(block, types.Thinking) and block.thinking == text)
-        block = next(own, None) or encode_foreign_thinking(item, self._shown)
-        if text[self._sent :]:
-            self._send(types.ThinkingDelta(thinking=text[self._sent :]))
+        block = next(own, None) or encode_foreign_thinking(item, self._thought_field)
+        if text[self._sent_length :]:
+            self._send(types.ThinkingDelta(thinking=text[self._sent_length :]))
         self._send(types.SignatureDelta(signature=block.signature))
         self._compare(sent, replace(block, thinking="", signature=""))
         self._stop()
@@ -343,14 +343,14 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
 
     def _add_arguments(self, text: str) -> None:
         """Send a piece of arguments, at once if they begin as an object; others are converted when complete."""
-        if not self._sent:
-            text = self._deferred = self._deferred + text
-        if text and (self._sent or text.lstrip()[:1] == "{"):
+        if not self._sent_length:
+            text = self._held_arguments = self._held_arguments + text
+        if text and (self._sent_length or text.lstrip()[:1] == "{"):
             self._send(types.InputJsonDelta(partial_json=text), len(text))
 
     def _add_input(self, text: str) -> None:
         """Send a piece of a custom call's free text, which is the one argument of a function."""
-        head = "" if self._sent else '{"input":"'
+        head = "" if self._sent_length else '{"input":"'
         self._send(types.InputJsonDelta(partial_json=head + encode(text).decode()[1:-1]), len(text))
 
     def _end_call(self, item: Call) -> None:
@@ -359,12 +359,12 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         sent: Any = self._block
         expected: Call = item
         if isinstance(item, ours.CustomToolCall):
-            if not self._sent or item.input[self._sent :]:
-                self._add_input(item.input[self._sent :])
+            if not self._sent_length or item.input[self._sent_length :]:
+                self._add_input(item.input[self._sent_length :])
             self._send(types.InputJsonDelta(partial_json='"}'))
-        elif self._sent or item.arguments.lstrip()[:1] == "{":
-            self._deferred = ""
-            self._add_arguments(item.arguments[self._sent :])
+        elif self._sent_length or item.arguments.lstrip()[:1] == "{":
+            self._held_arguments = ""
+            self._add_arguments(item.arguments[self._sent_length :])
             expected = replace(item, arguments="{}")
             if json_value(item.arguments) is None:
                 self.losses.changed(f"{self._path}.arguments", "not a JSON object; streamed unchanged")

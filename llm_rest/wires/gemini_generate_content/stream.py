@@ -107,88 +107,88 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         self._whole = WholeAnswer()
         self._reader = Reader("", "", self.losses)
         self._response: ours.Response | None = None
-        self._emitted = 0  # the number of the reader's finished items
-        self._part = types.Part()  # the open text's part, as it began
-        self._text: list[str] | None = None  # its pieces so far
-        self._call: PartialCall | None = None
-        self._last: types.Response | None = None  # the last chunk
+        self._emitted_count = 0  # the number of the reader's finished items
+        self._text_part = types.Part()  # the open text's part, as it began
+        self._text_pieces: list[str] | None = None  # its pieces so far
+        self._open_call: PartialCall | None = None
+        self._last_chunk: types.Response | None = None  # the last chunk
         self._from = ""  # the token that this hop was requested with
-        self._brought = False  # whether this hop had any part of the answer
-        self._since: Tail | None = None  # the parts after the last token
-        self._ends_often = False  # whether more data came after the end
+        self._has_parts = False  # whether this hop had any part of the answer
+        self._after_token: Tail | None = None  # the parts after the last token
+        self._continues_after_end = False  # whether more data came after the end
 
     def _feed(self, event: types.Response) -> None:
         chunk = event
-        if self._last is not None and chunk == self._last:
+        if self._last_chunk is not None and chunk == self._last_chunk:
             return  # some routers repeat the last chunk
         self._whole.add(chunk)
         if self._response is None:
             self._start(chunk)
         for i, candidate in enumerate(chunk.candidates or ()):
             if candidate.index or (i and candidate.index is UNSET):
-                self._once("candidates[1]", "only the first of several candidates becomes output", "dropped")
+                self._report_once("candidates[1]", "only the first of several candidates becomes output", "dropped")
             else:
                 self._add_candidate(candidate)
-                self._last = chunk if candidate.finish_reason else self._last
+                self._last_chunk = chunk if candidate.finish_reason else self._last_chunk
         if given(chunk.error) and self._response is not None:
-            self._over = True  # no more events follow, and open items stay open
+            self._ended = True  # no more events follow, and open items stay open
             self._fail(decode_failure(chunk.error), self._whole_response(self._response))
 
     def _add_candidate(self, candidate: types.Candidate) -> None:
-        content, since = candidate.content, self._since
+        content, since = candidate.content, self._after_token
         if given(content):
             parts = content.parts or []
-            if self._last is not None and any(part.text != "" for part in parts):
-                self._ends_often = True  # some hosts write a finish reason into every chunk
+            if self._last_chunk is not None and any(part.text != "" for part in parts):
+                self._continues_after_end = True  # some hosts write a finish reason into every chunk
                 what = "more came behind the end of the answer; it is part of the answer"
-                self._once("candidates[0].finishReason", what, "changed")
+                self._report_once("candidates[0].finishReason", what, "changed")
             for part in parts if since is None else since.new_parts(parts):
                 self._add(part)
             if since is not None and since.differs:
                 what = "the stream broke off behind its last checkpoint, and the answer went on otherwise from there"
-                self._once("candidates[0].continuationToken", what, "changed")
-            self._brought = self._brought or bool(parts)
-            self._whole.add_content(content, parts=self._reader.place > 0 or self._text is not None)
+                self._report_once("candidates[0].continuationToken", what, "changed")
+            self._has_parts = self._has_parts or bool(parts)
+            self._whole.add_content(content, parts=self._reader.place > 0 or self._text_pieces is not None)
         self._whole.add_candidate(candidate)
         if candidate.continuation_token:
-            self._since = since or Tail()
-            self._since.mark()
+            self._after_token = since or Tail()
+            self._after_token.mark()
 
     # -- long answers in several hops
 
     @property
     def finished(self) -> bool:
         """Whether the end of the answer, or of this hop, has arrived: only counts and sources may follow."""
-        return self._over or (self._last is not None and not self._ends_often)
+        return self._ended or (self._last_chunk is not None and not self._continues_after_end)
 
     def checkpoint(self) -> str | None:
         """The token with which to continue if the body ends or breaks off here; `None` where that is impossible."""
         candidate, feedback = self._whole.candidate, self._whole.body.prompt_feedback
-        if self._over or (given(feedback) and feedback.block_reason):
+        if self._ended or (given(feedback) and feedback.block_reason):
             return None
         token = candidate.continuation_token or ""
         if candidate.finish_reason:
             return token if candidate.finish_reason == CONTINUATION and token != self._from else None
         if token and token != self._from:
-            return None if self._since is not None and self._since.whole else token
-        return self._from if self._from and not self._brought else None
+            return None if self._after_token is not None and self._after_token.whole else token
+        return self._from if self._from and not self._has_parts else None
 
     def resume(self) -> None:
         """Begin another hop at the last token."""
         token = self._whole.candidate.continuation_token
         self._from = token if given(token) else self._from
-        self._brought, self._last = False, None
-        if self._since is not None:
-            self._since.replay()
+        self._has_parts, self._last_chunk = False, None
+        if self._after_token is not None:
+            self._after_token.replay()
         self._whole.resume()
 
     def close(self) -> list[ev.AnyEvent]:
         """The events at the end, if there was a finish reason; none if the stream was cut off."""
         candidate, feedback = self._whole.candidate, self._whole.body.prompt_feedback
         ended = candidate.finish_reason or (given(feedback) and feedback.block_reason)
-        if self._response is not None and not self._over and ended:
+        if self._response is not None and not self._ended and ended:
             self._finish(self._whole_response(self._response))
-        return self._to.take()
+        return self._emitter.take()
 
     # -- the response
 
@@ -196,7 +196,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         response_id = id_of(chunk)
         self._reader = reader_of(response_id, self._request, self._dialect, self.losses)
         self._response = begin_response(self._whole.body, response_id, self._request, self._now)
-        self._to.start(self._response)
+        self._emitter.start(self._response)
 
     def _whole_response(self, begun: ours.Response) -> ours.Response:
         """The complete response; open items end with their current content, and a call that was cut off is incomplete."""
@@ -214,7 +214,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         self._emit(response.output)
         return response
 
-    def _once(self, path: str, what: str, kind: Kind) -> None:
+    def _report_once(self, path: str, what: str, kind: Kind) -> None:
         if not any(loss.path == path for loss in self.losses):
             self.losses.append(Loss(path, what, kind))
 
@@ -236,10 +236,10 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
             return
         alone = signed or has_other_fields(part)
         kind, shown = (ours.Reasoning, ours.SummaryText) if part.thought is True else (ours.Message, ours.OutputText)
-        if alone or self._text is None or opened is None or opened.kind is not kind:
+        if alone or self._text_pieces is None or opened is None or opened.kind is not kind:
             self._new_text(part, text, alone=alone)
         else:
-            self._text.append(text)
+            self._text_pieces.append(text)
             opened.add(text, shown)
 
     def _new_text(self, part: types.Part, text: str, *, alone: bool) -> None:
@@ -254,22 +254,22 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         if self._open is not None:
             self._open.end_part([*self._open.parts, self._reader.texts[-1]])
         if thought:
-            self._grow(ours.Reasoning, text, ours.SummaryText)
+            self._append(ours.Reasoning, text, ours.SummaryText)
         else:
-            self._grow(ours.Message, text)
-        self._part, self._text = part, [text]
+            self._append(ours.Message, text)
+        self._text_part, self._text_pieces = part, [text]
         if alone:
             self._end_text()
 
-    def _name(self, item: Any) -> None:
+    def _set_id(self, item: Any) -> None:
         item.id = self._reader.id("msg" if isinstance(item, ours.Message) else "rs")
 
     def _end_text(self) -> None:
         """End the open part."""
-        if self._text is not None:
-            part = self._part
-            part = replace(part, text="".join(self._text)) if len(self._text) > 1 else part
-            self._text = None
+        if self._text_pieces is not None:
+            part = self._text_part
+            part = replace(part, text="".join(self._text_pieces)) if len(self._text_pieces) > 1 else part
+            self._text_pieces = None
             self._reader.add(part)
 
     def _put(self, part: types.Part) -> None:
@@ -279,7 +279,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
 
     def _emit(self, items: Sequence[ours.AnyItem]) -> None:
         """Emit the items that are complete by now, the open text before its signature, which came after it."""
-        new = [*items[self._emitted :]]
+        new = [*items[self._emitted_count :]]
         if (
             self._open is not None
             and self._open.kind is ours.Message
@@ -287,10 +287,10 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
             and isinstance(new[1], ours.Message)
         ):
             new[:2] = new[1], new[0]
-        for item in new if not self._over else ():
+        for item in new if not self._ended else ():
             opened, self._open = self._open, None
             if opened is None:
-                self._add_whole(item)
+                self._emit_whole(item)
                 continue
             if isinstance(item, ours.Message) and isinstance(last := item.content[-1], ours.OutputText):
                 for source in last.annotations or ():
@@ -298,33 +298,33 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
                 opened.end_part([*opened.parts, last])
             elif isinstance(item, ours.Reasoning) and item.summary:
                 opened.end_part([*opened.parts, item.summary[-1]])
-            self._done(opened.item, item)
-        self._emitted = max(self._emitted, len(items))
+            self._emit_done(opened.item, item)
+        self._emitted_count = max(self._emitted_count, len(items))
 
     # -- calls
 
     def _add_call(self, part: types.Part, call: types.FunctionCall) -> None:
         if given(call.name):
             self._end_call()  # the one before was never ended
-        if self._call is None and not call.will_continue and call.partial_args is UNSET:
+        if self._open_call is None and not call.will_continue and call.partial_args is UNSET:
             self._put(part)
             return
-        self._call = self._call or PartialCall()
-        if self._call.feed(part, call):
+        self._open_call = self._open_call or PartialCall()
+        if self._open_call.feed(part, call):
             self._end_call()
 
     def _end_call(self, *, cut: bool = False) -> None:
-        if self._call is not None:
-            part, self._call = self._call.part(), None
+        if self._open_call is not None:
+            part, self._open_call = self._open_call.part(), None
             self._reader.add(part)
             if cut and isinstance(call := self._reader.items[-1], ours.FunctionCall | ours.CustomToolCall):
                 call.status = "incomplete"
             self._emit(self._reader.items)
 
 
-FIRST = ("response_id", "create_time")
-LAST = ("model_version", "prompt_feedback", "model_status", "error")
-LAST_OF_CANDIDATE = "finish_reason finish_message safety_ratings avg_logprobs token_count continuation_token".split()
+KEEP_FIRST = ("response_id", "create_time")
+KEEP_LAST = ("model_version", "prompt_feedback", "model_status", "error")
+KEEP_LAST_CANDIDATE = "finish_reason finish_message safety_ratings avg_logprobs token_count continuation_token".split()
 _more = attrgetter(*(name for name in types.Candidate.__struct_fields__ if name not in ("content", "index")))
 _NO_MORE = _more(types.Candidate())
 
@@ -335,25 +335,25 @@ class WholeAnswer:
     def __init__(self) -> None:
         self.body = types.Response()
         self.candidate = types.Candidate()
-        self._cited: set[bytes] = set()
-        self._spent: types.Maybe[types.UsageMetadata] = UNSET  # by earlier hops
+        self._known_citations: set[bytes] = set()
+        self._earlier_usage: types.Maybe[types.UsageMetadata] = UNSET  # by earlier hops
 
     def resume(self) -> None:
         """Begin another hop of a long answer: its counts are added to those so far, and it has a finish reason of its own."""
         self.finish()
-        self._spent, self.body.usage_metadata = self.body.usage_metadata, UNSET
+        self._earlier_usage, self.body.usage_metadata = self.body.usage_metadata, UNSET
         whole = self.candidate
         whole.finish_reason = whole.finish_message = whole.continuation_token = UNSET
 
     def finish(self) -> None:
         """End a hop: the counts are those of all hops so far."""
-        self.body.usage_metadata, self._spent = summed(self._spent, self.body.usage_metadata), UNSET
+        self.body.usage_metadata, self._earlier_usage = summed(self._earlier_usage, self.body.usage_metadata), UNSET
 
     def add(self, chunk: types.Response) -> None:
         """Add the fields of a chunk to the answer."""
         body, counted = self.body, chunk.usage_metadata
-        _take(body, chunk, LAST)
-        for name in FIRST:
+        _take(body, chunk, KEEP_LAST)
+        for name in KEEP_FIRST:
             if getattr(body, name) is UNSET:
                 setattr(body, name, getattr(chunk, name))
         if given(counted):
@@ -370,7 +370,7 @@ class WholeAnswer:
             whole.index = candidate.index
         if _more(candidate) == _NO_MORE and type(candidate) is types.Candidate:
             return
-        _take(whole, candidate, LAST_OF_CANDIDATE)
+        _take(whole, candidate, KEEP_LAST_CANDIDATE)
         joins: dict[str, Join | None] = {
             "grounding_metadata": None,
             "citation_metadata": self._union,
@@ -386,11 +386,11 @@ class WholeAnswer:
 
     def _union(self, before: list[Any], after: list[Any]) -> list[Any]:
         """Both lists, the second without what the first has. The first grows in place, which keeps the time linear."""
-        if not self._cited:
-            self._cited.update(map(encode, before))
+        if not self._known_citations:
+            self._known_citations.update(map(encode, before))
         for entry in after:
-            if (written := encode(entry)) not in self._cited:
-                self._cited.add(written)
+            if (written := encode(entry)) not in self._known_citations:
+                self._known_citations.add(written)
                 before.append(entry)
         return before
 
@@ -483,9 +483,9 @@ class StreamEncoder(stream.StreamEncoder[GeminiDialect, types.Response]):
     def _prepare(self) -> None:
         self._head = types.Response()  # the fields of the answer that every chunk repeats
         self._writer = _LateMessage(Context(Losses(), self._dialect, gemini_model(""), replay=False))
-        self._streamed: dict[int, set[int]] = {}  # the sent texts of open items, by item and place
-        self._joined = False  # whether separate texts were sent next to each other
-        self._answered = False
+        self._sent_texts: dict[int, set[int]] = {}  # the sent texts of open items, by item and place
+        self._has_adjacent_texts = False  # whether separate texts were sent next to each other
+        self._has_sent_parts = False
 
     def _begin(self, response: ours.Response) -> None:
         named = response.model or (self._request.model if self._request is not None else None)
@@ -499,20 +499,20 @@ class StreamEncoder(stream.StreamEncoder[GeminiDialect, types.Response]):
             case ev.ReasoningSummaryTextDelta(delta=delta):
                 self._add_text(types.Part(text=delta, thought=True), event.output_index, event.summary_index)
             case ev.OutputItemDone(item=item) if item is not None:
-                self._send(self._writer.done(item, self._streamed.pop(event.output_index, set())))
+                self._send(self._writer.done(item, self._sent_texts.pop(event.output_index, set())))
             case _:
                 pass
 
     def _add_text(self, part: types.Part, item: int, place: int) -> None:
-        streamed = self._streamed.setdefault(item, set())
-        self._joined = self._joined or bool(streamed and place not in streamed)
+        streamed = self._sent_texts.setdefault(item, set())
+        self._has_adjacent_texts = self._has_adjacent_texts or bool(streamed and place not in streamed)
         streamed.add(place)
         self._send([part])
 
     def _send(self, parts: list[types.Part]) -> None:
         """The parts in a chunk; before them refusals that are sent as texts, since another part follows them."""
         if parts:
-            self._answered = True
+            self._has_sent_parts = True
             parts = [*self._refusals(), *parts]
             candidate = types.Candidate(content=types.Content(role="model", parts=parts), index=0)
             self._out.append(replace(self._head, candidates=[candidate]))
@@ -532,12 +532,12 @@ class StreamEncoder(stream.StreamEncoder[GeminiDialect, types.Response]):
             self.losses.changed("output", "signatures that arrived after their texts, sent after them")
         if self._writer.more:
             self.losses.dropped("output", "fields of parts that arrived after their texts were sent")
-        if self._joined:
+        if self._has_adjacent_texts:
             self.losses.changed("output", "texts side by side arrive as one in a stream of Gemini")
         self._encode_late()
         if not is_blocked(response):
             self._send(self._refusals())
-        if body.candidates and self._answered and (content := body.candidates[0].content):
+        if body.candidates and self._has_sent_parts and (content := body.candidates[0].content):
             body.candidates[0].content = replace(content, parts=UNSET) if extras(content) else UNSET
         self._out.append(body)
 

@@ -55,36 +55,36 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
 
     def _prepare(self) -> None:
         self._names = names_sent(self._request, custom_tools=False)
-        self._first: types.Chunk | None = None
+        self._first_line: types.Chunk | None = None
         self._origin = ""
         self._response = ours.Response(id="", status="in_progress", output=[])
-        self._space: list[str] = []  # which no text has followed yet
-        self._taken: set[str] = set()  # ids of calls
+        self._held_space: list[str] = []  # which no text has followed yet
+        self._call_ids: set[str] = set()  # ids of calls
         # The whole answer.
         self._content: list[str] = []
         self._thinking: list[str] = []
         self._calls: list[types.ToolCall] = []
         self._logprobs: list[ours.Logprob] = []
-        self._said: Json = {}  # fields of messages beside these
+        self._message_fields: Json = {}  # fields of messages beside these
         self._role = "assistant"
-        self._unknown: Json = {}  # fields of lines
+        self._unknown_fields: Json = {}  # fields of lines
 
     def _feed(self, event: types.Chunk) -> None:
         line = event
         if line.error:
             self._end_with_error(line)
             return
-        if self._first is None:
+        if self._first_line is None:
             self._start(line)
-            self._first = line
-            self._to.start(self._response)
+            self._first_line = line
+            self._emitter.start(self._response)
         if line.logprobs:
             self._logprobs += line.logprobs
         msg = line.message
         if msg:
             if msg.thinking:
                 self._thinking.append(msg.thinking)
-                self._grow(ours.Reasoning, msg.thinking, ours.ReasoningText)
+                self._append(ours.Reasoning, msg.thinking, ours.ReasoningText)
             if msg.content:
                 self._content.append(msg.content)
                 self._add_text(msg.content, line.logprobs or None)
@@ -92,7 +92,7 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
                 self._add_calls(msg.tool_calls)
             if type(msg) is not types.Message or msg.images is not UNSET:
                 merged = {name: getattr(msg, name) for name in ("role", "content", "thinking", "tool_calls")}
-                self._said |= diff(msg, types.Message(**merged))
+                self._message_fields |= diff(msg, types.Message(**merged))
             self._role = msg.role or self._role
         if type(line) is not types.Chunk:
             self._add_unknown(line)
@@ -106,15 +106,15 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
     def _add_unknown(self, line: types.Chunk) -> None:
         """Add a line with undeclared fields: of the answer, or of another document."""
         if given(line.message) or line.done:
-            self._unknown |= extras(line)
+            self._unknown_fields |= extras(line)
         else:
-            self._to.send(Unknown({**diff(line, types.Chunk()), "sequence_number": self._to.number()}))
+            self._emitter.send(Unknown({**diff(line, types.Chunk()), "sequence_number": self._emitter.number()}))
 
     def _end(self, line: types.Chunk) -> None:
         response = self._response
-        if self._space and not self._calls:
-            self._grow(ours.Message, "".join(self._space))
-        elif self._space and any(isinstance(item, ours.Message) for item in self._output):
+        if self._held_space and not self._calls:
+            self._append(ours.Message, "".join(self._held_space))
+        elif self._held_space and any(isinstance(item, ours.Message) for item in self._output):
             self.losses.dropped("message.content", "space after a call")
         self._end_open()
         output = response.output = cast("list[ours.AnyItem]", self._output)
@@ -130,7 +130,7 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
     def _answer(self, line: types.Chunk) -> types.Answer:
         """The whole answer of the lines so far."""
         fields = {name: getattr(line, name) for name in types.Line.__struct_fields__}
-        fields["created_at"] = self._first.created_at if self._first is not None else UNSET
+        fields["created_at"] = self._first_line.created_at if self._first_line is not None else UNSET
         fields["logprobs"] = self._logprobs or UNSET
         msg = types.Message(
             role=self._role,
@@ -138,15 +138,15 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
             thinking="".join(self._thinking) or UNSET,
             tool_calls=self._calls or UNSET,
         )
-        return with_extras(types.Answer(**fields, message=patch(msg, self._said)), self._unknown)
+        return with_extras(types.Answer(**fields, message=patch(msg, self._message_fields)), self._unknown_fields)
 
     def _end_with_error(self, line: types.Chunk) -> None:
         """End the stream with an error: the open item is incomplete, finished items stay."""
-        if self._first is None:
+        if self._first_line is None:
             self._start(line)
         facts = line_error(line.error)
         if self._open is not None:
-            self._output[-1] = replace(self._made(self._open), status="incomplete")
+            self._output[-1] = replace(self._finished_item(self._open), status="incomplete")
         self._response.output = cast("list[ours.AnyItem]", self._output)
         self._response.status = "failed"
         self._response.error = ours.ResponseError(code=facts.code, message=facts.message)
@@ -159,11 +159,11 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
 
     # -- items
 
-    def _name(self, item: Any) -> None:
+    def _set_id(self, item: Any) -> None:
         placed_item(item, self._origin, len(self._output), self._names, self.losses)
         item.status = "in_progress"
 
-    def _made(self, opened: OpenParts) -> Any:
+    def _finished_item(self, opened: OpenParts) -> Any:
         item: ours.Message | ours.Reasoning
         if opened.kind is ours.Message:
             part = text_part(opened.text, [] if self._thinking else self._logprobs)
@@ -175,20 +175,20 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
     def _add_text(self, text: str, logprobs: list[ours.Logprob] | None) -> None:
         if self._open is None or self._open.kind is not ours.Message:
             if text.isspace():
-                self._space.append(text)
+                self._held_space.append(text)
                 return
-            text = "".join([*self._space, text])
-            self._space = []
-        self._grow(ours.Message, text, ours.OutputText, None if self._thinking else logprobs)
+            text = "".join([*self._held_space, text])
+            self._held_space = []
+        self._append(ours.Message, text, ours.OutputText, None if self._thinking else logprobs)
 
     def _add_calls(self, calls: list[types.ToolCall]) -> None:
         self._end_open()
         for call in calls:
             position = len(self._calls)
             path = f"message.tool_calls[{position}]"
-            item = decode_call(call, self._origin, position, self._taken, path, self.losses, keep=self._keep)
+            item = decode_call(call, self._origin, position, self._call_ids, path, self.losses, keep=self._keep)
             self._calls.append(call)
-            self._add_whole(placed_item(item, self._origin, len(self._output), self._names, self.losses))
+            self._emit_whole(placed_item(item, self._origin, len(self._output), self._names, self.losses))
 
 
 # --- Responses -> Ollama --------------------------------------------------------------------------------------------

@@ -70,18 +70,18 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         self._tags = reasoning.ThinkTags() if dialect.think_tags else None
         self._names = names_sent(self._request, custom_tools=dialect.custom_tools, naming=sent_name)
         self._origin = ""
-        self._ids: list[str] = []  # of the items that began, with their types and positions
-        self._final: list[ours.AnyItem] = []  # the output of the whole answer, once it is complete
-        self._thought = MergedAnswer()  # the reasoning of the open item alone
-        self._shown: dict[str, reasoning.Repeated] = {}  # the text of each field with reasoning
-        self._begun = self._reached = 0  # where the bare text of the open item begins, and its length so far
+        self._item_ids: list[str] = []  # of the items that began, with their types and positions
+        self._final_output: list[ours.AnyItem] = []  # the output of the whole answer, once it is complete
+        self._open_thought = MergedAnswer()  # the reasoning of the open item alone
+        self._sent_thoughts: dict[str, reasoning.Repeated] = {}  # the text of each field with reasoning
+        self._thought_start = self._thought_end = 0  # where the bare text of the open item begins, and its length
         self._calls: dict[int, _Call] = {}
-        self._others: set[int] = set()  # further choices that came
-        self._counted = False  # the last chunk had token usage without text or calls, as hosts send it at the end
+        self._other_choices: set[int] = set()  # further choices that came
+        self._has_final_usage = False  # the last chunk had token usage and no content, as hosts send it at the end
 
     def feed(self, event: types.Chunk) -> list[ev.AnyEvent]:
         """The events of one chunk."""
-        if self._over:
+        if self._ended:
             return []
         chunk = event
         choices = chunk.choices or ()
@@ -89,14 +89,14 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             self._merged.add_document(chunk)
         if chunk.error or (chunk.base_resp and chunk.base_resp.get("status_code")):
             self._end_with_error(chunk)
-            return self._to.take()
+            return self._emitter.take()
         if not self._origin and (chunk.id or choices):
             self._start(chunk)
         has_content = False
         for choice in choices:
             delta = choice.delta
             if choice.index:
-                self._others.add(choice.index)  # which have no place in one response
+                self._other_choices.add(choice.index)  # which have no place in one response
                 has_content = has_content or bool(delta and not _is_empty(delta))
                 continue
             if delta:
@@ -109,34 +109,34 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
                     self._add_delta(delta)
             if choice.finish_reason or choice.logprobs or given(choice.usage) or type(choice) is not types.ChunkChoice:
                 self._merged.add_choice(choice)
-        self._counted = not has_content and (self._counted or given(chunk.usage))
-        return self._to.take()
+        self._has_final_usage = not has_content and (self._has_final_usage or given(chunk.usage))
+        return self._emitter.take()
 
     def close(self) -> list[ev.AnyEvent]:
         """The events at the end, after a finish reason or the final usage; none if the stream was cut off."""
-        if self._counted or self._merged.choice.get("finish_reason"):
+        if self._has_final_usage or self._merged.choice.get("finish_reason"):
             return self.end()
-        return self._to.take()
+        return self._emitter.take()
 
     def end(self) -> list[ev.AnyEvent]:
         """The events at the end that the host marked as such. Some hosts send no finish reason."""
-        if self._origin and not self._over:
+        if self._origin and not self._ended:
             self._end()
-        return self._to.take()
+        return self._emitter.take()
 
     # -- the response
 
     def _start(self, chunk: types.Chunk) -> None:
         self._origin = chunk.id or f"resp_{digest(msgspec.json.encode(chunk).decode())}"
         created = int(self._merged.document.get("created") or self._now)
-        self._to.start(new_answer(self._origin, created, chunk.model, self._request))
+        self._emitter.start(new_answer(self._origin, created, chunk.model, self._request))
 
     def _whole(self) -> ours.Response:
         self._merged.document["id"] = self._origin  # by which it was announced, whatever later chunks have
         body, dialect = self._merged.whole(), self._dialect
         response, lost = decode_response(body, request=self._request, dialect=dialect, now=self._now, keep=self._keep)
         self.losses[:] = lost
-        for index in sorted(self._others):
+        for index in sorted(self._other_choices):
             self.losses.dropped(f"choices[{index}]", "one more answer to the same question; a response has one")
         for path in self._merged.replaced if self._keep else ():
             self.losses.changed(path, "several values; the last one is used")
@@ -157,23 +157,23 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             response.output,
             list[ours.Reasoning](),
         )  # `late`: state of calls, which some hosts send after them
-        if self._ids != [getattr(item, "id", None) for item in final[: len(self._ids)]]:
+        if self._item_ids != [getattr(item, "id", None) for item in final[: len(self._item_ids)]]:
             sent = {getattr(item, "encrypted_content", None) for item in self._output}
             late = [one for one in final if type(one) is ours.Reasoning and one.encrypted_content not in sent]
             late = [one for one in late if not (one.summary or one.content)]
             final = []  # streamed in an order that a message cannot express: the streamed order is kept
-        self._final = final
+        self._final_output = final
         self._end_open()
         for call in self._calls.values():
             self._end_call(call, final[call.opened.index] if final else None)
         for item in final[len(self._output) :]:
-            self._to.whole(item)
+            self._emitter.whole(item)
         for item in late:
-            self._add_whole(item)
+            self._emit_whole(item)
         if not final:
             response = replace(response, output=[item for item in self._output if item is not None])
-        self._over = True
-        self._to.finish(response)
+        self._ended = True
+        self._emitter.finish(response)
 
     def _end_with_error(self, chunk: types.Chunk) -> None:
         if not self._origin:
@@ -201,7 +201,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             self._add_parts(content)
         if delta.refusal:
             self._merged.add_text("refusal", delta.refusal)
-            self._grow(ours.Message, delta.refusal, ours.RefusalPart)
+            self._append(ours.Message, delta.refusal, ours.RefusalPart)
         for piece in delta.tool_calls or ():
             self._add_call(*self._merged.add_call(piece))
         if given(delta.function_call):
@@ -215,21 +215,21 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         if content:
             self._merged.add_text("content", content)
             if self._tags is None:
-                self._grow(ours.Message, content)
+                self._append(ours.Message, content)
             else:
                 self._add_text_with_tags(self._tags.feed(content))
 
-    def _name(self, item: Any) -> None:
+    def _set_id(self, item: Any) -> None:
         item.id = item_id(item, self._origin, len(self._output))
-        self._ids.append(item.id)
+        self._item_ids.append(item.id)
 
-    def _add_whole(self, item: Any) -> None:
-        self._name(item)
+    def _emit_whole(self, item: Any) -> None:
+        self._set_id(item)
         item.status = "completed"
-        super()._add_whole(item)
+        super()._emit_whole(item)
 
-    def _done(self, opened: OpenItem, item: Any) -> None:
-        super()._done(opened, item if given(item.status) else replace(item, id=opened.id, status="completed"))
+    def _emit_done(self, opened: OpenItem, item: Any) -> None:
+        super()._emit_done(opened, item if given(item.status) else replace(item, id=opened.id, status="completed"))
 
     def _end_open(self) -> None:
         opened, self._open = self._open, None
@@ -238,9 +238,9 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         if opened.kind is ours.Reasoning:
             self._end_thought(opened)
             return
-        item = self._final[opened.item.index] if self._final else None
+        item = self._final_output[opened.item.index] if self._final_output else None
         opened.end_part(as_list(item.content) if isinstance(item, ours.Message) else ())
-        self._done(opened.item, item or ours.Message(role="assistant", content=opened.parts))
+        self._emit_done(opened.item, item or ours.Message(role="assistant", content=opened.parts))
 
     # -- reasoning
 
@@ -255,30 +255,30 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         if texts and not (bare and shown):
             # A host may send a thought in one field and then repeat it in the other.
             field = "reasoning_details" if shown else next(iter(bare))
-            others = [self._shown[name] for name in self._shown if name != field]
+            others = [self._sent_thoughts[name] for name in self._sent_thoughts if name != field]
             texts = [(text, kind) for text, kind in texts if not any(other.repeats(text) for other in others)]
             for text, _ in texts:
-                self._shown.setdefault(field, reasoning.Repeated()).add(text)
+                self._sent_thoughts.setdefault(field, reasoning.Repeated()).add(text)
             if not texts and not self._is_thinking:
                 return
         if not self._is_thinking:
             gap = (
                 len(reasoning.GAP)
-                if bare and not shown and self._reached and texts[0][0].startswith(reasoning.GAP)
+                if bare and not shown and self._thought_end and texts[0][0].startswith(reasoning.GAP)
                 else 0
             )
             texts = [(text[gap:], kind) for text, kind in texts]
             bare = {field: text[gap:] for field, text in bare.items()}
-            self._begun = self._reached = self._reached + gap
+            self._thought_start = self._thought_end = self._thought_end + gap
             if not texts:
                 self._begin(ours.Reasoning)
-        self._reached += len(next(iter(bare.values()), ""))
+        self._thought_end += len(next(iter(bare.values()), ""))
         for field, text in bare.items():
-            self._thought.add_text(field, text)
-        self._thought.add_details(details)
+            self._open_thought.add_text(field, text)
+        self._open_thought.add_details(details)
         for text, kind in texts:
             if text or not self._is_thinking:
-                self._grow(ours.Reasoning, text, kind)
+                self._append(ours.Reasoning, text, kind)
         if any(reasoning.is_ours(detail) and detail.get("type") == "reasoning.encrypted" for detail in details):
             self._end_open()
 
@@ -288,17 +288,17 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
 
     def _end_thought(self, thinking: OpenParts) -> None:
         thinking.end_part()
-        msg, self._thought = self._thought.msg(), MergedAnswer()
+        msg, self._open_thought = self._open_thought.msg(), MergedAnswer()
         for detail in msg.reasoning_details or ():
             if reasoning.is_ours(detail) and type(start := detail.get("start")) is int:
-                detail["start"] = start - self._begun  # a position in the text of all thoughts, of which this is one
+                detail["start"] = start - self._thought_start  # a position in the text of all thoughts together
         if isinstance(msg.content, str):
             msg.content = f"<think>{msg.content}</think>"
         items = decode_message(msg, self._dialect, self._origin, "", Losses(), answer=True)
         first, *others = items or [ours.Reasoning(summary=[])]
-        self._done(thinking.item, first)
+        self._emit_done(thinking.item, first)
         for item in others:
-            self._add_whole(item)
+            self._emit_whole(item)
 
     # -- text
 
@@ -306,20 +306,20 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         """Add text that may hold a thought between tags."""
         for is_thought, text in pieces:
             if is_thought:
-                self._thought.add_text("content", text)
-                self._grow(ours.Reasoning, text, ours.ReasoningText)
+                self._open_thought.add_text("content", text)
+                self._append(ours.Reasoning, text, ours.ReasoningText)
             else:
-                self._grow(ours.Message, text)
+                self._append(ours.Message, text)
 
     def _add_parts(self, content: list[types.AnyPart]) -> None:
         """Add content in parts, as Mistral sends it: thoughts and texts."""
         for part in content:
             if isinstance(part, types.Thinking):
-                self._thought.add_parts([replace(part)])
+                self._open_thought.add_parts([replace(part)])
                 pieces = [piece["text"] for piece in reasoning.pieces_of(part.thinking) if reasoning.is_text(piece)]
-                self._grow(ours.Reasoning, "".join(pieces), ours.ReasoningText)
+                self._append(ours.Reasoning, "".join(pieces), ours.ReasoningText)
             elif isinstance(part, types.Text) and part.text:
-                self._grow(ours.Message, part.text)
+                self._append(ours.Message, part.text)
         self._merged.add_parts(content)
 
     # -- calls
@@ -336,16 +336,16 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         if not merged.name:
             return
         self._end_open()
-        item = self._begun_call(merged)
-        self._calls[id(merged)] = _Call(self._announce(item), merged, isinstance(item, ours.CustomToolCall))
+        item = self._call_item(merged)
+        self._calls[id(merged)] = _Call(self._emit_added(item), merged, isinstance(item, ours.CustomToolCall))
         self._add_call(merged, "".join(merged.pieces))
 
-    def _begun_call(self, merged: MergedCall) -> ours.FunctionCall | ours.CustomToolCall:
+    def _call_item(self, merged: MergedCall) -> ours.FunctionCall | ours.CustomToolCall:
         """The call as its item begins; the host's state is in a carrier before it."""
         whole, position = merged.whole(), self._merged.calls.index(merged)
         call = decode_call(whole, self._dialect, self._origin, position, "", Losses())
         for state in call_state(whole, call.call_id, self._dialect):
-            self._add_whole(state)
+            self._emit_whole(state)
         if self._names:
             call = undo(call, self._names, "", Losses())
         call_id = merged.id or call.call_id
@@ -359,7 +359,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             streamed = call.merged.custom if isinstance(final, ours.CustomToolCall) else bool(text)
             call.opened.end_input(final, streamed=streamed)
         item = final or ours.FunctionCall(call_id=call.merged.id or "", name=call.merged.name, arguments=text or "{}")
-        self._done(call.opened, item)
+        self._emit_done(call.opened, item)
 
 
 def _is_empty(delta: types.Delta) -> bool:
@@ -384,16 +384,16 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
     DIALECT = OPENAI
 
     def _prepare(self) -> None:
-        self._counts = wants_usage(self._request)
-        self._thoughts = reasoning.streamed_field(self._dialect)  # "" if thoughts are in the content, whole
+        self._wants_usage = wants_usage(self._request)
+        self._thought_field = reasoning.streamed_field(self._dialect)  # "" if thoughts are in the content, whole
         self._head: Json = {}
-        self._sent: dict[str, list[str]] = {}
+        self._sent_texts: dict[str, list[str]] = {}
         self._calls: dict[int, _SentCall] = {}
-        self._attached: dict[str, Json] = {}  # the host's state of calls that have not begun
-        self._stated: set[int] = set()  # the calls that were sent with it, by number
-        self._details = self._parts = 0  # the number of those sent
-        self._begun = self._reached = 0  # where the text of the open thought begins, and its length so far
-        self._gap = ""  # the separator of the text before and the next one
+        self._call_state: dict[str, Json] = {}  # the host's state of calls that have not begun
+        self._calls_with_state: set[int] = set()  # the calls that were sent with it, by number
+        self._sent_details = self._sent_parts = 0  # the number of those sent
+        self._thought_start = self._thought_end = 0  # where the text of the open thought begins, and its length so far
+        self._separator = ""  # the separator of the text before and the next one
 
     def _in_order(self, event: Any, index: int) -> None:
         self._encode(event)  # parallel calls stay parallel, since their pieces are numbered
@@ -404,8 +404,8 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
                 self._add_text("content", event.delta)
             case ev.FunctionCallArgumentsDelta() | ev.CustomToolCallInputDelta():
                 self._add_arguments(event.output_index, event.delta)
-            case ev.ReasoningTextDelta() | ev.ReasoningDelta() | ev.ReasoningSummaryTextDelta() if self._thoughts:
-                self._add_text(self._thoughts, event.delta)
+            case ev.ReasoningTextDelta() | ev.ReasoningDelta() | ev.ReasoningSummaryTextDelta() if self._thought_field:
+                self._add_text(self._thought_field, event.delta)
             case ev.RefusalDelta():
                 self._add_text("refusal", event.delta)
             case ev.OutputItemAdded():
@@ -413,7 +413,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
             case ev.OutputItemDone():
                 self._end_item(event.output_index, event.item)
             case ev.ReasoningSummaryPartAdded() | ev.ContentPartAdded(part=ours.ReasoningText()):
-                self._gap = reasoning.GAP if self._sent.get(self._thoughts) else ""
+                self._separator = reasoning.GAP if self._sent_texts.get(self._thought_field) else ""
             case _:
                 pass
 
@@ -433,20 +433,20 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
     def _add_text(self, field: str, text: str) -> None:
         if not text:
             return
-        if self._gap:
-            text, self._gap = self._gap + text, ""
-        self._sent.setdefault(field, []).append(text)
-        if field == self._thoughts:
-            self._reached += len(text)
+        if self._separator:
+            text, self._separator = self._separator + text, ""
+        self._sent_texts.setdefault(field, []).append(text)
+        if field == self._thought_field:
+            self._thought_end += len(text)
         piece: Json = {field: text}
         self._send(types.Delta(**piece))
 
     def _begin_item(self, index: int, item: ours.AnyItem | None) -> None:
         if isinstance(item, ours.Message):
-            self._gap = reasoning.GAP if self._sent.get("content") else ""
+            self._separator = reasoning.GAP if self._sent_texts.get("content") else ""
         elif isinstance(item, ours.Reasoning):
-            self._gap = reasoning.GAP if self._thoughts and self._sent.get(self._thoughts) else ""
-            self._begun = self._reached + len(self._gap)
+            self._separator = reasoning.GAP if self._thought_field and self._sent_texts.get(self._thought_field) else ""
+            self._thought_start = self._thought_end + len(self._separator)
         elif isinstance(item, ours.FunctionCall | ours.CustomToolCall):
             self._begin_call(index, item)
 
@@ -459,9 +459,9 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         elif given(made.function):
             made.function.arguments = ""
         made.index = call.number
-        if item.call_id in self._attached:
-            made.extra_content = self._attached.pop(item.call_id)
-            self._stated.add(call.number)
+        if item.call_id in self._call_state:
+            made.extra_content = self._call_state.pop(item.call_id)
+            self._calls_with_state.add(call.number)
         self._send(types.Delta(tool_calls=[made]))
         if escaped:
             self._add_piece(call, '{"input":"')
@@ -492,18 +492,18 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         On a host that sends a thought with its state, or inside the content, that is the whole thought.
         """
         if isinstance(state := reasoning.state_of(item, self._dialect), reasoning.CallState):
-            self._attached[state.call_id] = state.extra_content
+            self._call_state[state.call_id] = state.extra_content
             return
-        if self._thoughts:
+        if self._thought_field:
             text = reasoning.text_of(item)
-            if self._reached == self._begun:
-                self._add_text(self._thoughts, text)
+            if self._thought_end == self._thought_start:
+                self._add_text(self._thought_field, text)
             if not reasoning.is_foreign(item, self._dialect):
                 return
-            if self._reached - self._begun != len(text):  # the state belongs to another text than the one sent
+            if self._thought_end - self._thought_start != len(text):  # the state belongs to a text that was not sent
                 item = ours.Reasoning(summary=[], encrypted_content=item.encrypted_content)
-            behind = reasoning.trailing_state(item, self._details, self._begun)
-            self._details += 1
+            behind = reasoning.trailing_state(item, self._sent_details, self._thought_start)
+            self._sent_details += 1
             self._send(types.Delta(reasoning_details=[behind]))
             return
         alone = ours.Response(id="", status="completed", output=[item])
@@ -512,13 +512,13 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         delta = types.Delta()
         if msg.reasoning_details:
             delta.reasoning_details = [
-                {**detail, "id": str(self._details), "index": i} if reasoning.is_ours(detail) else detail
-                for i, detail in enumerate(msg.reasoning_details, self._details)
+                {**detail, "id": str(self._sent_details), "index": i} if reasoning.is_ours(detail) else detail
+                for i, detail in enumerate(msg.reasoning_details, self._sent_details)
             ]
-            self._details += len(msg.reasoning_details)
+            self._sent_details += len(msg.reasoning_details)
         if isinstance(msg.content, list):
             delta.content = msg.content
-            self._parts += len(msg.content)
+            self._sent_parts += len(msg.content)
         elif isinstance(msg.content, str):
             self._add_text("content", msg.content)
             return
@@ -537,39 +537,43 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         last = built(types.ChunkChoice, {**present(choice, "message"), "index": 0, "delta": types.Delta()})
         beside = present(whole, "choices", "usage", "object", "error", *self._head)
         self._out.append(built(types.Chunk, {**self._head, **beside, "choices": [last]}))
-        if self._counts and given(whole.usage):
+        if self._wants_usage and given(whole.usage):
             self._out.append(types.Chunk(**self._head, choices=[], usage=whole.usage))
 
     def _unsent(self, msg: types.Answer) -> Json:
         """The difference between the whole message and the sent pieces."""
         rest: Json = {}
         for name, value in present(msg, "role").items():
-            if name in reasoning.TEXT_PLACES and name != self._thoughts and (self._reached or self._details):
+            if (
+                name in reasoning.TEXT_PLACES
+                and name != self._thought_field
+                and (self._thought_end or self._sent_details)
+            ):
                 continue  # the same thought in a second field
             if name in GROWING:
                 value = self._unsent_text(name, value)
             elif name == "tool_calls":
                 value = self._unsent_calls(value)
-            elif name == "reasoning_details" and self._thoughts:  # reasoning sent as text was sent with its item
+            elif name == "reasoning_details" and self._thought_field:  # reasoning sent as text was sent with its item
                 value = [detail for detail in as_list(value) if not reasoning.is_ours(as_object(detail))]
             elif name == "reasoning_details":
-                value = as_list(value)[self._details :]
+                value = as_list(value)[self._sent_details :]
             if name not in types.Answer.__struct_fields__ or (given(value) and value != []):
                 rest[name] = value
         return rest
 
     def _unsent_text(self, field: str, whole: Any) -> Any:
-        sent = self._sent.get(field, [])
+        sent = self._sent_texts.get(field, [])
         if not isinstance(whole, str):
             # Content in parts: all of it if nothing was sent; otherwise the sent text has to do.
-            return None if sent or self._parts else whole
+            return None if sent or self._sent_parts else whole
         return unsent(whole, sent) or None
 
     def _unsent_calls(self, calls: Any) -> list[types.ToolCall]:
         """The difference between the whole calls and the sent pieces: the host's state, and undeclared fields."""
         rest: list[types.ToolCall] = []
         for number, call in enumerate(as_list(calls)):
-            left = () if number in self._stated else ("extra_content",)
+            left = () if number in self._calls_with_state else ("extra_content",)
             msg = present(call, *(name for name in types.ToolCall.__struct_fields__ if name not in left))
             if given(body := call.function) and (inner := present(body, *types.FunctionBody.__struct_fields__)):
                 msg["function"] = with_extras(types.FunctionBody(), inner)

@@ -96,17 +96,17 @@ class StreamDecoder:
         self.losses = Losses()
         self._request = request
         self._dialect = dialect
-        self._to = Emitter()
-        self._seen = Assembler()
+        self._emitter = Emitter()
+        self._assembler = Assembler()
         self._items: dict[int, _OutputItem] = {}
-        self._begun: Response | None = None
-        self._failing = False
-        self._over = False
+        self._started_response: Response | None = None
+        self._has_failed = False
+        self._ended = False
         self._names = names_of(request)
 
     def feed(self, event: ev.AnyEvent) -> list[ev.AnyEvent]:
         """The Responses events for this event."""
-        if self._over or (self._failing and not isinstance(event, ev.ResponseFailed)):
+        if self._ended or (self._has_failed and not isinstance(event, ev.ResponseFailed)):
             return []
         if isinstance(event, ev.OfItem):
             self._of_item(event)
@@ -120,97 +120,99 @@ class StreamDecoder:
             self._begin(event)
         else:
             self._start()
-            self._pass(event)
-        return self._to.take()
+            self._forward(event)
+        return self._emitter.take()
 
     def close(self) -> list[ev.AnyEvent]:
         """The failed response for an error, if none followed; none for a stream without an end, which was cut off."""
-        if self._failing and not self._over:
-            failed, _ = decode_response(self._seen.response, request=self._request, dialect=self._dialect)
-            self._to.finish(failed)
-            self._over = True
-        return self._to.take()
+        if self._has_failed and not self._ended:
+            failed, _ = decode_response(self._assembler.response, request=self._request, dialect=self._dialect)
+            self._emitter.finish(failed)
+            self._ended = True
+        return self._emitter.take()
 
-    def _pass(self, event: Any) -> None:
-        number = self._to.number()
+    def _forward(self, event: Any) -> None:
+        number = self._emitter.number()
         if isinstance(event, Unknown):
             event["sequence_number"] = number
         else:
             event.sequence_number = number
-        self._to.send(event)
+        self._emitter.send(event)
 
     # -- the response
 
     def _begin(self, event: Any) -> None:
-        self._seen.feed(event)
+        self._assembler.feed(event)
         if self._names and self._request is not None:
             event.response = with_original_names(event.response, self._request, self._names)
-        if self._items or (self._begun is not None and isinstance(event, ev.ResponseCreated)):
+        if self._items or (self._started_response is not None and isinstance(event, ev.ResponseCreated)):
             return
-        if self._begun is None and not isinstance(event, ev.ResponseCreated):
-            self._to.send(ev.ResponseCreated(sequence_number=self._to.number(), response=event.response))
-        self._begun = event.response
-        self._pass(event)
+        if self._started_response is None and not isinstance(event, ev.ResponseCreated):
+            self._emitter.send(ev.ResponseCreated(sequence_number=self._emitter.number(), response=event.response))
+        self._started_response = event.response
+        self._forward(event)
 
     def _start(self) -> None:
         """Begin the response, if the host omitted that."""
-        if self._begun is None:
-            self._begun = self._seen.response
-            self._to.start(self._begun)
+        if self._started_response is None:
+            self._started_response = self._assembler.response
+            self._emitter.start(self._started_response)
 
     def _fail(self, event: ev.ErrorEvent) -> None:
         self._start()
-        self._seen.feed(event)
-        self._pass(event)
+        self._assembler.feed(event)
+        self._forward(event)
         # Most hosts send the failed response next, which has more data than the error.
-        self._failing = True
+        self._has_failed = True
 
     def _end(self, event: Any) -> None:
-        if self._begun is None:
-            self._begun = event.response
-            self._to.start(event.response)
-        self._seen.feed(event)
-        response, self.losses[:] = decode_response(self._seen.response, request=self._request, dialect=self._dialect)
+        if self._started_response is None:
+            self._started_response = event.response
+            self._emitter.start(event.response)
+        self._assembler.feed(event)
+        response, self.losses[:] = decode_response(
+            self._assembler.response, request=self._request, dialect=self._dialect
+        )
         for index, item in enumerate(response.output):
             output = self._items.get(index)
             if (output is None or output.open) and response.status != "failed":
                 self._end_item(index, item, decoded=True)
         event.response = response
-        self._pass(event)
-        self._over = True
+        self._forward(event)
+        self._ended = True
 
     # -- items
 
     def _of_whole_item(self, event: ev.OutputItemAdded | ev.OutputItemDone) -> list[ev.AnyEvent]:
         """The events for an item's beginning or end, with the host's other fields of the item."""
         if isinstance(event, ev.OutputItemAdded):
-            self._seen.feed(event)
+            self._assembler.feed(event)
             if event.item is not None:
-                self._announce(event.output_index, event.item)
+                self._emit_added(event.output_index, event.item)
         elif event.item is not None:
             self._end_item(event.output_index, event.item)
-        made: list[Any] = self._to.take()
+        made: list[Any] = self._emitter.take()
         unknown = extras(event)
         return [with_extras(one, unknown) if unknown and isinstance(event, type(one)) else one for one in made]
 
-    def _announce(self, theirs: int, item: AnyItem) -> _OutputItem:
+    def _emit_added(self, theirs: int, item: AnyItem) -> _OutputItem:
         self._start()
         if theirs in self._items:
             return self._items[theirs]
-        opened = self._to.add(self._decoded(item))
+        opened = self._emitter.add(self._decode_item(item))
         output = self._items[theirs] = _OutputItem(opened.index, opened.id)
         return output
 
-    def _decoded(self, item: AnyItem) -> AnyItem:
+    def _decode_item(self, item: AnyItem) -> AnyItem:
         return original(decode_messages([item], "output", self._dialect, Losses())[0], self._names)
 
     def _end_item(self, theirs: int, item: AnyItem, *, decoded: bool = False) -> None:
-        output = self._items.get(theirs) or self._announce(theirs, item)
+        output = self._items.get(theirs) or self._emit_added(theirs, item)
         if not output.open:
             return
-        self._seen.feed(ev.OutputItemDone(output_index=theirs, item=item))
-        item = item if decoded else self._decoded(item)
-        opened = OpenItem(self._to, output.index, output.id)
+        self._assembler.feed(ev.OutputItemDone(output_index=theirs, item=item))
+        item = item if decoded else self._decode_item(item)
+        opened = OpenItem(self._emitter, output.index, output.id)
         if not output.has_events:
             tell(opened, item)
         for key, still_open in output.parts.items():
@@ -224,7 +226,7 @@ class StreamDecoder:
         parts: Any = getattr(item, kind, None) or []
         part = parts[index] if not isinstance(parts, str) and index < len(parts) else None
         done = ev.ReasoningSummaryPartDone if kind == "summary" else ev.ContentPartDone
-        self._pass(done(**output.place(key), part=part))
+        self._forward(done(**output.place(key), part=part))
 
     # -- events inside an item
 
@@ -239,8 +241,8 @@ class StreamDecoder:
             item = UNANNOUNCED.get(about, UNANNOUNCED[OutputText]) if about is not None else None
             if item is None or isinstance(item, Unknown):
                 return
-            output = self._announce(event.output_index, replace(item, status="in_progress"))
-        self._seen.feed(event)
+            output = self._emit_added(event.output_index, replace(item, status="in_progress"))
+        self._assembler.feed(event)
         if not output.open:
             return
         output.has_events = True
@@ -257,8 +259,8 @@ class StreamDecoder:
         if grows:
             output.grown.add(key)
         elif kind in DELTAS and key not in output.grown:
-            self._grow(event, output, key)
-        self._pass(event)
+            self._append(event, output, key)
+        self._forward(event)
 
     def _in_its_part(self, event: Any, output: _OutputItem, key: tuple[str, int]) -> bool:
         """Whether the event is valid here; opens its part if it was not announced."""
@@ -275,17 +277,17 @@ class StreamDecoder:
 
     def _open_part(self, event: Any, output: _OutputItem, key: tuple[str, int]) -> None:
         if key[0] == "summary":
-            self._pass(ev.ReasoningSummaryPartAdded(**output.place(key), part=SummaryText(text="")))
+            self._forward(ev.ReasoningSummaryPartAdded(**output.place(key), part=SummaryText(text="")))
             return
         part = event.part if isinstance(event, ev.ContentPartDone) else None
         about = ABOUT.get(struct_of(event), OutputText) if part is None else struct_of(part)
-        self._pass(ev.ContentPartAdded(**output.place(key), part=EMPTY.get(about, EMPTY[OutputText])))
+        self._forward(ev.ContentPartAdded(**output.place(key), part=EMPTY.get(about, EMPTY[OutputText])))
 
-    def _grow(self, event: Any, output: _OutputItem, key: tuple[str, int]) -> None:
+    def _append(self, event: Any, output: _OutputItem, key: tuple[str, int]) -> None:
         """The one delta for a whole text."""
         kind, field = DELTAS[struct_of(event)]
         if text := getattr(event, field):
-            self._pass(kind(**{**output.place(key), "item_id": event.item_id}, delta=text))
+            self._forward(kind(**{**output.place(key), "item_id": event.item_id}, delta=text))
 
 
 def _key(event: object) -> tuple[str, int]:

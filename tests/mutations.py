@@ -32,7 +32,7 @@ MUTATIONS = {
     ),
     "kept": Mutation(
         "wires/kept.py",
-        "if _is_note(kept) and kept[1] == _mark(made):",
+        "if _is_note(kept) and kept[1] == _mark(encoded):",
         "if _is_note(kept):",
         "tests/laws/test_kept.py",
     ),

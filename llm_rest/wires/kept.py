@@ -88,38 +88,38 @@ NO_RULES = Rules()
 # --- comparing ------------------------------------------------------------------------------------------------------
 
 
-def diff(came: Model, made: Model, rules: Rules = NO_RULES) -> Json:
-    """The fields of `came` that `made`, our re-encoding of it, lacks; empty where they are the same.
+def diff(original: Model, encoded: Model, rules: Rules = NO_RULES) -> Json:
+    """The fields of `original` that `encoded`, our re-encoding of it, lacks; empty where they are the same.
 
-    In a list of `made` the entry `None` represents an entry of `came` that has no equivalent.
+    In a list of `encoded` the entry `None` represents an entry of `original` that has no equivalent.
     """
-    if _same(came, made) or _kind(came) is not _kind(made):
+    if _same(original, encoded) or _kind(original) is not _kind(encoded):
         return {}
-    left, notes = _unknown(came, made)
-    fields = _fields(_kind(made))
+    left, notes = _unknown(original, encoded)
+    fields = _fields(_kind(encoded))
     compared = set(rules.apart)
     for names in rules.together:
-        ours = [getattr(made, fields[name], UNSET) for name in names if name in fields]
+        ours = [getattr(encoded, fields[name], UNSET) for name in names if name in fields]
         if len(ours) == len(names) and not all(map(_is_absent, ours)):
-            theirs = [getattr(came, fields[name]) for name in names]
+            theirs = [getattr(original, fields[name]) for name in names]
             compared.update(names)
             if not all(map(_same, theirs, ours)):
                 notes[" ".join(names)] = [[_text(one) for one in theirs], _mark([_text(one) for one in ours])]
                 for name, one, other in zip(names, theirs, ours, strict=True):
                     if _is_unusual_word(name, one, other, rules):
                         notes[NEAR] = {**notes.get(NEAR, {}), name: inexact(one)}
-    values = _values(_kind(made))
-    for name, one, other in zip(fields, values(came), values(made), strict=False):
+    values = _values(_kind(encoded))
+    for name, one, other in zip(fields, values(original), values(encoded), strict=False):
         if one is not other and name not in compared and not _same(one, other):
             _compare(name, one, other, rules, left, notes)
     return {**left, SPELLING: notes} if notes else left
 
 
-def unknown(came: Model, *declared: str) -> Json:
+def unknown(original: Model, *declared: str) -> Json:
     """The fields of a document, and of the objects in it, that no struct and not `declared` has, as in `diff`."""
-    kind = _kind(came)
-    left, notes = _unknown(came) if kind is not type(came) else ({}, {})
-    for name, value in zip(_fields(kind), _values(kind)(came), strict=False):
+    kind = _kind(original)
+    left, notes = _unknown(original) if kind is not type(original) else ({}, {})
+    for name, value in zip(_fields(kind), _values(kind)(original), strict=False):
         if isinstance(value, Model) and (inner := unknown(value, *declared)):
             left[name], notes[name] = inner, WITHIN
         elif name in declared and value is not UNSET:
@@ -127,9 +127,9 @@ def unknown(came: Model, *declared: str) -> Json:
     return {**left, SPELLING: notes} if notes else left
 
 
-def _unknown(came: Model, made: Model | None = None) -> tuple[Json, Json]:
-    ours = extras(made) if made is not None else {}
-    left = {name: value for name, value in extras(came).items() if name not in ours or not _same(value, ours[name])}
+def _unknown(original: Model, encoded: Model | None = None) -> tuple[Json, Json]:
+    ours = extras(encoded) if encoded is not None else {}
+    left = {name: value for name, value in extras(original).items() if name not in ours or not _same(value, ours[name])}
     # A field with the name of our notes is among them.
     return left, {SPELLING: [_text(left.pop(SPELLING)), ""]} if SPELLING in left else {}
 
@@ -150,11 +150,11 @@ def _compare(name: str, one: Any, other: Any, rules: Rules, left: Json, notes: J
         left[name] = {key: value for key, value in cast("Json", one).items() if key not in said}
         notes[name] = WITHIN
     else:
-        notes[name] = note(one, _written(other))
+        notes[name] = note(one, _without_missing(other))
         if _is_unusual_word(name, one, other, rules):
             notes[name].append(one)  # which other wires report
         if name in rules.near:
-            notes[NEAR] = {**notes.get(NEAR, {}), **unsaid(_plain(one), _plain(_written(other)), name)}
+            notes[NEAR] = {**notes.get(NEAR, {}), **unsaid(_plain(one), _plain(_without_missing(other)), name)}
 
 
 def _is_unusual_word(name: str, one: Any, other: Any, rules: Rules) -> bool:
@@ -169,117 +169,119 @@ def _is_default(value: Any, default: Any) -> bool:
     return default is ... or _same(value, default)
 
 
-def _diff_entries(came: list[Any], made: list[Any], rules: Rules) -> Json:
+def _diff_entries(original: list[Any], encoded: list[Any], rules: Rules) -> Json:
     """The leftovers of the entries of a list, by their keys; under "" the entries that have no equivalent."""
-    pairs = [(its, ours) for its, ours in zip(came, made, strict=True) if ours is not None]
+    pairs = [(its, ours) for its, ours in zip(original, encoded, strict=True) if ours is not None]
     keys = _keys([ours for _, ours in pairs])
-    places = (i for i, ours in enumerate(made) if ours is not None)
+    places = (i for i, ours in enumerate(encoded) if ours is not None)
     left: Json = {}
     for i, key, (its, ours) in zip(places, keys, pairs, strict=True):
         if inner := diff(its, ours, rules):
             left[key] = inner
             if key.startswith(_mark(ours)):  # which has no meaning
                 inner[SPELLING] = {**inner.get(SPELLING, {}), PLACE: i}
-    unsaid = [[i, _plain(its)] for i, (its, ours) in enumerate(zip(came, made, strict=True)) if ours is None]
+    unsaid = [[i, _plain(its)] for i, (its, ours) in enumerate(zip(original, encoded, strict=True)) if ours is None]
     return {**left, "": unsaid} if unsaid else left
 
 
-def _are_alike(came: list[Any], made: list[Any]) -> bool:
+def _are_alike(original: list[Any], encoded: list[Any]) -> bool:
     """Whether the entries of two lists are objects that can be compared one by one."""
-    if len(came) != len(made) or not made:
+    if len(original) != len(encoded) or not encoded:
         return False
-    pairs = zip(came, made, strict=True)
+    pairs = zip(original, encoded, strict=True)
     return all(isinstance(its, Model) and (ours is None or _kind(its) is _kind(ours)) for its, ours in pairs)
 
 
-def _written(made: Any) -> Any:
+def _without_missing(encoded: Any) -> Any:
     """A list of objects as it will be encoded: without the `None` entries."""
-    if isinstance(made, list) and any(isinstance(each, Model) for each in cast("Any", made)):
-        return [each for each in cast("Any", made) if each is not None]
-    return cast("Any", made)
+    if isinstance(encoded, list) and any(isinstance(each, Model) for each in cast("Any", encoded)):
+        return [each for each in cast("Any", encoded) if each is not None]
+    return cast("Any", encoded)
 
 
 def _without_nulls(fields: Any) -> Json:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _is_part(made: Any, came: Json) -> bool:
+def _is_part(encoded: Any, original: Json) -> bool:
     """Whether an object of plain JSON has all of ours, and more."""
-    same = (name in came and (value is None or _same(came[name], value)) for name, value in made.items())
-    return len(_without_nulls(made)) < len(came) and all(same)
+    same = (name in original and (value is None or _same(original[name], value)) for name, value in encoded.items())
+    return len(_without_nulls(encoded)) < len(original) and all(same)
 
 
 # --- restoring ------------------------------------------------------------------------------------------------------
 
 
-def patch(made: S, left: Any) -> S:
-    """`made` with the leftovers of its document restored, where the same place has not changed since."""
+def patch(encoded: S, left: Any) -> S:
+    """`encoded` with the leftovers of its document restored, where the same place has not changed since."""
     if not left or not isinstance(left, dict):
-        return made
-    kind, changes, more = _kind(made), cast("Json", {}), cast("Json", {})
+        return encoded
+    kind, changes, undeclared = _kind(encoded), cast("Json", {}), cast("Json", {})
     fields, notes = _fields(kind), as_object(cast("Json", left).get(SPELLING))
     for name, value in cast("Json", left).items():
         if name in fields:
             with suppress(*_MISFITS):
                 field = fields[name]
-                changes[field] = _patched(getattr(made, field), value, notes.get(name), _decoder(kind, field))
+                changes[field] = _patched(getattr(encoded, field), value, notes.get(name), _decoder(kind, field))
         elif name != SPELLING:
-            more[name] = value
+            undeclared[name] = value
     for name, kept in notes.items():
         if name in fields:
             field = fields[name]
-            changes[field] = _recalled(kind, field, kept, changes.get(field, getattr(made, field)))
+            changes[field] = _recalled(kind, field, kept, changes.get(field, getattr(encoded, field)))
         elif name == SPELLING and _is_note(kept):
             with suppress(*_MISFITS):
-                more[name] = msgspec.json.decode(kept[0])
+                undeclared[name] = msgspec.json.decode(kept[0])
         elif " " in name and _is_note(kept) and all(each in fields for each in name.split()):
-            ours = {fields[each]: getattr(made, fields[each]) for each in name.split()}
+            ours = {fields[each]: getattr(encoded, fields[each]) for each in name.split()}
             if len(as_list(kept[0])) == len(ours) and kept[1] == _mark([_text(one) for one in ours.values()]):
                 for (field, value), text in zip(ours.items(), kept[0], strict=True):
                     changes[field] = _recalled(kind, field, [text, _mark(value)], value)
-    return _with_unknown(replace(made, **changes) if changes else made, more)
+    return _with_unknown(replace(encoded, **changes) if changes else encoded, undeclared)
 
 
-def note(came: Any, made: Any) -> list[Any]:
+def note(original: Any, encoded: Any) -> list[Any]:
     """A note of a replaced value: its JSON text, null where there was none, and a digest of ours."""
-    return [_text(came), _mark(made)]
+    return [_text(original), _mark(encoded)]
 
 
-def recall(kept: Any, made: Any, decoder: Decoder[Any]) -> Any:
-    """The value stored by `note` instead of `made`; `made` itself where that has changed, or the value is invalid."""
-    if _is_note(kept) and kept[1] == _mark(made):
+def recall(kept: Any, encoded: Any, decoder: Decoder[Any]) -> Any:
+    """The value stored by `note` instead of `encoded`; `encoded` itself where that has changed, or the value is invalid."""
+    if _is_note(kept) and kept[1] == _mark(encoded):
         if kept[0] is None:
             return UNSET
         with suppress(*_MISFITS):
             return _fitting(decoder, kept[0])
-    return made
+    return encoded
 
 
-def _recalled(kind: type[Model], field: str, kept: Any, made: Any) -> Any:
-    found = recall(kept, made, _decoder(kind, field))
-    return made if found is UNSET and field in _required(kind) else found
+def _recalled(kind: type[Model], field: str, kept: Any, encoded: Any) -> Any:
+    found = recall(kept, encoded, _decoder(kind, field))
+    return encoded if found is UNSET and field in _required(kind) else found
 
 
-def _patched(made: Any, left: Any, how: Any, decoder: Decoder[Any]) -> Any:
+def _patched(encoded: Any, left: Any, how: Any, decoder: Decoder[Any]) -> Any:
     """The value of a field with its leftovers. The leftovers inside an object are dropped with the object."""
-    if isinstance(made, Model):
-        return patch(made, left) if how in (WITHIN, GROUP) else made
-    if isinstance(made, dict):
-        mine = cast("Json", made)
+    if isinstance(encoded, Model):
+        return patch(encoded, left) if how in (WITHIN, GROUP) else encoded
+    if isinstance(encoded, dict):
+        mine = cast("Json", encoded)
         others = {name: value for name, value in as_object(left).items() if mine.get(name) is None}
         return _fitting(decoder, _encode({**mine, **others})) if how == WITHIN and others else mine
-    if isinstance(made, list):
-        return _patch_entries(cast("Any", made), as_object(left), decoder) if how == ENTRIES else cast("Any", made)
-    if how == GROUP and _is_absent(made):
-        return patch(empty, left) if isinstance(empty := decoder.decode(b"{}"), Model) else made
-    return _fitting(decoder, _encode(left)) if _is_absent(made) and how not in (WITHIN, ENTRIES) else made
+    if isinstance(encoded, list):
+        return (
+            _patch_entries(cast("Any", encoded), as_object(left), decoder) if how == ENTRIES else cast("Any", encoded)
+        )
+    if how == GROUP and _is_absent(encoded):
+        return patch(empty, left) if isinstance(empty := decoder.decode(b"{}"), Model) else encoded
+    return _fitting(decoder, _encode(left)) if _is_absent(encoded) and how not in (WITHIN, ENTRIES) else encoded
 
 
-def _patch_entries(made: list[Any], left: Json, decoder: Decoder[Any]) -> list[Any]:
+def _patch_entries(encoded: list[Any], left: Json, decoder: Decoder[Any]) -> list[Any]:
     """The entries of a list with their leftovers, and between them the entries that have no equivalent."""
-    keys = _keys(made)
+    keys = _keys(encoded)
     found = [
-        patch(each, left.get(key)) if isinstance(each, Model) else each for each, key in zip(made, keys, strict=True)
+        patch(each, left.get(key)) if isinstance(each, Model) else each for each, key in zip(encoded, keys, strict=True)
     ]
     places = {pair[0]: pair[1] for pair in as_list(left.get("")) if len(as_list(pair)) == 2 and type(pair[0]) is int}
     if not places:
@@ -293,13 +295,13 @@ def _patch_entries(made: list[Any], left: Json, decoder: Decoder[Any]) -> list[A
     return [*merged, *entries]
 
 
-def _with_unknown(made: S, fields: Json) -> S:
-    """`made` with fields that its struct does not declare; without them where they would be invalid."""
-    if not fields or len(fields) > MOST_UNKNOWN or _kind(made).__struct_config__.tag_field in fields:
-        return made
+def _with_unknown(encoded: S, fields: Json) -> S:
+    """`encoded` with fields that its struct does not declare; without them where they would be invalid."""
+    if not fields or len(fields) > MOST_UNKNOWN or _kind(encoded).__struct_config__.tag_field in fields:
+        return encoded
     with suppress(*_MISFITS):
-        return with_extras(made, {**extras(made), **msgspec.json.decode(_encode(fields))})
-    return made
+        return with_extras(encoded, {**extras(encoded), **msgspec.json.decode(_encode(fields))})
+    return encoded
 
 
 def _fitting(decoder: Decoder[Any], text: Any) -> Any:

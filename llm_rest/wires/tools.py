@@ -2,7 +2,7 @@
 
 A namespace is sent as a prefix of names, a custom tool as a function with one text, and a choice by offering fewer tools
 and by an instruction to the model: all of it is reported as emulated. Before changing this file, know that the reversal
-needs the tools of the request (`names_sent`): an answer that is decoded without its request has the names of the wire; that
+needs the tools of the request (`sent_tools`): an answer that is decoded without its request has the names of the wire; that
 a name is changed the same way every time, since calls of earlier turns have it; and that the same tools must give the same
 bytes, since vendors cache tools first.
 """
@@ -312,7 +312,7 @@ def json_value(text: str) -> Raw | None:
         return None
 
 
-class Sent(Struct, frozen=True):
+class SentTool(Struct, frozen=True):
     """The tool of the request that a name on the wire represents."""
 
     name: str
@@ -320,9 +320,13 @@ class Sent(Struct, frozen=True):
     custom: bool
 
 
-def names_sent(request: Request | None, *, custom_tools: bool, naming: Naming = qualified) -> dict[str, Sent]:
+SentTools = dict[str, SentTool]
+"""Those tools by their names on the wire."""
+
+
+def sent_tools(request: Request | None, *, custom_tools: bool, naming: Naming = qualified) -> SentTools:
     """The tools by the names in the calls of an answer, where tools were sent with another name or type."""
-    sent: dict[str, Sent] = {}
+    sent: SentTools = {}
     if request is None:
         return sent
     offered = list(request.tools or ())
@@ -334,14 +338,14 @@ def names_sent(request: Request | None, *, custom_tools: bool, naming: Naming = 
             if isinstance(inner, FunctionTool | CustomTool):
                 name, custom = naming(inner.name, space), isinstance(inner, CustomTool) and not custom_tools
                 if custom or name != inner.name:
-                    sent[name] = Sent(inner.name, space, custom)
+                    sent[name] = SentTool(inner.name, space, custom)
     return sent
 
 
 _TEXT_OF_INPUT = msgspec.json.Decoder(dict[str, str])
 
 
-def undo(item: Call, sent: dict[str, Sent], path: str, lost: Losses) -> Call:
+def restore_tool(item: Call, sent: SentTools, path: str, lost: Losses) -> Call:
     """The call with the name and the type that its tool has in the request."""
     meant = sent.get(item.name)
     if meant is None:

@@ -24,7 +24,7 @@ from ...unknown import Decoder, Model, Opt, Unknown, base, extras, given, or_non
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
 from ..kept import Rules, diff, note, own_leftovers, patch, recall
 from ..leftovers import new_call, report_unknown, struct_of
-from ..tools import Call, Sent, call_arguments, json_value, object_arguments, undo, wire_name
+from ..tools import Call, SentTools, call_arguments, json_value, object_arguments, restore_tool, wire_name
 from . import types
 from .types import WIRE, Json
 
@@ -382,7 +382,7 @@ def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolU
     return context.marked(patch(block, own_leftovers(item, WIRE, path, context.lost)), path)
 
 
-def decode_call(block: types.ToolUse, id: str | None, status: str | None, names: dict[str, Sent]) -> Call:
+def decode_call(block: types.ToolUse, id: str | None, status: str | None, names: SentTools) -> Call:
     """The item of a call; `names` maps tools with another name or type in the request."""
     wire, text, call, caller = block.id, str(block.input, "utf-8", "replace"), new_call(), block.caller
     call.id, call.name, call.arguments, call.status = id, block.name, text, status
@@ -397,7 +397,7 @@ def decode_call(block: types.ToolUse, id: str | None, status: str | None, names:
         if given(caller.tool_id):
             call.caller = ours.ByProgram(caller_id=caller.tool_id)
     call.namespace = _namespace(block.toolset_name)
-    found = undo(call, names, "", Losses())
+    found = restore_tool(call, names, "", Losses())
     found.caller = call.caller
     made = encode_call(found, block.id, "", comparing())
     if text != "null":

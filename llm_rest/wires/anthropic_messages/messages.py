@@ -30,7 +30,7 @@ from ..leftovers import (
     report_unopened,
     struct_of,
 )
-from ..tools import Call, Sent
+from ..tools import Call, SentTools
 from . import types
 from .content import (
     RULES,
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 OUTPUT_BLOCKS = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
 """The blocks that end a run of hosted tools."""
 
-NO_NAMES: dict[str, Sent] = {}
+NO_NAMES: SentTools = {}
 
 
 class BlockReader:
@@ -95,7 +95,7 @@ class BlockReader:
     _citations: list[list[types.AnyCitation] | None] | None = None
     _run: list[tuple[int, types.AnyBlock]] | None = None
 
-    def __init__(self, issuer: str, id: str | None = None, names: dict[str, Sent] | None = None, *, keep: bool) -> None:
+    def __init__(self, issuer: str, id: str | None = None, names: SentTools | None = None, *, keep: bool) -> None:
         self.id = id
         self.keep = keep
         self.items: list[ours.AnyItem] = []

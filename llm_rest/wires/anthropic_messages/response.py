@@ -23,7 +23,7 @@ from .. import Route
 from ..errors import error_facts, status_of
 from ..kept import diff, own_leftovers, patch
 from ..leftovers import DETAILS, as_object, as_plain, new_answer, new_usage, report_answer, report_usage
-from ..tools import Call, names_sent, wire_name
+from ..tools import Call, sent_tools, wire_name
 from . import types
 from .content import ANTHROPIC, RULES, Context, as_leftovers, encode, set_fields
 from .messages import AssistantMessage, BlockReader
@@ -83,7 +83,7 @@ def decode_response(
     """
     if isinstance(body, Error):
         return decode_failure(body, request, now, keep=keep), []
-    names = names_sent(request, custom_tools=False, naming=wire_name) if request is not None else None
+    names = sent_tools(request, custom_tools=False, naming=wire_name) if request is not None else None
     reader = BlockReader(dialect.issuer, id_of(body), names, keep=keep)
     for i, block in enumerate(body.content):
         reader.add(i, block)

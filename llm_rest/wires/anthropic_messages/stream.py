@@ -25,7 +25,7 @@ from ...unknown import Model, Unknown, base, extras
 from ...vendors.dialects import MessagesDialect
 from .. import stream
 from ..leftovers import as_plain, kind_of, struct_of
-from ..tools import names_sent, wire_name
+from ..tools import sent_tools, wire_name
 from . import types
 from .content import ANTHROPIC, NOTHING, decode_call, encode
 from .messages import OUTPUT_BLOCKS, BlockReader
@@ -67,7 +67,7 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
     DIALECT = ANTHROPIC
 
     def _prepare(self) -> None:
-        names = names_sent(self._request, custom_tools=False, naming=wire_name)
+        names = sent_tools(self._request, custom_tools=False, naming=wire_name)
         self._reader = BlockReader(self._dialect.issuer, "", names, keep=self._keep)
         self._message: types.Message | None = None
         self._model = ""  # that continued the answer

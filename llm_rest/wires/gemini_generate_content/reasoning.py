@@ -25,7 +25,7 @@ from ...responses.carriers import digest, own
 from ...unknown import given
 from ..kept import diff, own_leftovers, patch
 from ..leftovers import ID_PREFIXES, carrier, new_message, new_text, opened, report_item, report_unopened
-from ..tools import Call, Sent, undo
+from ..tools import Call, SentTools, restore_tool
 from . import types
 from .content import (
     PART,
@@ -432,7 +432,7 @@ class Reader:
         lost: Losses,
         *,
         answer: str | None = None,
-        named: dict[str, Sent] | None = None,
+        named: SentTools | None = None,
     ) -> None:
         self.items: list[ours.AnyItem] = []
         self.answer = answer
@@ -554,7 +554,9 @@ class Reader:
             ref = call_ref(call.id or None, item.name, item.arguments) if signature else ""
             self._close_texts(ref, signature or "", item.name if ref and not call.id else "")
         item.id, item.status = self.id("fc"), self._status
-        self.items.append(undo(item, self._named, f"output[{len(self.items)}]", self._lost) if self._named else item)
+        self.items.append(
+            restore_tool(item, self._named, f"output[{len(self.items)}]", self._lost) if self._named else item
+        )
 
     def _image(self, part: types.Part, blob: types.Blob, data: str) -> None:
         kind = blob.mime_type or ""

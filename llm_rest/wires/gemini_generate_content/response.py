@@ -27,7 +27,7 @@ from ...vendors.dialects import GeminiDialect, gemini_model
 from ..errors import error_facts, status_of
 from ..kept import Rules, diff, keep_message, kept_message, note, own_leftovers, patch, unknown
 from ..leftovers import as_object, new_answer, new_usage, report_answer, report_unknown, report_usage, set_status
-from ..tools import names_sent
+from ..tools import sent_tools
 from . import types
 from .content import Context, annotated, grounding_of, search_of
 from .reasoning import AssistantMessage, Reader
@@ -125,7 +125,7 @@ def id_of(body: types.Response) -> str:
 
 def reader_of(response_id: str, request: ours.Request | None, dialect: GeminiDialect, lost: Losses) -> Reader:
     """A reader for the parts of one answer."""
-    named = names_sent(request, custom_tools=False, naming=wire_name) if request is not None else None
+    named = sent_tools(request, custom_tools=False, naming=wire_name) if request is not None else None
     return Reader(dialect.issuer, f"call_{response_id}", lost, answer=response_id, named=named)
 
 

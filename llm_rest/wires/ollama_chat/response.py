@@ -35,7 +35,7 @@ from ..leftovers import (
     report_usage,
     set_status,
 )
-from ..tools import Sent, names_sent, undo
+from ..tools import SentTools, restore_tool, sent_tools
 from . import types
 from .messages import AssistantMessage, decode_message
 from .reasoning import encode_thinking, issuer_seal
@@ -71,7 +71,7 @@ def decode_response(
     lost = Losses()
     origin = origin_of(body)
     response = begin_response(body, origin, request, now, keep=keep)
-    names = names_sent(request, custom_tools=False)
+    names = sent_tools(request, custom_tools=False)
     logprobs = [] if body.message.thinking else list(body.logprobs or ())
     for item in decode_message(body.message, dialect.issuer, origin, set(), "message", lost, keep=keep):
         if isinstance(item, ours.Message) and isinstance(item.content, str):
@@ -161,10 +161,10 @@ def keep_answer(response: ours.Response, body: types.Answer, dialect: OllamaDial
     response.leftovers = {WIRE: {**left, SPELLING: {**notes, **left.get(SPELLING, {})}}}
 
 
-def placed_item(item: Any, origin: str, position: int, names: dict[str, Sent], lost: Losses) -> ours.AnyItem:
+def placed_item(item: Any, origin: str, position: int, names: SentTools, lost: Losses) -> ours.AnyItem:
     """The item for this position of the answer, with the tool name of the request."""
     if names and isinstance(item, ours.FunctionCall):
-        item = undo(item, names, f"output[{position}]", lost)
+        item = restore_tool(item, names, f"output[{position}]", lost)
     item.id, item.status = item_id(item, origin, position), "completed"
     return item
 

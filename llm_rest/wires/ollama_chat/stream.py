@@ -23,7 +23,7 @@ from ...vendors.dialects import OllamaDialect
 from .. import stream
 from ..kept import diff, keep_message, patch, unknown
 from ..stream import unsent
-from ..tools import names_sent
+from ..tools import sent_tools
 from . import types
 from .reasoning import decode_thinking
 from .request import OLLAMA
@@ -54,7 +54,7 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
     DIALECT = OLLAMA
 
     def _prepare(self) -> None:
-        self._names = names_sent(self._request, custom_tools=False)
+        self._names = sent_tools(self._request, custom_tools=False)
         self._first_line: types.Chunk | None = None
         self._origin = ""
         self._response = ours.Response(id="", status="in_progress", output=[])

@@ -43,7 +43,7 @@ from ..leftovers import (
     reported_cost,
     set_status,
 )
-from ..tools import names_sent, sent_name, undo
+from ..tools import restore_tool, sent_name, sent_tools
 from . import reasoning, types
 from .content import decode_annotations, decode_citations, decode_logprobs, encode_logprobs, texts, unlimited
 from .messages import AssistantMessage, add_call, decode_message, is_legacy, keep_message, message_rules, used_forms
@@ -103,11 +103,11 @@ def decode_response(
     set_status(response, status, reason, f"the answer ended with {choice.finish_reason or 'no reason'!r}")
     if keep:
         keep_answer(response, body, dialect)
-    names = names_sent(request, custom_tools=dialect.custom_tools, naming=sent_name) if request is not None else {}
+    names = sent_tools(request, custom_tools=dialect.custom_tools, naming=sent_name) if request is not None else {}
     item: Any
     for i, item in enumerate(output):
         if names and isinstance(item, ours.FunctionCall | ours.CustomToolCall):
-            output[i] = item = undo(item, names, f"output[{i}]", lost)
+            output[i] = item = restore_tool(item, names, f"output[{i}]", lost)
         item.id, item.status = item_id(item, origin, i), "completed"
         if status != "completed" and i == len(output) - 1:
             item.status = "incomplete"

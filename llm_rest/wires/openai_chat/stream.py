@@ -27,7 +27,7 @@ from ...vendors.dialects import ChatDialect
 from .. import stream
 from ..leftovers import as_list, as_object, built, item_id, new_answer, present
 from ..stream import unsent
-from ..tools import names_sent, sent_name, undo
+from ..tools import restore_tool, sent_name, sent_tools
 from . import reasoning, types
 from .content import decode_annotations
 from .messages import call_state, decode_message
@@ -68,7 +68,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         dialect = self._dialect
         self._merged = MergedAnswer()
         self._tags = reasoning.ThinkTags() if dialect.think_tags else None
-        self._names = names_sent(self._request, custom_tools=dialect.custom_tools, naming=sent_name)
+        self._names = sent_tools(self._request, custom_tools=dialect.custom_tools, naming=sent_name)
         self._origin = ""
         self._item_ids: list[str] = []  # of the items that began, with their types and positions
         self._final_output: list[ours.AnyItem] = []  # the output of the whole answer, once it is complete
@@ -347,7 +347,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         for state in call_state(whole, call.call_id, self._dialect):
             self._emit_whole(state)
         if self._names:
-            call = undo(call, self._names, "", Losses())
+            call = restore_tool(call, self._names, "", Losses())
         call_id = merged.id or call.call_id
         if isinstance(call, ours.CustomToolCall):
             return replace(call, status="in_progress", call_id=call_id, input="")

@@ -3,7 +3,7 @@
 Without `strict` a Responses host tries strict decoding and falls back where the schema does not allow it; here it means
 not strict: so an absent `strict` is decided by the schema in encoding and becomes false in decoding. Tool choice and
 parallel calls are sent only with tools, since hosts reject them alone. Before changing this file, know that every
-emulation is reversed for calls in answers (`names_sent`), that a call and its output are linked by the id
+emulation is reversed for calls in answers (`sent_tools`), that a call and its output are linked by the id
 alone, and that a choice of a hosted tool is rejected, since without it another tool would run. Follows the Chat
 Completions reference, its legacy `functions`, and OpenAI's guide to structured outputs (read 2026-11-20).
 """

@@ -49,14 +49,12 @@ from .message_formats import (
 # --- a list of anything ---------------------------------------------------------------------------------------------
 
 
-def _item_types() -> frozenset[str]:
-    arms = get_args(get_args(AnyItem)[0])
-    return frozenset(
-        str(arm.__struct_config__.tag) for arm in arms if isinstance(arm, type) and issubclass(arm, Struct)
-    )
-
-
-ITEM_TYPES = _item_types()
+ITEM_TYPES = frozenset(
+    str(kind.__struct_config__.tag)
+    for kind in get_args(get_args(AnyItem)[0])
+    if isinstance(kind, type) and issubclass(kind, Struct)
+)
+"""The types of items that are known."""
 
 
 def read_input(
@@ -203,8 +201,9 @@ class _Reader:
 
         def close() -> None:
             if loose:
+                parts = [InputText(text=piece) if isinstance(piece, str) else piece for piece in loose]
                 alone = loose[0] if len(loose) == 1 else None
-                items.append(Message(role="user", content=alone if isinstance(alone, str) else _as_parts(loose)))
+                items.append(Message(role="user", content=alone if isinstance(alone, str) else parts))
                 self.origins.parts([*origins])
                 loose.clear()
                 origins.clear()
@@ -250,7 +249,9 @@ class _Reader:
             places.append(k)
         for k, items in zip(begins, _split(self._read(format, body, places), spacer), strict=True):
             is_system = format == GEMINI and k in apart and k not in self._loose
-            self._found[k] = [_system(item) for item in items] if is_system else items
+            self._found[k] = items
+            if is_system:
+                self._found[k] = [replace(i, role="system") if isinstance(i, Message) else i for i in items]
         begun = [bisect_left(messages, k, key=itemgetter(0)) for k in begins]
         for k, start, end in zip(begins, begun, [*begun[1:], len(messages)], strict=True):
             self.origins.stretch(format, messages[start:end], len(self._found[k]))
@@ -317,10 +318,6 @@ def _is_system(message: Plain) -> bool:
     return message.get("role") in ("system", "developer")
 
 
-def _system(item: Any) -> Any:
-    return replace(item, role="system") if isinstance(item, Message) else item
-
-
 def _split(items: list[Any], spacer: str) -> list[list[Any]]:
     """The items between the spacers."""
     stretches: list[list[Any]] = [[]]
@@ -343,10 +340,6 @@ def _user_content(item: Any) -> list[Any] | None:
     if isinstance(item, Message) and item.role == "user":
         return [item.content] if isinstance(item.content, str) else list(item.content)
     return None
-
-
-def _as_parts(pieces: list[Any]) -> list[Any]:
-    return [InputText(text=piece) if isinstance(piece, str) else piece for piece in pieces]
 
 
 # --- conversion both ways, by name of the wire ----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Leftovers as plain JSON of any origin, and loss reports for fields that a wire does not have.
+"""What the converters of all wires share: plain JSON of any origin, new answers, loss reports by field, and opaque state.
 
 Documents are compared and restored in `kept.py`. Before changing this file, know that the reports for an ordinary
 document must cost almost nothing.

@@ -76,16 +76,16 @@ def read_input(
         # Where several formats have all marks, the messages around it decide.
         near = next((name for name in (last, *clear) if name in formats), formats[0])
         last = near if near != RESPONSES else last
-        reader.take(k, near)
+        reader.add(k, near)
     return reader.items(), reader.lost, reader.origins
 
 
 class Origins:
     """The caller's entry for each item: an entry may become several items, and several entries one item."""
 
-    def __init__(self, path: str, made_of: Callable[[list[tuple[int, Plain]], str], list[int]]) -> None:
+    def __init__(self, path: str, count_items: Callable[[list[tuple[int, Plain]], str], list[int]]) -> None:
         self._path = path
-        self._made_of = made_of  # the number of items for each message of a stretch
+        self._count_items = count_items  # the number of items for each message of a stretch
         self._items: list[tuple[int, int]] = []  # the index of each item in the result of its stretch
         self._stretches: dict[int, tuple[str, list[tuple[int, Plain]], int]] = {}  # by their first entry
         self._counts: dict[int, list[int]] = {}
@@ -120,7 +120,7 @@ class Origins:
             return f"{self._path}[{k}]{rest}"
         format, messages, size = self._stretches[k]
         if k not in self._counts:
-            self._counts[k] = [size] if len(messages) == 1 else self._made_of(messages, format)
+            self._counts[k] = [size] if len(messages) == 1 else self._count_items(messages, format)
         counts = self._counts[k]
         if sum(counts) != size:
             return self._path  # a message became other items because of its neighbours
@@ -150,8 +150,8 @@ class _Reader:
         self._dialect = dialect
         self._path = path
         self._loose = {k for k, entry in enumerate(entries) if _is_loose(entry)}
-        self._taken: dict[str, list[tuple[int, Plain]]] = {}  # by format
-        self._found: dict[int, list[Any]] = {}
+        self._messages: dict[str, list[tuple[int, Plain]]] = {}  # by format
+        self._items_of: dict[int, list[Any]] = {}
         self._rows: set[str] = set()  # calls of flat rows
         self.origins = Origins(path, self._counts)
 
@@ -175,7 +175,7 @@ class _Reader:
             refuse(self._at(k), f"no format has an item of type {kind!r}", "a message has a role and content")
         return (RESPONSES,)
 
-    def take(self, k: int, format: str) -> None:
+    def add(self, k: int, format: str) -> None:
         """Add the entry in this format."""
         entry: Plain = self._entries[k]
         if k in self._loose:
@@ -183,18 +183,18 @@ class _Reader:
             entry = {"role": "assistant" if said else "user", "content": [entry]}
         path = self._at(k)
         if format == RESPONSES:
-            self._found[k] = [checked_item(entry, path, strict=self._wire not in ("", RESPONSES))]
+            self._items_of[k] = [checked_item(entry, path, strict=self._wire not in ("", RESPONSES))]
         elif format == ROWS:
-            self._found[k] = read_row(entry, path, self._rows, self.lost)
+            self._items_of[k] = read_row(entry, path, self._rows, self.lost)
         else:
             message = checked_message(entry, format, path, self._wire)
-            self._taken.setdefault(format, []).append((k, message))
+            self._messages.setdefault(format, []).append((k, message))
 
     def items(self) -> list[Any]:
         """All entries as items, in their order."""
-        for format, messages in self._taken.items():
+        for format, messages in self._messages.items():
             self._decode(format, messages)
-        decoded = {k for messages in self._taken.values() for k, _ in messages}
+        decoded = {k for messages in self._messages.values() for k, _ in messages}
         items: list[Any] = []
         loose: list[Any] = []
         origins: list[int] = []
@@ -211,11 +211,11 @@ class _Reader:
         for k, entry in enumerate(self._entries):
             if k not in self._loose:
                 close()
-                for at, item in enumerate(self._found.get(k, () if k in decoded else (entry,))):
+                for at, item in enumerate(self._items_of.get(k, () if k in decoded else (entry,))):
                     items.append(item)
                     self.origins.item(k, at)
                 continue
-            for item in self._found.get(k, (entry,)):
+            for item in self._items_of.get(k, (entry,)):
                 content = _user_content(item)
                 if content is None:
                     close()
@@ -249,12 +249,12 @@ class _Reader:
             places.append(k)
         for k, items in zip(begins, _split(self._read(format, body, places), spacer), strict=True):
             is_system = format == GEMINI and k in apart and k not in self._loose
-            self._found[k] = items
+            self._items_of[k] = items
             if is_system:
-                self._found[k] = [replace(i, role="system") if isinstance(i, Message) else i for i in items]
+                self._items_of[k] = [replace(i, role="system") if isinstance(i, Message) else i for i in items]
         begun = [bisect_left(messages, k, key=itemgetter(0)) for k in begins]
         for k, start, end in zip(begins, begun, [*begun[1:], len(messages)], strict=True):
-            self.origins.stretch(format, messages[start:end], len(self._found[k]))
+            self.origins.stretch(format, messages[start:end], len(self._items_of[k]))
 
     def _counts(self, messages: list[tuple[int, Plain]], format: str) -> list[int]:
         """The number of items that each message becomes by itself; empty if one of them cannot be decoded alone."""
@@ -358,7 +358,7 @@ def from_messages(messages: Iterable[Any], wire: str = CHAT, *, dialect: Any = N
     for k, entry in enumerate(entries):
         if not isinstance(entry, dict):
             refuse(f"messages[{k}]", f"expected a message, got {json_type(entry)}", "an object with a role")
-        reader.take(k, wire)
+        reader.add(k, wire)
     items = reader.items()
     _warn(reader.lost)
     if wire == RESPONSES:

@@ -36,7 +36,7 @@ from ..responses.tools import ChooseFunction, FunctionTool
 from ..tools.forms import DoesNotFit, convert, schema_of
 from ..tools.schema import Schema, checked, malformed, unchecked
 from ..unknown import given
-from ..wires.schema import Beyond, strict_form
+from ..wires.schema import NotStrict, strict_form
 from .partial import NotJSON, json_in
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Output(Generic[T]):
             try:
                 schema = strict_form(schema, changes, "text.format.schema")
                 lost += changes
-            except Beyond as problem:
+            except NotStrict as problem:
                 enforced = False
                 lost.changed("text.format.strict", f"strict is not set, since the host cannot enforce: {problem}")
         format = JsonSchemaFormat(name=self.name, schema=schema, strict=enforced)

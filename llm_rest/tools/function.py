@@ -16,7 +16,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, ov
 from ..errors import ConfigError
 from ..losses import Losses
 from ..responses.tools import FunctionTool
-from ..wires.schema import Beyond, strict_form
+from ..wires.schema import NotStrict, strict_form
 from .context import OnResume, Timeout, ToolContext, ToolFacts, may_be_none, valid
 from .forms import DoesNotFit, convert
 from .schema import Schema, checked, walk
@@ -164,7 +164,7 @@ def _enforced(schema: Schema, name: str) -> Schema:
     """The strict schema: optional properties are required and nullable; null counts as left out."""
     try:
         return strict_form(schema, Losses(), "its parameters")
-    except Beyond as problem:
+    except NotStrict as problem:
         raise ConfigError(f"{name}: strict=True is more than hosts enforce: {problem}", hint="leave it out") from None
 
 

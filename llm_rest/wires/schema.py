@@ -192,19 +192,19 @@ _UNREAD = {"anyOf", "oneOf", "not", "patternProperties", "propertyNames", "minPr
 """Keywords without effect at the top of a tool's parameters, which have no description to add them to."""
 
 
-class Beyond(Exception):
+class NotStrict(Exception):
     """A schema that strict mode cannot express."""
 
 
 def strict_form(schema: Schema, lost: Losses, path: str) -> Schema:
-    """The object schema `schema`, at `path`, in strict form. Raises `Beyond` where there is none."""
+    """The object schema `schema`, at `path`, in strict form. Raises `NotStrict` where there is none."""
     found = Losses()
     if "anyOf" in schema or "oneOf" in schema:
         found.refused(path, "alternatives at the top")
     made = fitted(schema, STRICT, found, path)
     for loss in found:
         if loss.kind == "refused":
-            raise Beyond(f"{loss.path}: {loss.what}")
+            raise NotStrict(f"{loss.path}: {loss.what}")
     lost += found
     return made
 

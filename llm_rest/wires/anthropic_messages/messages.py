@@ -51,9 +51,9 @@ from .reasoning import (
     CITATIONS,
     VISIBLE,
     AnyPayload,
-    Cited,
+    Blocks,
+    Citations,
     Payload,
-    Sealed,
     begins_with_thinking,
     decode_foreign_item,
     decode_thinking,
@@ -123,7 +123,7 @@ class BlockReader:
         elif isinstance(block, types.Thinking | types.RedactedThinking):
             self.items.append(decode_foreign_item(block) or decode_thinking(block, self._issuer, self.id_of("rs", i)))
         elif isinstance(block, types.Compaction):
-            sealed = seal(WIRE, self._issuer, Sealed(digest="", blocks=Raw(encode([block]))))
+            sealed = seal(WIRE, self._issuer, Blocks(digest="", blocks=Raw(encode([block]))))
             self.items.append(ours.Compaction(id=self.id_of("cmp", i), encrypted_content=sealed))
         elif self._run is None:
             self._run = [(i, block)]
@@ -141,7 +141,7 @@ class BlockReader:
             self.items.append(message)
             if self._citations is not None:
                 text = "".join(part.text for part in parts if isinstance(part, ours.OutputText))
-                self._carry(Cited(digest=digest(text), citations=Raw(encode(self._citations))), self._first)
+                self._carry(Citations(digest=digest(text), citations=Raw(encode(self._citations))), self._first)
                 self._citations = None
         elif self._run is not None and (block is None or isinstance(block, OUTPUT_BLOCKS)):
             run, self._run = self._run, None
@@ -149,7 +149,7 @@ class BlockReader:
             self.hosted = self.hosted or []
             self.hosted += shown
             self.items += shown
-            self._carry(Sealed(digest=fingerprint(shown), blocks=Raw(encode([block for _, block in run]))), run[0][0])
+            self._carry(Blocks(digest=fingerprint(shown), blocks=Raw(encode([block for _, block in run]))), run[0][0])
 
     def close(self) -> list[ours.AnyItem]:
         """The items of the blocks so far."""
@@ -310,10 +310,10 @@ class AssistantMessage:
 
     def _reasoning(self, item: ours.Reasoning, path: str) -> list[types.AnyBlock]:
         payload: AnyPayload | None = opened(item, WIRE, self._issuer, AnyPayload)
-        if isinstance(payload, Cited):
+        if isinstance(payload, Citations):
             self._restore_citations(payload, path)
             return []
-        if isinstance(payload, Sealed):
+        if isinstance(payload, Blocks):
             self._drop_citations()
             return self._run(payload, path)
         before = self.flush()
@@ -322,7 +322,7 @@ class AssistantMessage:
         block = encode_thinking(item, payload, path, self.lost)
         return before if block is None else [*before, block]
 
-    def _run(self, payload: Sealed, path: str) -> list[types.AnyBlock]:
+    def _run(self, payload: Blocks, path: str) -> list[types.AnyBlock]:
         blocks = returning_blocks(payload.blocks)
         if blocks is None:
             self.lost.dropped(path, "opaque state that was damaged on the way")
@@ -335,7 +335,7 @@ class AssistantMessage:
         del self.pending[start:]
         return [*self._release_pending(), *blocks]
 
-    def _restore_citations(self, payload: Cited, path: str) -> None:
+    def _restore_citations(self, payload: Citations, path: str) -> None:
         citations = unsealed(CITATIONS, payload.citations)
         said = digest("".join(part.text for part in self._content if isinstance(part, ours.OutputText)))
         if citations is None or len(citations) != len(self._texts) or said != payload.digest:
@@ -351,7 +351,7 @@ class AssistantMessage:
         self._uncited = []
 
     def _compaction(self, item: ours.Compaction, path: str) -> list[types.AnyBlock]:
-        payload: Sealed | None = unseal(item.encrypted_content, WIRE, self._issuer, Sealed)
+        payload: Blocks | None = unseal(item.encrypted_content, WIRE, self._issuer, Blocks)
         blocks = None if payload is None else returning_blocks(payload.blocks)
         if blocks is not None and all(isinstance(block, types.Compaction) for block in blocks):
             return blocks

@@ -245,21 +245,21 @@ class Redacted(Payload, tag="redacted_thinking"):
     rest: Json = {}
 
 
-class Cited(Payload, tag="citations"):
+class Citations(Payload, tag="citations"):
     """The citations of a message's texts, one list (or null) for each."""
 
     digest: str
     citations: Raw
 
 
-class Sealed(Payload, tag="blocks"):
+class Blocks(Payload, tag="blocks"):
     """Whole blocks; `digest` names the visible items before them that show what they did."""
 
     digest: str
     blocks: Raw
 
 
-AnyPayload = Signed | Redacted | Cited | Sealed
+AnyPayload = Signed | Redacted | Citations | Blocks
 
 FORGED = (types.Text, types.ToolUse, types.ToolResult, types.Thinking, types.RedactedThinking)
 """The blocks that are never sealed, but converted to items."""

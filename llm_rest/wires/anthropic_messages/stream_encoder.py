@@ -26,7 +26,7 @@ from ..tools import Call, json_value
 from . import types
 from .content import ANTHROPIC, NOTHING, Context, encode, encode_call, encode_part, wire_id
 from .messages import AssistantMessage
-from .reasoning import GAP, VISIBLE, AnyPayload, Cited, Sealed, encode_foreign_thinking, returning_blocks
+from .reasoning import GAP, VISIBLE, AnyPayload, Blocks, Citations, encode_foreign_thinking, returning_blocks
 from .response import encode_end, encode_failure, encode_response, encode_usage, message_delta, model_of
 from .stream import CITATION, Delta, Start, Stop
 from .types import WIRE
@@ -123,7 +123,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
     def _send_early(self, item: ours.Reasoning, index: int) -> None:
         """Send a run whose blocks are complete without the end of its visible items, which may take until the answer's end."""
         payload = opened(item, WIRE, self._dialect.issuer, AnyPayload)
-        blocks = returning_blocks(payload.blocks) if isinstance(payload, Sealed) else None
+        blocks = returning_blocks(payload.blocks) if isinstance(payload, Blocks) else None
         if blocks is None or not isinstance(self._item, VISIBLE):
             return
         between = (self._later.get(k, ()) for k in range(self._at + 1, index))
@@ -186,7 +186,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
                 self._end_call(item)
             case ours.Reasoning() if isinstance(self._block, types.Thinking):
                 self._end_thinking(item, self._block)
-            case ours.Reasoning() if isinstance(opened(item, WIRE, self._dialect.issuer, AnyPayload), Cited):
+            case ours.Reasoning() if isinstance(opened(item, WIRE, self._dialect.issuer, AnyPayload), Citations):
                 self._writer.write(item, self._path)
                 self._add_late_citations()
             case _:

@@ -161,7 +161,7 @@ TESTS = {
     "testing": 600,
     "tools": 1_500,
     "transport": 3_050,
-    "typing": 1_850,
+    "typing": 1_600,
     "vendors": 200,
     "wires": 5_400,
 }

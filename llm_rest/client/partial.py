@@ -20,7 +20,7 @@ _START = re.compile(r"[{\[]")
 _GAP = re.compile(r"[\s,:]*")
 _WORD = re.compile(r"[^\s,:\[\]{}\"]+")
 _UP_TO_QUOTE = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-_WHOLE_ESCAPES = re.compile(r"[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^\\]*+)*+", re.DOTALL)
+_WHOLE_ESCAPES = re.compile(r'[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])[^\\]*+)*+', re.DOTALL)
 
 _lenient = json.JSONDecoder(strict=False)
 _LONGEST_WORD = 400
@@ -155,7 +155,10 @@ class PartialJSON:
         self._text.append(text[at:end])
         self._length += end - at
         if text[end : end + 1] == '"':
-            written, self._text = "".join(self._text), None
+            written = "".join(self._text)
+            if _end(_WHOLE_ESCAPES, written) < len(written):
+                raise ValueError("not a JSON escape")
+            self._text = None
             if self._is_name:
                 self._name = _characters(written)
             else:

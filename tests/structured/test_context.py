@@ -42,42 +42,35 @@ def test_entries_have_roles_of_the_format_and_of_conversations() -> None:
     assert roles == ["system", "user", "assistant", "assistant", "user", "developer"]
 
 
-def test_a_provider_says_a_text_an_entry_an_item_several_or_nothing() -> None:
+def test_a_provider_gives_a_text_an_entry_an_item_several_or_nothing() -> None:
     item = Message(role="user", content="d")
-    told: list[Any] = ["a", ("agent", "b"), [("human", "c"), item], None, "", []]
-    context = PromptContext(providers=[lambda one=one: one for one in told])
+    given: list[Any] = ["a", ("agent", "b"), [("human", "c"), item], None, "", []]
+    context = PromptContext(providers=[lambda one=one: one for one in given])
     assert said(context.provided()) == [("user", "a"), ("assistant", "b"), ("user", "c"), ("user", "d")]
 
 
-@pytest.mark.parametrize("entry", [("narrator", "Hi"), ("system",), ["system", 3], (1, "Hi")])
-def test_what_is_no_entry_is_an_error_of_the_caller(entry: Any) -> None:
-    with pytest.raises(ConfigError, match="role"):
-        PromptContext([entry])
+@pytest.mark.parametrize(
+    "options",
+    [
+        *[{"entries": [entry]} for entry in (("narrator", "Hi"), ("system",), ["system", 3], (1, "Hi"))],
+        {"entries": "It rains."},
+        {"providers": ["It rains."]},
+    ],
+    ids=str,
+)
+def test_invalid_context_is_refused_when_it_is_made(options: Any) -> None:
+    with pytest.raises(ConfigError):
+        PromptContext(**options)
 
 
-def test_what_context_is_made_of_is_checked_when_it_is_made() -> None:
-    text: Any = "It rains."
-    for options in ({"entries": text}, {"providers": [text]}):
-        with pytest.raises(ConfigError):
-            PromptContext(**options)
-
-
-def test_a_provider_that_waits_needs_an_async_caller() -> None:
-    async def late() -> str:
-        return "late"
-
-    with pytest.raises(ConfigError, match="AsyncContentGenerator"):
-        PromptContext(providers=[late]).provided()
-
-
-async def test_providers_that_wait_and_others_are_asked_in_order() -> None:
+async def test_async_providers_need_an_async_caller_and_keep_their_place() -> None:
     async def late() -> str:
         return "first"
 
-    assert said(await PromptContext(providers=[late, lambda: "second"]).aprovided()) == [
-        ("user", "first"),
-        ("user", "second"),
-    ]
+    with pytest.raises(ConfigError, match="AsyncContentGenerator"):
+        PromptContext(providers=[late]).provided()
+    found = await PromptContext(providers=[late, lambda: "second"]).aprovided()
+    assert said(found) == [("user", "first"), ("user", "second")]
 
 
 # --- generators -----------------------------------------------------------------------------------------------------
@@ -140,24 +133,19 @@ def test_what_providers_say_stands_before_the_question_and_stays_there() -> None
 
 
 def test_a_turn_that_failed_leaves_no_trace() -> None:
+    tool = {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False}
     with Client("simulator/simulator", wire="openai_responses") as llm:
-        generator = ContentGenerator(
-            llm, "refuse No.", Person, context=PromptContext([("system", "Be brief.")]), max_repairs=0
-        )
-        for input, error in [(None, OutputError), ('json {"name": 3}', SchemaMismatchError)]:
-            with pytest.raises(error):
+        context = PromptContext([("system", "Be brief.")])
+        generator = ContentGenerator(llm, "refuse No.", Person, context=context, max_repairs=0, tools=[tool])
+        for input, error, words in [
+            (None, OutputError, "refused"),
+            ('json {"name": 3}', SchemaMismatchError, "name"),
+            ("call f", OutputError, "the model called f, but no implementation was given"),
+        ]:
+            with pytest.raises(error, match=words):
                 generator.generate(input)
         assert said(generator.history) == [("system", "Be brief.")]
         assert generator.generate('json {"name": "Ada"}')[0] == Person("Ada")
-
-
-def test_a_call_that_nothing_here_runs_is_an_error_and_leaves_no_trace() -> None:
-    tool = {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False}
-    with Client("simulator/simulator", wire="openai_responses") as llm:
-        generator = ContentGenerator(llm, "call f", str, tools=[tool])
-        with pytest.raises(OutputError, match="the model called f, but no implementation was given"):
-            generator.generate()
-    assert generator.history == []
 
 
 @every_wire
@@ -219,17 +207,6 @@ async def test_context_that_is_added_later_is_sent_with_the_next_turn_and_stays_
         generator.add_context(("narrator", "Hi"))
     with pytest.raises(ConfigError, match="context provider is a function"):
         generator.add_context_provider("It rains.")  # type: ignore[arg-type]
-
-
-async def test_an_async_generator_awaits_its_providers() -> None:
-    async def now() -> str:
-        return "It is noon."
-
-    async with AsyncClient("simulator/simulator", wire="openai_chat") as llm:
-        generator = AsyncContentGenerator(llm, 'json {"name": "Ada"}', Person, context=PromptContext(providers=[now]))
-        value, metadata = await generator.generate()
-    assert (value, metadata["api_calls"]) == (Person("Ada"), "1")
-    assert said(generator.history)[0] == ("user", "It is noon.")
 
 
 def test_repairs_are_no_part_of_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,11 +186,12 @@ def test_a_schema_that_is_none_is_an_error_of_the_caller(schema: Any, words: str
         Output(schema)
 
 
-def test_the_name_is_one_that_vendors_take() -> None:
-    assert Output(Person).name == "Person"
-    assert Output(list[int]).name == "list"
-    assert Output({"title": "What is it?", "type": "object"}).name == "What_is_it_"
-    assert Output({"type": "object"}).name == "answer"
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [(Person, "Person"), (list[int], "list"), ({"title": "What is it?"}, "What_is_it_"), ({}, "answer")],
+)
+def test_the_name_is_one_that_vendors_take(form: Any, name: str) -> None:
+    assert Output(form).name == name
 
 
 def test_what_does_not_fit_is_said_place_by_place() -> None:

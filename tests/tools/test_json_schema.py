@@ -40,7 +40,6 @@ PERSON = {
             {"name": "Ada", "nam": 1},
             ["$.nam: not a property here; did you mean name? there are name, age, role, friends"],
         ),
-        ({"name": "Ada", "x": 1}, ["$.x: not a property here; there are name, age, role, friends"]),
         ({"name": "Ada", "friends": [{"name": "Bo"}, {"name": 3}]}, ["$.friends[1].name: expected a string, got 3"]),
         ({"name": "Ada", "friends": [{"name": "Bo"}] * 2}, ["$.friends: its items must differ from each other"]),
         (

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import functools
-import subprocess
-import sys
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
@@ -43,28 +40,31 @@ async def wait(seconds: float) -> str:
     return f"waited {seconds}"
 
 
-class Remote:
+class Unlisted:
     """An executor of another program's tools."""
 
-    names = ("search",)
-
     def __init__(self) -> None:
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.calls: list[str] = []
 
     def has_tool(self, name: str) -> bool:
         return name in ("search", "grep", "shell")
 
     def definition(self, name: str) -> FunctionTool:
-        schema = {
-            "type": "object",
-            "properties": {"q": {"type": "string"}, "n": {"type": "integer"}},
-            "required": ["q"],
-        }
-        return FunctionTool(name=name, parameters=schema)
+        properties = {"q": {"type": "string"}, "n": {"type": "integer"}}
+        return FunctionTool(name=name, parameters={"type": "object", "properties": properties, "required": ["q"]})
 
     def execute(self, name: str, arguments: dict[str, Any]) -> Any:
-        self.asked.append((name, arguments))
+        self.calls.append(name)
         return {"found": arguments}
+
+
+class Remote(Unlisted):
+    names = ("search",)
+
+
+class ByMethod(Unlisted):
+    def names(self) -> list[str]:
+        return ["grep"]
 
 
 class AsyncRemote(Remote):
@@ -118,21 +118,28 @@ def test_an_executor_runs_the_definitions_it_has_a_tool_for() -> None:
 
 
 def test_an_executor_in_the_list_offers_what_it_names() -> None:
-    remote = Remote()
-    assert isinstance(remote, ToolExecutor)
-    assert Toolbox([remote, add]).names == ("search", "add")
+    assert isinstance(Remote(), ToolExecutor)
+    assert Toolbox([Remote(), add]).names == ("search", "add")
+    assert Toolbox([ByMethod()]).names == ("grep",)
+    assert Toolbox(["grep"], Unlisted()).names == ("grep",)
+    with pytest.raises(ConfigError, match="Unlisted does not list its tools"):
+        Toolbox([Unlisted()])
 
 
-def test_a_registry_keeps_what_its_tools_say_about_themselves() -> None:
+def test_a_registry_keeps_the_options_of_its_tools() -> None:
     registry = ToolRegistry(add)
 
     @registry.register
     def later(x: int) -> int:
         return x
 
+    @registry.register(blocking=False, name="slow")
+    def named() -> str:
+        return "done"
+
     registry.register(wait, blocking=False, timeout=3)
-    assert registry.names == ("add", "later", "wait")
-    assert later.name == "later"
+    assert registry.names == ("add", "later", "slow", "wait")
+    assert (later.name, named.blocking) == ("later", False)
     for box in (Toolbox([registry]), Toolbox(["wait"], registry), Toolbox([FunctionTool(name="wait")], registry)):
         assert box.facts("wait") == ToolFacts(name="wait", blocking=False, timeout=3, runs=True, is_async=True)
     asked = {"type": "function", "name": "wait", "needs_approval": True}
@@ -151,6 +158,7 @@ def test_the_functions_of_a_namespace_are_run_by_name() -> None:
     [
         ([add, FunctionTool(name="add")], "two tools are called 'add'"),
         ([{"type": "web_search", "blocking": False}], "web_search is run by the vendor and cannot be non-blocking"),
+        ([{"type": "code_interpreter", "blocking": False}], "background=True"),
         (
             [{"type": "function", "name": "a", "timeout": "soon"}],
             "tool 'a': timeout: expected a number of seconds or \"none\", got 'soon'",
@@ -167,11 +175,6 @@ def test_what_cannot_be_offered_is_refused_before_anything_is_sent(tools: list[A
     with pytest.raises(ConfigError) as caught:
         Toolbox(tools)
     assert words in str(caught.value)
-
-
-def test_vendor_run_tools_are_put_into_the_background_instead() -> None:
-    with pytest.raises(ConfigError, match="background=True"):
-        Toolbox([{"type": "code_interpreter", "blocking": False}])
 
 
 def test_a_method_needs_its_object() -> None:
@@ -222,16 +225,7 @@ def test_names_are_given_once_in_a_registry() -> None:
 )
 def test_a_call_that_cannot_run_is_answered_in_words(name: str, arguments: str, problems: list[str]) -> None:
     assert Toolbox([add, Remote()]).prepare(name, arguments) == problems
-
-
-def test_without_tools_that_is_what_is_said() -> None:
-    assert Toolbox().prepare("add", "{}") == ["there is no tool called 'add'; there are none"]
-
-
-def test_a_prepared_call_shows_its_arguments_as_they_came() -> None:
-    prepared = Toolbox([add]).prepare("add", '{"a": 1, "b": null}')
-    assert isinstance(prepared, Prepared)
-    assert (prepared.name, prepared.arguments, prepared.is_async) == ("add", {"a": 1, "b": None}, False)
+    assert Toolbox().prepare(name, arguments) == [f"there is no tool called {name!r}; there are none"]
 
 
 def test_functions_of_every_kind_run(run: Run) -> None:
@@ -264,7 +258,7 @@ def test_an_executor_gets_plain_arguments(run: Run, remote: type[Remote]) -> Non
     assert run(box, "search", '{"q": "x", "n": null}') == '{"found":{"q":"x"}}'
     assert run(box, "grep", "free {text") == '{"found":{"input":"free {text"}}'
     assert run(box, "shell", '{"commands": ["ls"]}') == '{"found":{"commands":["ls"]}}'
-    assert [name for name, _ in executor.asked] == ["search", "grep", "shell"]
+    assert executor.calls == ["search", "grep", "shell"]
 
 
 def test_the_context_of_the_call_is_handed_in(run: Run) -> None:
@@ -366,32 +360,7 @@ def test_what_nobody_runs_fails(run: Run) -> None:
         run(Toolbox([FunctionTool(name="f")]), "f")
 
 
-def test_what_cannot_be_sent_fails(run: Run) -> None:
-    def f() -> Any:
-        return object()
-
-    with pytest.raises(ToolFailedError, match="returned a object"):
-        run(Toolbox([f]), "f")
-
-
 # --- where it runs ----------------------------------------------------------------------------------------------------
-
-WHO = contextvars.ContextVar("WHO", default="nobody")
-
-
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_plain_function_runs_in_a_thread_that_knows_the_context(backend: str) -> None:
-    def where() -> list[Any]:
-        return [threading.current_thread() is threading.main_thread(), WHO.get()]
-
-    async def main() -> Any:
-        WHO.set("me")
-        box = Toolbox([where])
-        prepared = box.prepare("where", "")
-        assert isinstance(prepared, Prepared)
-        return await box.run(prepared)
-
-    assert anyio.run(main, backend=backend) == '[false,"me"]'
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
@@ -424,27 +393,6 @@ def test_a_thread_that_hangs_is_left_behind_and_keeps_no_other_waiting(backend: 
         release.set()
 
 
-HANGS = """
-import sys, threading, anyio
-from llm_rest.tools import Toolbox
-
-def hang() -> None:
-    threading.Event().wait()
-
-async def main() -> None:
-    box = Toolbox([hang])
-    with anyio.move_on_after(0.01):
-        await box.run(box.prepare("hang", "{}"))
-
-anyio.run(main, backend=sys.argv[1])
-"""
-
-
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_thread_that_hangs_keeps_no_program_from_ending(backend: str) -> None:
-    subprocess.run([sys.executable, "-c", HANGS, backend], check=True, timeout=60)
-
-
 @pytest.mark.parametrize("problem", [asyncio.CancelledError(), GeneratorExit(), BaseException("odd")])
 def test_what_a_plain_function_raises_ends_nothing_else(run: Run, problem: BaseException) -> None:
     def fails() -> None:
@@ -452,80 +400,3 @@ def test_what_a_plain_function_raises_ends_nothing_else(run: Run, problem: BaseE
 
     with pytest.raises(ToolFailedError, match=f"fails failed with {type(problem).__name__}"):
         run(Toolbox([fails]), "fails")
-
-
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_cancellation_passes_through_a_coroutine(backend: str) -> None:
-    ended = []
-
-    async def hang() -> None:
-        try:
-            await anyio.sleep_forever()
-        finally:
-            ended.append(True)
-
-    async def main() -> None:
-        box = Toolbox([hang])
-        prepared = box.prepare("hang", "")
-        assert isinstance(prepared, Prepared)
-        with anyio.move_on_after(0.01) as scope:
-            await box.run(prepared)
-        assert scope.cancelled_caught
-
-    anyio.run(main, backend=backend)
-    assert ended == [True]
-
-
-def test_a_synchronous_caller_needs_no_event_loop_and_may_stand_beside_one() -> None:
-    box = Toolbox([wait])
-    prepared = box.prepare("wait", '{"seconds": 0}')
-    assert isinstance(prepared, Prepared)
-
-    async def main() -> Any:
-        return await asyncio.to_thread(box.run_sync, prepared)
-
-    assert asyncio.run(main()) == "waited 0.0"
-
-
-def test_an_executor_that_does_not_say_what_its_tools_are_is_refused() -> None:
-    class Shop:
-        def has_tool(self, name: str) -> bool:
-            return True
-
-        def definition(self, name: str) -> FunctionTool:
-            return FunctionTool(name=name)
-
-        def execute(self, name: str, arguments: dict[str, Any]) -> str:
-            return name
-
-    with pytest.raises(ConfigError, match="Shop does not list its tools"):
-        Toolbox([Shop()])
-    assert Toolbox(["price"], Shop()).names == ("price",)
-
-
-def test_an_executor_may_list_its_tools_by_a_method() -> None:
-    class Shop:
-        def names(self) -> list[str]:
-            return ["price"]
-
-        def has_tool(self, name: str) -> bool:
-            return name == "price"
-
-        def definition(self, name: str) -> FunctionTool:
-            return FunctionTool(name=name)
-
-        def execute(self, name: str, arguments: dict[str, Any]) -> str:
-            return name
-
-    assert Toolbox([Shop()]).names == ("price",)
-
-
-def test_a_registry_takes_the_options_of_a_tool_as_a_decorator() -> None:
-    registry = ToolRegistry()
-
-    @registry.register(blocking=False, name="later")
-    def slow() -> str:
-        return "done"
-
-    assert registry.names == ("later",)
-    assert slow.blocking is False

@@ -26,11 +26,12 @@ def test_a_wire_does_not_report_its_own() -> None:
     assert own(None, "openai_chat") == {}
 
 
-def test_false_zero_and_empty_values_are_reported() -> None:
-    left = {"enable_thinking": False, "keep_alive": 0, "provider": {}, "models": [], "user_tag": "", "seed_word": None}
+def test_values_are_reported_and_nulls_and_spelling_are_not() -> None:
+    said = {"enable_thinking": False, "keep_alive": 0, "provider": {}, "models": [], "user_tag": ""}
+    unsaid = {"seed_word": None, "spelling": {"n": 1}}
     lost = Losses()
-    report_foreign({"openai_chat": left}, "anthropic_messages", "", lost, Request())
-    assert [loss.path for loss in lost] == ["enable_thinking", "keep_alive", "provider", "models", "user_tag"]
+    report_foreign({"openai_chat": {**said, **unsaid}}, "anthropic_messages", "", lost, Request())
+    assert [loss.path for loss in lost] == [*said]
 
 
 def test_a_tool_that_only_one_vendor_has_is_refused() -> None:
@@ -40,9 +41,3 @@ def test_a_tool_that_only_one_vendor_has_is_refused() -> None:
         {"anthropic_messages": {"other_tools": [[3, {"type": "memory"}]]}}, "openai_chat", "", lost, Request()
     )
     assert [(loss.path, loss.kind) for loss in lost] == [("tools[0]", "refused"), ("tools[3]", "refused")]
-
-
-def test_nulls_and_spelling_are_not_reported() -> None:
-    lost = Losses()
-    report_foreign({"openai_chat": {"refusal": None, "spelling": {"n": 1}}}, "anthropic_messages", "", lost)
-    assert lost == []

@@ -12,53 +12,35 @@ from llm_rest.responses.lenient import derived_call_id, repair_call
 WELL_FORMED = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Oslo"}'}}
 
 
-def test_a_well_formed_call_is_left_alone() -> None:
-    found = repair_call(WELL_FORMED, call_id="other", nested=True)
-    assert found.item() == FunctionCall(call_id="c1", name="weather", arguments='{"city":"Oslo"}')
-    assert found.faults == ()
+FUNCTION = WELL_FORMED["function"]
+NO_ID, NO_TYPE = "it had no id", "it had no type, read as a function"
+FLAT, OBJECT = "name and arguments stood beside the id", "its arguments were an object instead of text"
 
 
 @pytest.mark.parametrize(
     ("call", "faults"),
     [
-        ({**WELL_FORMED, "id": ""}, ("it had no id",)),
-        ({**WELL_FORMED, "id": "null"}, ("it had no id",)),
-        ({**WELL_FORMED, "id": None}, ("it had no id",)),
-        ({"function": WELL_FORMED["function"], "id": "c1"}, ("it had no type, read as a function",)),
-        (
-            {"id": "c1", "type": "function", "name": "weather", "arguments": '{"city":"Oslo"}'},
-            ("name and arguments stood beside the id",),
-        ),
-        (
-            {**WELL_FORMED, "function": {"name": "weather", "arguments": {"city": "Oslo"}}},
-            ("its arguments were an object instead of text",),
-        ),
-        (
-            {"name": "weather", "arguments": {"city": "Oslo"}},
-            (
-                "it had no id",
-                "it had no type, read as a function",
-                "name and arguments stood beside the id",
-                "its arguments were an object instead of text",
-            ),
-        ),
+        (WELL_FORMED, ()),
+        *[({**WELL_FORMED, "id": empty}, (NO_ID,)) for empty in ("", "null", None)],
+        ({"function": FUNCTION, "id": "c1"}, (NO_TYPE,)),
+        ({"id": "c1", "type": "function", **FUNCTION}, (FLAT,)),
+        ({**WELL_FORMED, "function": {"name": "weather", "arguments": {"city": "Oslo"}}}, (OBJECT,)),
+        ({"name": "weather", "arguments": {"city": "Oslo"}}, (NO_ID, NO_TYPE, FLAT, OBJECT)),
     ],
 )
-def test_what_is_missing_or_misplaced_is_put_right_and_told(call: dict[str, Any], faults: tuple[str, ...]) -> None:
+def test_what_is_missing_or_misplaced_is_repaired_and_reported(call: dict[str, Any], faults: tuple[str, ...]) -> None:
     found = repair_call(call, call_id="derived", nested=True)
     assert found.item() == FunctionCall(
-        call_id="derived" if "it had no id" in faults else "c1", name="weather", arguments='{"city":"Oslo"}'
+        call_id="derived" if NO_ID in faults else "c1", name="weather", arguments='{"city":"Oslo"}'
     )
     assert found.faults == faults
 
 
-@pytest.mark.parametrize("empty", ["", "null", None])
-def test_empty_arguments_are_read_as_an_empty_object(empty: str | None) -> None:
-    found = repair_call(
-        {"id": "c1", "type": "function", "function": {"name": "now", "arguments": empty}}, call_id="", nested=True
-    )
-    assert found.text == "{}"
-    assert len(found.faults) == 1
+@pytest.mark.parametrize(("arguments", "text"), [("", "{}"), ("null", "{}"), (None, "{}"), ('{"city":', '{"city":')])
+def test_empty_arguments_are_an_empty_object_and_invalid_json_stays(arguments: str | None, text: str) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "now", "arguments": arguments}}
+    found = repair_call(call, call_id="", nested=True)
+    assert (found.text, len(found.faults)) == (text, text == "{}")
 
 
 def test_nesting_is_a_fault_only_where_the_wire_is_flat() -> None:
@@ -84,11 +66,6 @@ def test_a_call_without_a_name_is_told_and_stays_a_call() -> None:
     found = repair_call({"id": "c1", "type": "function", "function": {"arguments": "{}"}}, call_id="", nested=True)
     assert found.name == ""
     assert found.faults == ("it had no name",)
-
-
-def test_bad_json_is_left_to_the_tool_loop() -> None:
-    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city":'}}
-    assert repair_call(call, call_id="", nested=True).text == '{"city":'
 
 
 def test_a_derived_id_is_the_same_every_time_and_differs_by_place() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import threading
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
@@ -358,39 +357,6 @@ def test_what_a_tool_raises_is_told_without_traceback_and_secrets(
 def test_what_nobody_runs_fails(run: Run) -> None:
     with pytest.raises(ToolFailedError, match="no executor runs f"):
         run(Toolbox([FunctionTool(name="f")]), "f")
-
-
-# --- where it runs ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_thread_that_hangs_is_left_behind_and_keeps_no_other_waiting(backend: str) -> None:
-    """Fifty hang, which is more threads than anyio hands out by default."""
-    release = threading.Event()
-
-    def hang() -> None:
-        release.wait()
-
-    box = Toolbox([hang, add])
-    stuck, ready = box.prepare("hang", ""), box.prepare("add", '{"a": 1}')
-    assert isinstance(stuck, Prepared)
-    assert isinstance(ready, Prepared)
-
-    async def main() -> Any:
-        answer = None
-        async with anyio.create_task_group() as group:
-            for _ in range(50):
-                group.start_soon(box.run, stuck)
-            await anyio.wait_all_tasks_blocked()
-            answer = await box.run(ready)
-            group.cancel_scope.cancel()
-        release.set()
-        return answer
-
-    try:
-        assert anyio.run(main, backend=backend) == "2"
-    finally:
-        release.set()
 
 
 @pytest.mark.parametrize("problem", [asyncio.CancelledError(), GeneratorExit(), BaseException("odd")])

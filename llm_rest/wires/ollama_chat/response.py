@@ -161,7 +161,7 @@ def keep_answer(response: ours.Response, body: types.Answer, dialect: OllamaDial
     response.leftovers = {WIRE: {**left, SPELLING: {**notes, **left.get(SPELLING, {})}}}
 
 
-def placed_item(item: Any, origin: str, position: int, names: SentTools, lost: Losses) -> ours.AnyItem:
+def placed_item(item: Any, origin: str, position: int, names: SentTools, lost: Losses) -> Any:
     """The item for this position of the answer, with the tool name of the request."""
     if names and isinstance(item, ours.FunctionCall):
         item = restore_tool(item, names, f"output[{position}]", lost)

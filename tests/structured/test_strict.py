@@ -10,7 +10,7 @@ import pytest
 from llm_rest.client.structured import Output
 from llm_rest.losses import Losses
 from llm_rest.responses import JsonSchemaFormat, Request
-from llm_rest.wires.schema import Beyond, strict_form
+from llm_rest.wires.schema import NotStrict, strict_form
 
 NULL = {"type": "null"}
 
@@ -71,7 +71,7 @@ def test_what_is_not_enforced_is_told_in_the_description() -> None:
 )
 def test_what_no_strict_schema_can_say_is_not_enforced_and_said_so(schema: Any) -> None:
     """BUGS 52 and 53"""
-    with pytest.raises(Beyond):
+    with pytest.raises(NotStrict):
         strict(a=schema)
     whole = {"type": "object", "properties": {"a": schema}}
     (way,) = Output[Any](whole).ways(Request(input="x"), "native", strict=True)

@@ -184,7 +184,7 @@ LONGER = {
     "unknown": 575,
     "vendors.dialects": 740,
     "vendors.models": 785,
-    "vendors.rows": 835,
+    "vendors.rows": 830,
     "wires.anthropic_messages.messages": 810,
     "wires.openai_chat.messages": 660,
     "wires.schema": 475,

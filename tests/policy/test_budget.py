@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from llm_rest import AsyncClient, Budget, BudgetError, Client, ConfigError
+from llm_rest import AsyncClient, Budget, BudgetError, Client, InternalServerError
 from tests.callers import NewClient, answer, frames
 from tests.loopback import END, STREAM, chunks, http, loopback, send
 from tests.support import WHOLE
@@ -25,7 +25,7 @@ GOOD = send(http(json.dumps(answer()).encode()))
 
 def test_a_budget_is_exceeded_by_no_more_than_the_requests_in_flight() -> None:
     """Schedules of requests that begin, end, fail and take more or less than was reserved; 10,000 with `make test-whole`."""
-    for seed in range(10_000 if WHOLE else 2_000):
+    for seed in range(10_000 if WHOLE else 1_000):
         chance = random.Random(seed)
         limit = chance.randint(50, 400)
         budget = Budget(tokens=limit)
@@ -75,23 +75,20 @@ async def test_tasks_on_the_simulator_exceed_a_budget_by_no_more_than_their_requ
         assert budget._reserved["tokens"] == 0
 
 
-async def test_calls_stop_at_the_budget(new_client: NewClient) -> None:
-    budget = Budget(tokens=40)
-    with loopback(GOOD) as server:
+async def test_calls_stop_at_the_budget_and_failed_ones_count_nothing(new_client: NewClient) -> None:
+    budget, failed = Budget(tokens=40), send(http(b"{}", "HTTP/1.1 500 No"))
+    with loopback(GOOD, failed, GOOD) as server:
         async with new_client(base_url=server.url, budget=budget) as llm:
-            for _ in range(3):
+            await llm.generate("Hi", max_output_tokens=16)
+            with pytest.raises(InternalServerError):
                 await llm.generate("Hi", max_output_tokens=16)
-            with pytest.raises(
-                BudgetError, match="the budget of 40 tokens does not allow a request that may take"
-            ) as caught:
+            for _ in range(2):
                 await llm.generate("Hi", max_output_tokens=16)
-    assert len(server.heads) == 3
-    assert (caught.value.limit_name, caught.value.spent, caught.value.reserved, caught.value.limit) == (
-        "tokens",
-        30,
-        0,
-        40,
-    )
+            with pytest.raises(BudgetError, match="of 40 tokens does not allow a request that may take") as caught:
+                await llm.generate("Hi", max_output_tokens=16)
+    assert len(server.heads) == 4
+    error = caught.value
+    assert (error.limit_name, error.spent, error.reserved, error.limit) == ("tokens", 30, 0, 40)
     assert repr(budget) == "<Budget: spent 30 tokens of 40 tokens>"
 
 
@@ -101,28 +98,13 @@ async def test_dollars_are_counted_by_the_price_file(new_client: NewClient) -> N
         async with new_client(base_url=server.url, budget=budget, prices=FILE) as llm:
             reply = await llm.generate("Hi", max_output_tokens=16)
             assert budget.spent() == reply.cost == 47_500
-            with pytest.raises(
-                BudgetError, match=r"one request may take \$0\.01\d*, more than the whole budget of \$0\.0003"
-            ):
+            with pytest.raises(BudgetError, match=r"one request may take \$0\.01\d*, more than the whole budget"):
                 await llm.generate("Hi", max_output_tokens=1000)
             with pytest.raises(
                 BudgetError, match=r"cannot count calls of openai/o1: it has no price in .*prices\.json"
             ):
                 await llm.generate("Hi", model="openai/o1")
     assert len(server.heads) == 1
-
-
-async def test_what_fails_or_is_cancelled_counts_nothing_and_retries_count(new_client: NewClient) -> None:
-    budget = Budget(tokens=1000)
-    refused = send(http(b"{}", "HTTP/1.1 500 No"))
-    with loopback(refused, GOOD) as server:
-        async with new_client(base_url=server.url, budget=budget, retry=1) as llm:
-            with pytest.raises(Exception, match="500"):
-                await llm.generate("Hi", max_output_tokens=16)
-            assert budget.spent("tokens") == 0
-            await llm.generate("Hi", max_output_tokens=16)
-            assert budget.spent("tokens") == 10
-    assert budget._reserved["tokens"] == 0
 
 
 async def test_a_stream_counts_at_its_end_or_what_came_when_it_is_left(new_client: NewClient) -> None:
@@ -136,7 +118,6 @@ async def test_a_stream_counts_at_its_end_or_what_came_when_it_is_left(new_clien
             async with llm.stream("Hi", max_output_tokens=16) as stream:
                 assert await anext(stream.text) == "a" * 40
             assert 20 < budget.spent("tokens") < 40
-    assert budget._reserved["tokens"] == 0
 
 
 async def test_seconds_count_from_the_first_call(new_client: NewClient) -> None:
@@ -151,45 +132,20 @@ async def test_seconds_count_from_the_first_call(new_client: NewClient) -> None:
 
 
 def test_runs_chats_and_calls_share_a_budget() -> None:
-    budget = Budget(tokens=100_000)
+    budget, spent = Budget(tokens=100_000), [0.0]
     with Client("simulator/x") as llm:
-
-        def streamed() -> None:
-            with llm.chat(budget=budget).stream("Hi") as stream:
-                list(stream)
-
-        spent = [0.0]
         for work in (
             lambda: llm.generate("Hi", budget=budget),
             lambda: llm.run("Hi", budget=budget).result(),
             lambda: llm.chat(budget=budget).ask("Hi"),
             lambda: llm.with_options(budget=budget).generate_text("Hi"),
-            streamed,
         ):
             work()
             spent.append(budget.spent("tokens"))
+        with llm.chat(budget=budget).stream("Hi") as stream:
+            list(stream)
+        spent.append(budget.spent("tokens"))
         assert spent == sorted(set(spent))
-        with pytest.raises(BudgetError):
-            llm.generate("Hi", budget=Budget(tokens=5))
         with pytest.raises(BudgetError, match="it has no price") as caught:
             llm.generate("Hi", budget=Budget(usd=1))
         assert caught.value.suggestions
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({}, "limits nothing"),
-        ({"usd": 0}, "usd is a positive number, not 0"),
-        ({"tokens": "5"}, "not '5'"),
-        ({"seconds": True}, "True"),
-    ],
-)
-def test_a_budget_that_cannot_be_is_refused(options: dict[str, Any], text: str) -> None:
-    with pytest.raises(ConfigError, match=text):
-        Budget(**options)
-
-
-def test_a_client_refuses_what_is_no_budget() -> None:
-    with pytest.raises(ConfigError, match="budget is Budget"):
-        Client("simulator/x", budget=5)  # type: ignore[arg-type]

@@ -51,6 +51,9 @@ def texts(request: Request) -> list[str]:
     ]
 
 
+CUT = Broken("connection")
+
+
 class Continuing:
     """Continues a text: exactly, after the last words once more, or from the beginning."""
 
@@ -136,7 +139,7 @@ KEPT: list[FakeModel] = []
 
 
 def test_the_continuation_is_recorded_as_a_loss_and_warned_of() -> None:
-    llm, two = continued(["Hello wo", Broken("connection")], "rld.")
+    llm, two = continued(["Hello wo", CUT], "rld.")
     with (
         pytest.warns(LossWarning, match="a/one broke off after 8 characters, and b/two continued"),
         llm.stream("hi") as stream,
@@ -151,34 +154,34 @@ def test_the_continuation_is_recorded_as_a_loss_and_warned_of() -> None:
     assert texts(two.requests[0]) == ["hi", "Hello wo", CONTINUE]
 
 
-def test_reasoning_stays_and_that_of_the_continuation_is_left_out() -> None:
-    llm, _ = continued(
-        [Thinking("hm"), "Hello wo", Broken("connection")], [Thinking("go on"), "rld."], on_loss="ignore"
-    )
-    with llm.stream("hi") as stream:
-        events = [*stream]
-    assert faults(events) == []
-    assert [item.type for item in stream.response.output] == ["reasoning", "message"]
-    assert (stream.response.reasoning_text, stream.response.output_text) == ("hm", "Hello world.")
+TOOLS: Any = [{"type": "function", "name": "f", "parameters": {"type": "object"}}]
 
 
-def test_a_call_after_the_continued_text_is_handed_out() -> None:
-    llm, _ = continued(["Let me ", Broken("connection")], ["look.", ToolCall("f", {"x": 1})], on_loss="ignore")
-    with llm.stream("hi", tools=[{"type": "function", "name": "f", "parameters": {"type": "object"}}]) as stream:
+@pytest.mark.parametrize(
+    ("first", "second", "kinds"),
+    [
+        ([Thinking("hm"), "Hello wo", CUT], [Thinking("go on"), "rld."], ["reasoning", "message"]),
+        (["Hello wo", CUT], ["rld.", ToolCall("f", {"x": 1})], ["message", "function_call"]),
+        (Streamed("Hello wo", error=OverloadedError("busy")), "rld.", ["message"]),
+    ],
+)
+def test_a_continuation_is_part_of_the_answer_but_for_its_reasoning(first: Any, second: Any, kinds: list[str]) -> None:
+    llm, _ = continued(first, second, on_loss="ignore")
+    with llm.stream("hi", tools=TOOLS) as stream:
         events = [*stream]
     assert faults(events) == []
-    assert (stream.response.output_text, [call.name for call in stream.response.function_calls]) == (
-        "Let me look.",
-        ["f"],
-    )
+    reply = stream.response
+    assert [item.type for item in reply.output] == kinds
+    assert (reply.reasoning_text, reply.output_text) == ("hm" if "reasoning" in kinds else "", "Hello world.")
+    assert reply.info.attempts[0].outcome in ("stream_interrupted", "overloaded")
 
 
 @pytest.mark.parametrize(
     ("first", "options"),
     [
-        ([ToolCall("f", {"x": 1}), Broken("connection")], {"tools": [{"type": "function", "name": "f"}]}),
-        ([Refusal("I cannot"), Broken("connection")], {}),
-        (['{"a": ', Broken("connection")], {"text": {"format": {"type": "json_object"}}}),
+        ([ToolCall("f", {"x": 1}), CUT], {"tools": [{"type": "function", "name": "f"}]}),
+        ([Refusal("I cannot"), CUT], {}),
+        (['{"a": ', CUT], {"text": {"format": {"type": "json_object"}}}),
     ],
 )
 def test_only_plain_text_is_continued(first: Any, options: Any) -> None:
@@ -192,22 +195,14 @@ def test_only_plain_text_is_continued(first: Any, options: Any) -> None:
 
 @pytest.mark.parametrize("strategy", ["native", "instructions", "tool"])
 def test_typed_output_is_not_continued(strategy: Any) -> None:
-    llm, two = continued(["12", Broken("connection")])
+    llm, two = continued(["12", CUT])
     with pytest.raises(StreamInterruptedError), llm.stream_json("hi", int, strategy=strategy) as stream:
-        for _ in stream:
-            pass
+        list(stream)
     assert two.requests == []
 
 
-def test_an_error_in_the_stream_leads_on_and_one_of_the_caller_does_not() -> None:
-    llm, _ = continued(Streamed("Hello wo", error=OverloadedError("busy")), "rld.", on_loss="ignore")
-    with llm.stream("hi") as stream:
-        assert "".join(stream.text) == "Hello world."
-    assert stream.response.info.attempts[0].outcome == "overloaded"
-
-
 def test_where_the_others_fail_too_the_error_has_the_text_so_far() -> None:
-    llm, _ = continued(["Hello wo", Broken("connection")], RateLimitError("slow"))
+    llm, _ = continued(["Hello wo", CUT], RateLimitError("slow"))
     with llm.stream("hi") as stream:
         assert next(stream.text) == "Hell"
         with pytest.raises(RateLimitError) as caught:
@@ -220,7 +215,7 @@ def test_where_the_others_fail_too_the_error_has_the_text_so_far() -> None:
 
 
 def test_a_continuation_that_breaks_off_is_continued_as_well() -> None:
-    fakes = [FakeModel([[text, Broken("connection")]]) for text in ("One, ", "two, ")] + [FakeModel(["three."])]
+    fakes = [FakeModel([[text, CUT]]) for text in ("One, ", "two, ")] + [FakeModel(["three."])]
     models = [FallbackModel(f"v{i}/m", vendor=fake.vendor(f"v{i}")) for i, fake in enumerate(fakes)]
     with Client(Fallback(models, midstream=True), retry=1, on_loss="ignore") as llm, llm.stream("hi") as stream:
         events = [*stream]

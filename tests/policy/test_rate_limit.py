@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from llm_rest import AsyncClient, Client, ConfigError, RateLimit, RateLimitError, RateLimitWait
+from llm_rest import AsyncClient, Client, RateLimit, RateLimitError, RateLimitWait
 from llm_rest.policy.limiter import quota_readings, readings
 from llm_rest.vendors.rows import VENDORS
 from tests.callers import NewClient, frames
@@ -284,31 +284,6 @@ def test_threads_and_loops_share_a_limit_first_come_first_served() -> None:
             for _ in range(3):
                 threads.submit(call)
     assert (len(server.heads), most[0]) == (9, 1)
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"rpm": 0}, "rpm is a positive number, not 0"),
-        ({"tpm": "60k"}, "tpm is a positive number, not '60k'"),
-        ({"rpm": float("inf")}, "not inf"),
-        ({"tpm": 1000, "input_tpm": 2000}, "input_tpm=2000 is more than tpm=1000"),
-        ({"concurrency": 0.5}, "concurrency is a positive number, not 0.5"),
-        ({"share": 2}, "from 0 to 1, not 2"),
-        ({"learn": False}, "limits nothing"),
-    ],
-)
-def test_limits_that_cannot_be_are_refused(options: dict[str, Any], text: str) -> None:
-    with pytest.raises(ConfigError, match=text):
-        RateLimit(**options)
-
-
-@pytest.mark.parametrize("given", ["fast", 5])
-def test_a_client_refuses_what_is_no_rate_limit(given: Any) -> None:
-    with pytest.raises(ConfigError, match='rate_limit is "learn" or RateLimit'):
-        Client("simulator/x", rate_limit=given)
-    with Client("simulator/x") as llm, pytest.raises(ConfigError, match='rate_limit is "learn" or RateLimit'):
-        llm.generate("Hi", rate_limit=given)
 
 
 def test_a_limit_is_divided_among_processes_and_pickled_without_what_it_learned() -> None:

@@ -203,7 +203,6 @@ async def test_the_attributes_of_a_call_on_every_wire(
 
 
 ENDS = {
-    "good": ("answer", {"gen_ai.response.finish_reasons": ("stop",)}, False),
     "tool call": (ToolCall("weather"), {"gen_ai.response.finish_reasons": ("tool_call",)}, False),
     "cut": (["The", Broken()], {"gen_ai.response.finish_reasons": ("length",)}, False),
     "refused by the vendor": (BadRequestError("no such thing"), {"error.type": "bad_request"}, True),

@@ -12,18 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from llm_rest import (
-    APITimeoutError,
-    Client,
-    ConfigError,
-    ConnectError,
-    InternalServerError,
-    LLMError,
-    RetryPolicy,
-    StreamInterruptedError,
-    Timeouts,
-    wires,
-)
+from llm_rest import Client, RetryPolicy, Timeouts, errors, wires
 from llm_rest.server.app import serve_in_thread
 from llm_rest.testing import CassetteError, FakeModel, Fault, Streamed, record, replay
 from tests.callers import NewClient
@@ -167,7 +156,7 @@ def test_a_file_that_cannot_be_replayed_is_named_with_its_line(path: Path, conte
     with pytest.raises(CassetteError, match=message) as raised, replay(path, faults=[Fault(cut=1)]):
         pass
     assert str(path) in str(raised.value)
-    assert isinstance(raised.value, ConfigError)
+    assert isinstance(raised.value, errors.ConfigError)
 
 
 def recorded(path: Path, count: int | None = None, **options: Any) -> tuple[FakeModel, int]:
@@ -186,17 +175,19 @@ def play_broken(path: Path, model: FakeModel, *faults: Fault, **options: Any) ->
             list(events)
 
 
-FAULTS: list[tuple[str, Callable[[int], Fault], type[LLMError]]] = [
-    *((wire, lambda size: Fault(cut=size // 2, status=529), InternalServerError) for wire in wires.NAMES),
-    ("openai_responses", lambda size: Fault(cut=size // 2), StreamInterruptedError),
-    ("openai_responses", lambda _: Fault(status=529), InternalServerError),
-    ("openai_responses", lambda _: Fault(stall=30.0), APITimeoutError),
+FAULTS: list[tuple[str, Callable[[int], Fault], type[errors.LLMError]]] = [
+    *((wire, lambda size: Fault(cut=size // 2, status=529), errors.InternalServerError) for wire in wires.NAMES),
+    ("openai_responses", lambda size: Fault(cut=size // 2), errors.StreamInterruptedError),
+    ("openai_responses", lambda _: Fault(status=529), errors.InternalServerError),
+    ("openai_responses", lambda _: Fault(stall=30.0), errors.APITimeoutError),
 ]
 """A wire, the fault by the size of the answer (an error in mid-stream is an event of the wire), and the error."""
 
 
 @pytest.mark.parametrize(("wire", "fault", "kind"), FAULTS)
-def test_faults_spoil_an_answer(path: Path, wire: str, fault: Callable[[int], Fault], kind: type[LLMError]) -> None:
+def test_faults_spoil_an_answer(
+    path: Path, wire: str, fault: Callable[[int], Fault], kind: type[errors.LLMError]
+) -> None:
     model, size = recorded(path, wire=wire)
     with pytest.raises(kind) as caught:
         play_broken(path, model, fault(size), wire=wire)
@@ -207,15 +198,15 @@ def test_faults_spoil_an_answer(path: Path, wire: str, fault: Callable[[int], Fa
 
 def test_a_stream_that_was_not_read_to_its_end_is_recorded_as_cut(path: Path) -> None:
     model, _ = recorded(path, count=1)
-    with pytest.raises(StreamInterruptedError):
+    with pytest.raises(errors.StreamInterruptedError):
         play_broken(path, model)
 
 
 def test_a_connection_that_failed_fails_again(path: Path) -> None:
     with Client("openai/gpt-5.2", api_key=KEY, base_url="http://127.0.0.1:9", retry=1) as llm:
-        with record(path), pytest.raises(ConnectError):
+        with record(path), pytest.raises(errors.ConnectError):
             llm.generate("hi")
-        with replay(path), pytest.raises(ConnectError, match="failed when it was recorded"):
+        with replay(path), pytest.raises(errors.ConnectError, match="failed when it was recorded"):
             llm.generate("hi")
 
 

@@ -8,17 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest import (
-    AuthenticationError,
-    ConfigError,
-    ConnectError,
-    LLMError,
-    OverloadedError,
-    RateLimitError,
-    RetryPolicy,
-    StreamInterruptedError,
-    wires,
-)
+from llm_rest import RetryPolicy, errors, wires
 from llm_rest.testing import Broken, FakeModel, Refusal, Streamed, Thinking, ToolCall
 
 SOON = RetryPolicy(attempts=2, base_delay=0.0)
@@ -68,8 +58,10 @@ def test_a_refusal_and_broken_arguments_arrive_where_the_wire_has_them(wire: str
         assert llm.generate("hi").function_calls[0].arguments == '{"broken'
 
 
-@pytest.mark.parametrize("error", [RateLimitError("slow"), AuthenticationError("no"), ConnectError("gone")])
-def test_an_error_is_raised_as_it_is_and_retried_as_any_other(error: LLMError) -> None:
+@pytest.mark.parametrize(
+    "error", [errors.RateLimitError("slow"), errors.AuthenticationError("no"), errors.ConnectError("gone")]
+)
+def test_an_error_is_raised_as_it_is_and_retried_as_any_other(error: errors.LLMError) -> None:
     with FakeModel([error, "then"]) as model, model.client(retry=SOON) as llm:
         if error.retryable:
             assert llm.generate("hi").output_text == "then"
@@ -82,9 +74,9 @@ def test_an_error_is_raised_as_it_is_and_retried_as_any_other(error: LLMError) -
 
 
 def test_a_stream_breaks_with_an_error_after_its_text() -> None:
-    script = [Streamed("Hello", error=OverloadedError("busy")), ["Half", Broken("connection")]]
+    script = [Streamed("Hello", error=errors.OverloadedError("busy")), ["Half", Broken("connection")]]
     with FakeModel(script) as model, model.client(retry=1) as llm:
-        for kind, text in ((OverloadedError, "Hello"), (StreamInterruptedError, "Half")):
+        for kind, text in ((errors.OverloadedError, "Hello"), (errors.StreamInterruptedError, "Half")):
             with llm.stream("hi") as events, pytest.raises(kind) as caught:
                 list(events)
             assert caught.value.partial.output_text == text
@@ -98,11 +90,11 @@ def test_the_script_is_strict_about_its_ends() -> None:
     with FakeModel(["a"]) as model:
         model.client().generate("hi")
         too_many = r"made at .*test_fake_model.py:\d+ has no answer for request 2: its script has 1"
-        with pytest.raises(ConfigError, match=too_many):
+        with pytest.raises(errors.ConfigError, match=too_many):
             model.client().generate("hi")
-    with pytest.raises(ConfigError, match="cannot answer with <object"):
+    with pytest.raises(errors.ConfigError, match="cannot answer with <object"):
         FakeModel([object()]).client().generate("hi")
-    with pytest.raises(ConfigError, match="Broken: at is limit or connection, not 'limits'"):
+    with pytest.raises(errors.ConfigError, match="Broken: at is limit or connection, not 'limits'"):
         Broken(at="limits")
 
 

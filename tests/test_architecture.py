@@ -143,7 +143,7 @@ TELEMETRY = "telemetry"
 
 TESTS = {
     "": 13_900,  # the files at the top alone
-    "bulk": 2_350,
+    "bulk": 2_300,
     "clients": 2_250,
     "conversation": 2_550,
     "corpus": 1_060,

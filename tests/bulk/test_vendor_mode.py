@@ -13,18 +13,11 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
-from llm_rest import AsyncClient, Client
+from llm_rest import AsyncClient, Client, errors
 from llm_rest.bulk import batches, modes, vendor_run
 from llm_rest.bulk.dialects import DIALECTS
 from llm_rest.bulk.run import AsyncBulk, Bulk
 from llm_rest.cli import main
-from llm_rest.errors import (
-    BadRequestError,
-    ConfigError,
-    LLMError,
-    PermissionDeniedError,
-    ProtocolError,
-)
 
 from .batch_vendor import Faults, Vendor
 
@@ -139,7 +132,7 @@ def test_a_batch_that_cannot_be_created_is_created_later_or_ends_the_run(name: s
     faults: dict[str, Any] = {fault: 4}
     with vendor_of(name, Faults(**faults)) as vendor:
         if fault == "create_refused":
-            with pytest.raises(BadRequestError):
+            with pytest.raises(errors.BadRequestError):
                 run(name, vendor, tmp_path)
         else:
             run(name, vendor, tmp_path)
@@ -150,7 +143,7 @@ def test_a_batch_that_cannot_be_created_is_created_later_or_ends_the_run(name: s
 
 def test_the_key_goes_to_no_other_origin(tmp_path: Path) -> None:
     with vendor_of("google", Faults(upload_elsewhere=9)) as vendor:
-        with pytest.raises(ProtocolError, match=r"wants the upload at elsewhere\.example"):
+        with pytest.raises(errors.ProtocolError, match=r"wants the upload at elsewhere\.example"):
             run("google", vendor, tmp_path)
         assert "batchGenerateContent" not in str(vendor.log)
 
@@ -282,9 +275,9 @@ def test_the_mode_of_a_run_with_batches_is_not_changed_and_neither_is_the_key(tm
                     list(bulk.run(source))
 
         begin("vendor", "sk-one")
-        with pytest.raises(ConfigError, match="1 batches of this run are at their vendor"):
+        with pytest.raises(errors.ConfigError, match="1 batches of this run are at their vendor"):
             begin("live", "sk-one")
-        with pytest.raises(ConfigError, match="created with other credentials"):
+        with pytest.raises(errors.ConfigError, match="created with other credentials"):
             begin("vendor", "sk-two")
         assert len(vendor.batches) == 1
         assert b"sk-one" not in (tmp_path / "out.jsonl.journal").read_bytes()
@@ -299,7 +292,7 @@ def stop(bulk: Bulk, vendor: Vendor) -> None:
 def test_a_wrong_key_stops_the_run_before_a_row_is_lost(tmp_path: Path) -> None:
     with vendor_of("openai", Faults(create_refused=0)) as vendor:
         vendor.unauthorized = True
-        with pytest.raises(LLMError, match="wrong key"):
+        with pytest.raises(errors.LLMError, match="wrong key"):
             run("openai", vendor, tmp_path)
         assert output(tmp_path) == []
         vendor.unauthorized = False
@@ -315,7 +308,7 @@ def test_auto_goes_through_batches_above_a_thousand_rows(rows: int, mode: str, t
         with Bulk(client, mode="auto", output_file=tmp_path / "out.jsonl", limit=20) as bulk:
             try:
                 list(bulk.run(source))
-            except LLMError:
+            except errors.LLMError:
                 assert mode == "live"
         assert bool(vendor.batches) is (mode == "vendor")
 
@@ -341,7 +334,9 @@ def test_background_responses_in_progress_are_polled_by_another_process_and_not_
             bulk = Bulk(client, output_file=tmp_path / "out.jsonl", progress=lambda _: stop(bulk, vendor), **options)
             assert list(bulk.run(rows_in(tmp_path / "in.jsonl"))) == []
         assert 8 <= len(vendor.background) < ROWS
-        with pytest.raises(ConfigError, match=r"line \d+ is the background response resp_\d+, which is in progress"):
+        with pytest.raises(
+            errors.ConfigError, match=r"line \d+ is the background response resp_\d+, which is in progress"
+        ):
             run("openai", vendor, tmp_path)
         vendor.completes = True
         run("openai", vendor, tmp_path, sync=sync, at_most_once=True, **options)
@@ -349,30 +344,27 @@ def test_background_responses_in_progress_are_polled_by_another_process_and_not_
         assert len(vendor.background) == ROWS
 
 
-@pytest.mark.parametrize(
-    ("model", "options", "message"),
-    [
-        ("openai", {"completion_window": "3h"}, "completion_window is 2h or 8h, not '3h'"),
-        ("anthropic", {}, "anthropic has no completion windows"),
-    ],
-)
-def test_what_has_no_completion_window(model: str, options: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with vendor_of(model) as vendor, pytest.raises(ConfigError, match=message):
-        run(model, vendor, tmp_path, mode="background", max_failures=0, **options)
+WINDOW = {"completion_window": "3h"}
 
 
 @pytest.mark.parametrize(
-    ("client", "mode", "message"),
+    ("model", "mode", "options", "message"),
     [
-        (lambda: Client(["simulator/a", "simulator/b"]), "vendor", "a fallback is for mode='live'"),
-        (lambda: Client("simulator/a"), "batch", "mode is live, background, vendor or auto, not 'batch'"),
-        (lambda: Client("simulator/a"), "vendor", "simulator has no batch API that this library uses"),
+        (["simulator/a", "simulator/b"], "vendor", {}, "a fallback is for mode='live'"),
+        ("simulator/a", "batch", {}, "mode is live, background, vendor or auto, not 'batch'"),
+        ("simulator/a", "vendor", {}, "simulator has no batch API that this library uses"),
+        ("openai/a", "background", WINDOW, "completion_window is 2h or 8h, not '3h'"),
+        ("anthropic/a", "background", {}, "anthropic has no completion windows"),
     ],
 )
-def test_what_has_no_batches(client: Any, mode: Any, message: str, tmp_path: Path) -> None:
-    with client() as llm, Bulk(llm, mode=mode, journal=tmp_path / "journal", max_failures=0) as bulk:
-        with pytest.raises(ConfigError, match=message):
-            list(bulk.run(["a"]))
+def test_modes_that_a_model_does_not_have_are_refused(
+    model: Any, mode: Any, options: Any, message: str, tmp_path: Path
+) -> None:
+    key: dict[str, Any] = {} if "simulator" in str(model) else {"api_key": "k"}
+    with Client(model, **key) as llm:
+        with Bulk(llm, mode=mode, journal=tmp_path / "journal", max_failures=0, **options) as bulk:
+            with pytest.raises(errors.ConfigError, match=message):
+                list(bulk.run(["a"]))
 
 
 @pytest.mark.parametrize("name", ["openai", "anthropic", "google", "mistral", "xai", "openrouter"])
@@ -383,7 +375,7 @@ def test_the_command_cancels_batches_and_collects_what_ran(
     source, out, can = rows_in(tmp_path / "in.jsonl"), tmp_path / "out.jsonl", name != "openrouter"
 
     async def refused(self: Any, batch: Any) -> Any:
-        raise PermissionDeniedError("no more")
+        raise errors.PermissionDeniedError("no more")
 
     with vendor_of(name, Faults(polls=10**6 if can else 1)) as vendor:
         at = ["--base-url", vendor.url]

@@ -145,7 +145,7 @@ TESTS = {
     "": 13_900,  # the files at the top alone
     "bulk": 2_300,
     "clients": 2_250,
-    "conversation": 2_550,
+    "conversation": 2_250,
     "corpus": 1_060,
     "gateway": 5_440,
     "hostile": 3_850,

@@ -10,6 +10,10 @@ from typing import Any
 import httpx
 
 from llm_rest import AsyncClient, Chat, Client
+from llm_rest.responses import RESPONSE
+from llm_rest.server.streaming import Pace, stream_events
+from tests.callers import AwaitedStream
+from tests.support.streams import written
 
 Plain = dict[str, Any]
 
@@ -55,56 +59,25 @@ def texts_of(items: Any) -> list[str]:
 
 def said(text: str, *calls: tuple[str, Plain], tokens: int = 7, status: str = "completed") -> Plain:
     """An answer with a text, calls, or both."""
-    output: list[Plain] = [
-        {
-            "type": "function_call",
-            "id": f"fc_{i}",
-            "call_id": f"call_{name}_{i}",
-            "name": name,
-            "arguments": json.dumps(arguments),
-        }
-        for i, (name, arguments) in enumerate(calls)
-    ]
+    output: list[Plain] = []
+    for i, (name, arguments) in enumerate(calls):
+        call = {"call_id": f"call_{name}_{i}", "name": name, "arguments": json.dumps(arguments)}
+        output.append({"type": "function_call", "id": f"fc_{i}", **call})
     if text:
         content = [{"type": "output_text", "text": text, "annotations": []}]
-        output.append(
-            {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content}
-        )
+        head = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
+        output.append({**head, "content": content})
     usage = {"input_tokens": tokens, "output_tokens": 3, "total_tokens": tokens + 3}
-    return {
-        "id": "resp_1",
-        "object": "response",
-        "created_at": 1,
-        "model": "gpt-4o",
-        "status": status,
-        "output": output,
-        "usage": usage,
-    }
+    whole = {"id": "resp_1", "object": "response", "created_at": 1, "model": "gpt-4o", "status": status}
+    return {**whole, "output": output, "usage": usage}
 
 
 def streamed(document: Plain) -> str:
-    """The answer as a stream; one without a status ends before its end."""
-    events: list[Plain] = [
-        {"type": "response.created", "response": {**document, "status": "in_progress", "output": []}}
-    ]
-    for i, item in enumerate(document["output"]):
-        place = {"output_index": i, "item_id": item["id"]}
-        if item["type"] == "message":
-            events.append({"type": "response.output_item.added", "output_index": i, "item": {**item, "content": []}})
-            part = {"type": "output_text", "text": "", "annotations": []}
-            events.append({"type": "response.content_part.added", **place, "content_index": 0, "part": part})
-            for piece in item["content"][0]["text"].split(" "):
-                events.append({"type": "response.output_text.delta", **place, "content_index": 0, "delta": f"{piece} "})
-        else:
-            events.append({"type": "response.output_item.added", "output_index": i, "item": item})
-        if document["status"] != "broken":
-            events.append({"type": "response.output_item.done", "output_index": i, "item": item})
-    if document["status"] != "broken":
-        events.append({"type": "response.completed", "response": document})
-    return "".join(
-        f"event: {event['type']}\ndata: {json.dumps({**event, 'sequence_number': n})}\n\n"
-        for n, event in enumerate(events)
-    )
+    """The answer as a stream; one with the status `broken` ends before its end."""
+    broken = document["status"] == "broken"
+    response = RESPONSE.decode(json.dumps({**document, "status": "completed"}))
+    events = stream_events(response, Pace(size=3), unfinished=broken)
+    return b"".join(written("openai_responses", [*events])[0]).decode()
 
 
 TOO_LONG = (400, {"error": {"message": "too long", "type": "invalid_request_error", "code": "context_length_exceeded"}})
@@ -129,19 +102,12 @@ async def asked(chat: Any, *arguments: Any, **options: Any) -> Any:
     return await done(chat.ask(*arguments, **options))
 
 
-async def pieces(chat: Any, *arguments: Any, most: int = 1000, **options: Any) -> tuple[list[str], Any]:
+async def pieces(chat: Any, *arguments: Any, most: int = 10_000, **options: Any) -> tuple[list[str], Any]:
     """The pieces of text of a streamed turn, and the stream."""
-    found: list[str] = []
-    stream = chat.stream(*arguments, **options)
-    if isinstance(chat, Chat):
-        with stream:
-            for piece in stream.text:
-                found.append(piece)
-                if len(found) == most:
-                    break
-        return found, stream
-    async with stream:
-        async for piece in stream.text:
+    found, stream = list[str](), chat.stream(*arguments, **options)
+    awaited = AwaitedStream(stream) if isinstance(chat, Chat) else stream
+    async with awaited:
+        async for piece in awaited.text:
             found.append(piece)
             if len(found) == most:
                 break

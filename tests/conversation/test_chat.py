@@ -15,22 +15,14 @@ import pytest
 
 from llm_rest import (
     AgentMessage,
-    APIStatusError,
-    CallCancelledError,
-    Client,
-    ConfigError,
-    ContextLengthError,
     Conversation,
     HistoryLimits,
-    MaxIterationsError,
     MemoryConversationStore,
     Message,
     PromptContext,
     SQLiteConversationStore,
-    StoreError,
-    StreamInterruptedError,
-    ToolError,
     end_conversation_tool,
+    errors,
     get_conversation_tool,
     send_message_tool,
     tool,
@@ -42,63 +34,60 @@ from tests.conversation.support import TOO_LONG, Host, asked, client, done, piec
 pytestmark = pytest.mark.anyio
 
 
+FAILURE = (500, {"error": {"message": "no", "type": "server_error"}})
+OSLO = said("", ("weather", {"city": "Oslo"}))
+QUESTION = said("", ("send_message", {"message": "Which?", "is_question": True}))
+END = said("", ("end_conversation", {"reason": "all done"}))
+
+
 @tool
 def weather(city: str) -> str:
     """The weather in a city."""
     return f"4 degrees in {city}"
 
 
+@tool(needs_approval=True)
+def delete(name: str) -> str:
+    """Delete a file."""
+    return f"{name} is gone"
+
+
 def texts(talk: Conversation | list[AnyItem]) -> list[str]:
     return texts_of([item.to_dict() for item in (talk.items if isinstance(talk, Conversation) else talk)])
+
+
+async def ran(chat: Any, *arguments: Any) -> Any:
+    """A turn as a run."""
+    return await done((await done(chat.run(*arguments))).result())
+
+
+async def reply_of(turn: Any, chat: Any, *arguments: Any) -> Any:
+    found = await turn(chat, *arguments)
+    return found[1].reply if isinstance(found, tuple) else found
+
+
+def parameters(host: Host) -> dict[str, set[str]]:
+    """The parameters that the model sees, by tool."""
+    return {one["name"]: set(one["parameters"]["properties"]) for one in host.bodies[0]["tools"]}
 
 
 # --- turns ----------------------------------------------------------------------------------------------------------
 
 
-async def test_every_turn_is_sent_with_the_turns_before_it(way: str) -> None:
-    host = Host("one", "two")
-    chat = client(way, host).chat(system="Be brief.")
-    assert (await asked(chat, "first")).output_text == "one"
-    assert (await asked(chat, [Message(role="user", content="second")])).output_text == "two"
-    assert host.texts == ["first", "one", "second"]
+@pytest.mark.parametrize("turn", [asked, pieces, ran])
+async def test_every_turn_is_sent_with_the_turns_and_calls_before_it(way: str, turn: Any) -> None:
+    host = Host("one", OSLO, "It is cold.", "three")
+    chat = client(way, host).chat(system="Be brief.", tools=[weather])
+    assert (await reply_of(turn, chat, "first")).output_text == "one"
+    assert (await reply_of(turn, chat, [Message(role="user", content="second")])).output_text == "It is cold."
+    await turn(chat, "third")
+    before = ["first", "one", "second", "weather", "4 degrees in Oslo", "It is cold.", "third"]
+    assert host.texts == before
     assert host.bodies[-1]["instructions"] == "Be brief."
-    assert texts(chat.conversation) == ["first", "one", "second", "two"]
+    assert texts(chat.conversation) == [*before, "three"]
 
 
-async def test_a_turn_is_streamed_and_then_part_of_the_conversation(way: str) -> None:
-    chat = client(way, Host("a b c", "d")).chat()
-    found, stream = await pieces(chat, "first")
-    assert "".join(found).strip() == "a b c"
-    assert stream.reply.output_text == "a b c"
-    assert texts(chat.conversation) == ["first", "a b c"]
-    await asked(chat, "second")
-    assert len(chat.conversation.items) == 4
-
-
-async def test_tools_run_within_a_turn_and_their_calls_are_kept(way: str) -> None:
-    host = Host(said("", ("weather", {"city": "Oslo"})), "Cold.", said("", ("weather", {"city": "Rome"})), "Warm.")
-    chat = client(way, host).chat(tools=[weather])
-    assert (await asked(chat, "Oslo?")).output_text == "Cold."
-    assert texts(chat.conversation) == ["Oslo?", "weather", "4 degrees in Oslo", "Cold."]
-    assert "".join((await pieces(chat, "Rome?"))[0]).strip() == "Warm."
-    assert texts(chat.conversation)[4:] == ["Rome?", "weather", "4 degrees in Rome", "Warm."]
-
-
-async def test_another_model_answers_one_turn(way: str) -> None:
-    chat = client(way).chat()
-    await asked(chat, "say one")
-    reply = await asked(chat, "say two", model="simulator/another")
-    assert reply.info.metadata["model"] == "another"
-    assert (await asked(chat, "say three")).info.metadata["model"] == "any"
-    assert len(chat.conversation.items) == 6
-
-
-async def test_a_run_of_a_turn_is_watched_and_decided_about(way: str) -> None:
-    @tool(needs_approval=True)
-    def delete(name: str) -> str:
-        """Delete a file."""
-        return f"{name} is gone"
-
+async def test_a_run_of_a_turn_is_watched_and_approved(way: str) -> None:
     host = Host(said("", ("delete", {"name": "a"})), "Done.")
     chat = client(way, host).chat(tools=[delete])
     run = await done(chat.run("delete a"))
@@ -110,50 +99,56 @@ async def test_a_run_of_a_turn_is_watched_and_decided_about(way: str) -> None:
     assert texts(chat.conversation) == ["delete a", "delete", "a is gone", "Done."]
 
 
-async def test_a_turn_that_waits_for_a_decision_says_so(way: str) -> None:
-    @tool(needs_approval=True)
-    def delete(name: str) -> str:
-        """Delete a file."""
-        return name
-
+async def test_a_turn_that_waits_for_an_approval_is_an_error_with_its_run(way: str) -> None:
     chat = client(way, Host(*[said("", ("delete", {"name": "a"}))] * 2)).chat(tools=[delete])
     for turn in (asked, pieces):
-        with pytest.raises(ToolError) as caught:
+        with pytest.raises(errors.ToolError, match="delete") as caught:
             await turn(chat, "delete a")
-        assert "delete" in caught.value.message
         assert caught.value.run.pending_calls[0].name == "delete"
         assert chat.conversation.items == []
 
 
-@pytest.mark.parametrize("turn", [asked, pieces])
-async def test_a_turn_that_fails_leaves_the_conversation_as_it_was(way: str, turn: Any) -> None:
-    failure = (500, {"error": {"message": "no", "type": "server_error"}})
-    store = MemoryConversationStore()
-    chat = client(way, Host("one", said("", ("weather", {"city": "Oslo"})), failure, "two")).chat(
-        tools=[weather], store=store
-    )
+CALLED = ["FunctionCall", "FunctionCallOutput"]
+BROKEN_OFF: dict[str, tuple[list[Any], type[errors.LLMError], list[str]]] = {
+    "an error": ([OSLO, FAILURE], errors.APIStatusError, CALLED),
+    "too many rounds": ([OSLO], errors.MaxIterationsError, CALLED),
+    "cancelled": ([said("", ("stop", {}))], errors.CallCancelledError, CALLED),
+    "a question and an error": ([QUESTION, FAILURE], errors.APIStatusError, CALLED),
+    "a broken stream": ([said("half an answer", status="broken")], errors.StreamInterruptedError, ["Message"]),
+}
+"""Answers of a turn that fails, the error, and what `keep_partial` keeps of it."""
+
+
+@pytest.mark.parametrize("turn", [asked, pieces, ran])
+@pytest.mark.parametrize("kind", BROKEN_OFF)
+async def test_a_turn_that_fails_leaves_no_trace_or_its_finished_rounds(way: str, turn: Any, kind: str) -> None:
+    if kind == "a broken stream" and turn is not pieces:
+        pytest.skip("is not streamed")
+    answers, error, kept = BROKEN_OFF[kind]
+
+    @tool
+    def stop() -> str:
+        """Cancel everything."""
+        llm.cancel()
+        return "stopped"
+
+    store, llm = MemoryConversationStore(), client(way, Host("one", *answers, *answers, "two"))
+    tools = [weather, stop, send_message_tool(lambda message: None)]
+    chat = llm.chat(tools=tools, store=store, max_iterations=1 if kind == "too many rounds" else 5)
     await asked(chat, "first")
     before = chat.conversation.save()
-    with pytest.raises(APIStatusError):
+    with pytest.raises(error):
         await turn(chat, "second")
-    assert chat.conversation.save() == before
-    assert store.get(chat.conversation.id).save() == before
-    await turn(chat, "second")
-    assert texts(chat.conversation) == ["first", "one", "second", "two"]
-
-
-async def test_the_partial_answer_of_a_stream_that_broke_is_kept_if_that_is_wanted(way: str) -> None:
-    broken = said("half an answer", status="broken")
-    chat = client(way, Host(broken, broken, "fine")).chat()
-    with pytest.raises(StreamInterruptedError):
-        await pieces(chat, "first")
-    assert chat.conversation.items == []
+    assert store.get(chat.conversation.id).save() == chat.conversation.save() == before
     chat.keep_partial = True
-    with pytest.raises(StreamInterruptedError):
-        await pieces(chat, "first")
-    assert [text.strip() for text in texts(chat.conversation)] == ["first", "half an answer"]
-    await asked(chat, "go on")
-    assert len(chat.conversation.items) == 4
+    with pytest.raises(error):
+        await turn(chat, "second")
+    assert texts(chat.conversation)[:3] == ["first", "one", "second"]
+    assert [type(item).__name__ for item in chat.conversation.items[3:]] == kept
+    assert "half an answer" in texts(chat.conversation)[-1] or kept is CALLED
+    assert chat.conversation.is_waiting_for_response is (answers[0] is QUESTION), "which was sent"
+    await turn(chat, "third")
+    assert texts(store.get(chat.conversation.id))[-2:] == ["third", "two"]
 
 
 async def test_a_stream_that_is_left_cancels_the_turn_and_keeps_its_text_if_that_is_wanted(way: str) -> None:
@@ -163,39 +158,6 @@ async def test_a_stream_that_is_left_cancels_the_turn_and_keeps_its_text_if_that
     chat.keep_partial = True
     found, _ = await pieces(chat, "first", most=2)
     assert texts(chat.conversation) == ["first", "".join(found)]
-
-
-async def test_the_rounds_before_a_failure_are_kept_if_that_is_wanted(way: str) -> None:
-    host = Host(*[said("", ("weather", {"city": "Oslo"}))] * 2, "fine")
-    chat = client(way, host).chat(tools=[weather], keep_partial=True, max_iterations=1)
-    with pytest.raises(MaxIterationsError):
-        await asked(chat, "Oslo?")
-    assert [type(item).__name__ for item in chat.conversation.items] == [
-        "Message",
-        "FunctionCall",
-        "FunctionCallOutput",
-    ]
-
-
-async def test_a_cancelled_turn_leaves_the_conversation_as_it_was(way: str) -> None:
-    @tool
-    def stop() -> str:
-        """Cancel everything."""
-        llm.cancel()
-        return "cancelled"
-
-    llm = client(way, Host("one", said("", ("stop", {})), said("", ("stop", {}))))
-    chat = llm.chat(tools=[stop])
-    await asked(chat, "first")
-    before = chat.conversation.save()
-    with pytest.raises(CallCancelledError):
-        await asked(chat, "second")
-    assert chat.conversation.save() == before
-    chat.keep_partial = True
-    with pytest.raises(CallCancelledError):
-        await asked(chat, "second")
-    kinds = [type(item).__name__ for item in chat.conversation.items[2:]]
-    assert kinds == ["Message", "FunctionCall", "FunctionCallOutput"]
 
 
 async def test_a_cancelled_task_leaves_the_conversation_as_it_was(way: str) -> None:
@@ -227,11 +189,10 @@ async def test_a_cancelled_task_leaves_the_conversation_as_it_was(way: str) -> N
 
 async def test_a_stream_that_is_not_entered_starts_nothing(way: str) -> None:
     host = Host("one")
-    chat = client(way, host).chat()
-    stream = chat.stream("first")
-    with pytest.raises(ConfigError):
+    stream = client(way, host).chat().stream("first")
+    with pytest.raises(errors.ConfigError):
         await done(next(stream) if way == "sync" else stream.__anext__())
-    with pytest.raises(ConfigError):
+    with pytest.raises(errors.ConfigError):
         _ = stream.reply
     assert host.bodies == []
 
@@ -239,18 +200,14 @@ async def test_a_stream_that_is_not_entered_starts_nothing(way: str) -> None:
 @pytest.mark.parametrize("input", ["", " ", [], [""], None])
 async def test_an_empty_turn_is_refused(way: str, input: Any) -> None:
     chat = client(way, Host()).chat(conversation=Conversation(items=[Message(role="user", content="Hi")]))
-    with pytest.raises(ConfigError):
+    with pytest.raises(errors.ConfigError):
         await asked(chat, input)
 
 
-async def test_options_that_are_none_are_refused_when_the_chat_is_made(way: str) -> None:
-    llm = client(way, Host())
-    with pytest.raises(ConfigError):
-        llm.chat(temprature=1)
-    with pytest.raises(ConfigError):
-        llm.chat(limits=20)
-    with pytest.raises(ConfigError):
-        llm.chat(conversation="conv_1")
+@pytest.mark.parametrize("options", [{"temprature": 1}, {"limits": 20}, {"conversation": "conv_1"}])
+async def test_wrong_options_are_refused_when_the_chat_is_made(way: str, options: Any) -> None:
+    with pytest.raises(errors.ConfigError):
+        client(way, Host()).chat(**options)
 
 
 async def test_a_conversation_that_changed_during_a_turn_is_not_overwritten(way: str) -> None:
@@ -259,7 +216,7 @@ async def test_a_conversation_that_changed_during_a_turn_is_not_overwritten(way:
         return "late"
 
     chat = client(way, Host(changes)).chat()
-    with pytest.raises(ConfigError, match="changed"):
+    with pytest.raises(errors.ConfigError, match="changed"):
         await asked(chat, "first")
     assert texts(chat.conversation) == ["from elsewhere"]
 
@@ -302,7 +259,7 @@ async def test_a_question_waits_for_the_users_next_turn(way: str) -> None:
     deliver: Any = sent.append if way == "sync" else deliver_later
     tools = [weather, send_message_tool(deliver, source="desk", priority="high")]
     host = Host(
-        said("", ("weather", {"city": "Oslo"})),
+        OSLO,
         said("", ("send_message", {"message": "Cold.", "is_question": False})),
         said("", ("send_message", {"message": "Which city next?", "is_question": True})),
         "I wait.",
@@ -315,6 +272,7 @@ async def test_a_question_waits_for_the_users_next_turn(way: str) -> None:
         AgentMessage(message="Cold.", is_question=False, source="desk", priority="high"),
         AgentMessage(message="Which city next?", is_question=True, source="desk", priority="high"),
     ]
+    assert parameters(host) == {"weather": {"city"}, "send_message": {"message", "is_question"}}
     assert chat.conversation.is_waiting_for_response
     pending = store.get(chat.conversation.id).pending_context
     assert pending is not None
@@ -327,42 +285,20 @@ async def test_a_question_waits_for_the_users_next_turn(way: str) -> None:
     assert not store.get(chat.conversation.id).is_waiting_for_response
 
 
-async def test_the_model_sees_only_its_own_parameters_of_the_tools(way: str) -> None:
-    tools = [
-        send_message_tool(print, source="desk"),
-        end_conversation_tool(),
-        get_conversation_tool(MemoryConversationStore()),
-    ]
-    host = Host("fine")
-    await asked(client(way, host).chat(tools=tools), "Hi")
-    offered = {one["name"]: set(one["parameters"]["properties"]) for one in host.bodies[0]["tools"]}
-    assert offered == {
-        "send_message": {"message", "is_question"},
-        "end_conversation": {"reason"},
-        "get_conversation": {"conversation_id", "list_recent"},
-    }
-
-
-async def test_a_question_of_a_turn_that_fails_waits_for_nothing(way: str) -> None:
-    failure = (500, {"error": {"message": "no", "type": "server_error"}})
-    host = Host(said("", ("send_message", {"message": "Which?", "is_question": True})), failure)
-    chat = client(way, host).chat(tools=[send_message_tool(lambda message: None)])
-    with pytest.raises(APIStatusError):
-        await asked(chat, "Hi")
-    assert not chat.conversation.is_waiting_for_response
-
-
 # --- the end of a conversation --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("turn", [asked, pieces])
 async def test_the_model_ends_a_conversation_and_a_new_one_begins_with_the_summary(way: str, turn: Any) -> None:
     store = MemoryConversationStore()
-    host = Host(said("", ("end_conversation", {"reason": "all done"})), "Goodbye.", "They said hello.", "Hello again.")
-    chat = client(way, host).chat(system="Be brief.", tools=[end_conversation_tool()], store=store)
+    host = Host(END, "Goodbye.", "They said hello.", "Hello again.")
+    end = end_conversation_tool(model="openai/gpt-4o-mini")
+    chat = client(way, host).chat(system="Be brief.", tools=[end], store=store)
     ended = chat.conversation
     await turn(chat, "Hi")
     assert host.texts[-1] == SUMMARY_PROMPT
+    assert parameters(host) == {"end_conversation": {"reason"}}
+    assert [body["model"] for body in host.bodies] == ["gpt-4o", "gpt-4o", "gpt-4o-mini"]
     stored = store.get(ended.id)
     assert (stored.state.reason, stored.state.summary) == ("all done", "They said hello.")
     assert stored.state.completed_at is not None
@@ -377,20 +313,13 @@ async def test_the_model_ends_a_conversation_and_a_new_one_begins_with_the_summa
     assert [entry.id for entry in store.list(completed=True)] == [ended.id]
 
 
-async def test_a_named_model_summarises(way: str) -> None:
-    host = Host(said("", ("end_conversation", {"reason": "done"})), "Bye.", "short")
-    await asked(client(way, host).chat(tools=[end_conversation_tool(model="openai/gpt-4o-mini")]), "Hi")
-    assert [body["model"] for body in host.bodies] == ["gpt-4o", "gpt-4o", "gpt-4o-mini"]
-
-
 async def test_a_conversation_whose_summary_fails_stays_open(way: str) -> None:
     store = MemoryConversationStore()
-    failure = (500, {"error": {"message": "no", "type": "server_error"}})
-    host = Host(said("", ("end_conversation", {"reason": "done"})), "Bye.", failure, "Still here.")
+    host = Host(END, "Bye.", FAILURE, "Still here.")
     chat = client(way, host).chat(tools=[end_conversation_tool()], store=store)
     talk = chat.conversation
     assert (await asked(chat, "Hi")).output_text == "Bye."
-    assert isinstance(chat.end_error, APIStatusError)
+    assert isinstance(chat.end_error, errors.APIStatusError)
     assert chat.conversation is talk
     assert store.get(talk.id).state.completed_at is None
     assert (await asked(chat, "Hello?")).output_text == "Still here."
@@ -410,6 +339,7 @@ async def test_the_model_reads_completed_conversations_only(way: str) -> None:
     ]
     host = Host(said("", *(("get_conversation", one) for one in calls)), "fine")
     await asked(client(way, host).chat(tools=[get_conversation_tool(store)]), "What did we say?")
+    assert parameters(host) == {"get_conversation": {"conversation_id", "list_recent"}}
     outputs = [item["output"] for item in host.bodies[-1]["input"] if item["type"] == "function_call_output"]
     assert [len(json.loads(output)) for output in outputs[:2]] == [10, 3]
     assert talks[11].id not in outputs[0]
@@ -444,16 +374,36 @@ async def test_another_process_goes_on_with_a_stored_conversation(way: str, file
     assert texts(file.get(chat.conversation.id)) == ["first", "one", "second", "two", "a note", "third", "three"]
 
 
-async def test_two_chats_of_one_conversation_do_not_mix(way: str, file: SQLiteConversationStore) -> None:
-    first = client(way, Host("one", "two")).chat(store=file)
-    await asked(first, "first")
-    second = client(way, Host("elsewhere")).chat(conversation=first.conversation.id, store=file)
-    await asked(second, "second")
-    with pytest.raises(StoreError) as caught:
-        await asked(first, "third")
+async def asked_elsewhere(chat: Any, way: str, file: Any) -> None:
+    await asked(client(way, Host("elsewhere")).chat(conversation=chat.conversation.id, store=file), "second")
+
+
+async def item_deleted(chat: Any, way: str, file: Any) -> None:
+    del chat.conversation.items[1]
+
+
+async def item_changed(chat: Any, way: str, file: Any) -> None:
+    chat.conversation.items[1].content[0].text = "changed"
+    with pytest.raises(errors.StoreError):
+        await asked(client(way, Host("four")).chat(conversation=chat.conversation, store=file), "third")
+
+
+@pytest.mark.parametrize("change", [asked_elsewhere, item_deleted, item_changed])
+async def test_a_conversation_that_is_not_the_stored_one_any_more_is_a_conflict(
+    way: str, file: SQLiteConversationStore, change: Any
+) -> None:
+    chat = client(way, Host("one", "two", "three", "four")).chat(store=file)
+    await asked(chat, "first")
+    await change(chat, way, file)
+    mine, stored = [*chat.conversation.items], file.get(chat.conversation.id)
+    with pytest.raises(errors.StoreError) as caught:
+        await asked(chat, "third")
     assert caught.value.reason == "conflict"
-    assert len(first.conversation.items) == 2
-    assert texts(file.get(first.conversation.id)) == ["first", "one", "second", "elsewhere"]
+    assert chat.conversation.items == mine
+    assert file.get(chat.conversation.id) == stored
+    chat.conversation = chat.conversation.fork()
+    await asked(chat, "fourth")
+    assert file.get(chat.conversation.id).items == [*mine, *chat.conversation.items[len(mine) :]]
 
 
 BROKEN = {
@@ -479,9 +429,10 @@ async def test_a_turn_that_cannot_be_stored_is_not_kept(
     with closing(sqlite3.connect(file.path, isolation_level=None)) as another:
         other = another if reason == "locked" else mine
         other.execute(breaks)
-        with pytest.raises(StoreError) as caught:
+        with pytest.raises(errors.StoreError) as caught:
             await turn(chat, "second")
         assert (caught.value.reason, file.path in str(caught.value)) == (reason, True)
+        assert caught.value.retryable is (reason == "locked")
         assert chat.conversation.save() == before
         other.execute(mends)
     assert file.get(chat.conversation.id) == stored
@@ -489,35 +440,20 @@ async def test_a_turn_that_cannot_be_stored_is_not_kept(
     assert texts(file.get(chat.conversation.id)) == ["first", "one", "second", "three"]
 
 
-async def test_a_cleared_conversation_is_stored_as_a_new_one(way: str, file: SQLiteConversationStore) -> None:
-    chat = client(way, Host("one", "two")).chat(store=file)
-    await asked(chat, "first")
-    chat.conversation.clear()
-    await asked(chat, "second")
-    assert sorted(entry.items for entry in file.list()) == [2, 2]
-
-
 # --- limits ---------------------------------------------------------------------------------------------------------
 
 
 async def test_a_chat_sends_whole_turns_within_its_limits_and_keeps_all(way: str) -> None:
     host = Host("one", "two", "three", "four")
-    chat = client(way, host).chat(system="Be brief.", limits=HistoryLimits(max_items=4))
+    context = PromptContext([("user", "fixed")])
+    chat = client(way, host).chat(system="Be brief.", limits=HistoryLimits(max_items=4), context=context)
     for text in ("first", "second", "third"):
         await asked(chat, text)
-    assert host.texts == ["second", "two", "third"]
+    assert host.texts == ["fixed", "second", "two", "third"]
     assert host.bodies[-1]["instructions"] == "Be brief."
     await pieces(chat, "fourth")
-    assert host.texts == ["third", "three", "fourth"]
+    assert host.texts == ["fixed", "third", "three", "fourth"]
     assert len(chat.conversation.items) == 8
-
-
-async def test_fixed_context_survives_limits(way: str) -> None:
-    host = Host("one", "two", "three")
-    chat = client(way, host).chat(limits=HistoryLimits(max_items=1), context=PromptContext([("user", "fixed")]))
-    for text in ("first", "second", "third"):
-        await asked(chat, text)
-    assert host.texts == ["fixed", "third"]
 
 
 async def test_tokens_are_counted_by_the_estimate_corrected_by_what_the_vendor_reports(way: str) -> None:
@@ -574,28 +510,26 @@ async def test_a_request_that_is_too_long_is_compacted_once_and_seen_as_an_attem
     chat = client(way, host).chat(limits=HistoryLimits(compact="summary"))
     await turn(chat, "first")
     await turn(chat, "second")
-    found = await turn(chat, "third")
-    reply = found[1].reply if isinstance(found, tuple) else found
+    reply = await reply_of(turn, chat, "third")
     assert [attempt.outcome for attempt in reply.info.attempts] == ["context_length", "200", "200"]
     assert host.texts[0] == SUMMARY + "the summary"
     assert host.texts[-1] == "third"
     assert texts(chat.conversation) == ["first", "one", "second", "two", "third", "three"]
 
 
-@pytest.mark.parametrize("limits", [None, HistoryLimits(max_items=20)])
-async def test_without_compaction_a_request_that_is_too_long_is_an_error(way: str, limits: Any) -> None:
-    chat = client(way, Host("one", TOO_LONG)).chat(limits=limits)
-    await asked(chat, "first")
-    with pytest.raises(ContextLengthError):
-        await asked(chat, "second")
-    assert len(chat.conversation.items) == 2
-
-
-async def test_a_request_that_stays_too_long_is_an_error_and_the_conversation_is_as_it_was(way: str) -> None:
-    chat = client(way, Host("one", TOO_LONG, "the summary", TOO_LONG)).chat(limits=HistoryLimits(compact="summary"))
+@pytest.mark.parametrize(
+    ("limits", "answers"),
+    [
+        (None, [TOO_LONG]),
+        (HistoryLimits(max_items=20), [TOO_LONG]),
+        (HistoryLimits(compact="summary"), [TOO_LONG, "the summary", TOO_LONG]),
+    ],
+)
+async def test_a_request_that_is_or_stays_too_long_is_an_error(way: str, limits: Any, answers: list[Any]) -> None:
+    chat = client(way, Host("one", *answers)).chat(limits=limits)
     await asked(chat, "first")
     before = chat.conversation.save()
-    with pytest.raises(ContextLengthError):
+    with pytest.raises(errors.ContextLengthError):
         await asked(chat, "second")
     assert chat.conversation.save() == before
 
@@ -632,28 +566,16 @@ async def test_a_long_run_shortens_itself(way: str) -> None:
         assert made == [item["call_id"] for item in body["input"] if item["type"] == "function_call_output"]
 
 
-def test_a_chat_loop_is_two_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = iter(["say Hello", "say Bye", ""])
-    monkeypatch.setattr("builtins.input", lambda prompt: next(lines))
-    chat = Client("simulator/any").chat()
-    while text := input("> "):
-        print(chat.ask(text).output_text)
-    assert capsys.readouterr().out == "Hello\nBye\n"
-
-
-async def test_tokens_of_summaries_are_counted_in_the_reply(way: str) -> None:
-    for turn in (asked, pieces):
-        host = Host("one", "two", said("the summary", tokens=100), "three")
-        chat = client(way, host).chat(limits=HistoryLimits(max_items=4, compact="summary"))
-        for text in ("first", "second", "third"):
-            found = await turn(chat, text)
-        reply = found[1].reply if isinstance(found, tuple) else found
-        assert (reply.info.metadata["input_tokens"], reply.info.metadata["api_calls"]) == ("107", "2")
-        ended = said("", ("end_conversation", {"reason": "done"}))
-        chat = client(way, Host(ended, "Bye.", said("short", tokens=100))).chat(tools=[end_conversation_tool()])
-        found = await turn(chat, "Hi")
-        reply = found[1].reply if isinstance(found, tuple) else found
-        assert (reply.info.metadata["input_tokens"], reply.info.metadata["api_calls"]) == ("114", "3")
+@pytest.mark.parametrize("turn", [asked, pieces])
+async def test_tokens_of_summaries_are_counted_in_the_reply(way: str, turn: Any) -> None:
+    host = Host("one", "two", said("the summary", tokens=100), "three")
+    chat = client(way, host).chat(limits=HistoryLimits(max_items=4, compact="summary"))
+    for text in ("first", "second", "third"):
+        reply = await reply_of(turn, chat, text)
+    assert (reply.info.metadata["input_tokens"], reply.info.metadata["api_calls"]) == ("107", "2")
+    chat = client(way, Host(END, "Bye.", said("short", tokens=100))).chat(tools=[end_conversation_tool()])
+    reply = await reply_of(turn, chat, "Hi")
+    assert (reply.info.metadata["input_tokens"], reply.info.metadata["api_calls"]) == ("114", "3")
 
 
 async def test_the_store_of_a_run_is_written_outside_the_event_loop(way: str, tmp_path: Path) -> None:
@@ -665,53 +587,17 @@ async def test_the_store_of_a_run_is_written_outside_the_event_loop(way: str, tm
             super().create(conversation)
 
     with Watched(tmp_path / "talks.db") as store:
-        chat = client(way, Host("one", "two")).chat(store=store)
-        run = await done(chat.run("first"))
-        await done(run.result())
+        chat = client(way, Host("one")).chat(store=store)
+        await ran(chat, "first")
         assert (threads == [threading.get_ident()]) is (way == "sync")
-        run = await done(chat.run("second"))
-        if way == "sync":
-            with run.stream() as stream:
-                assert "".join(stream.text).strip() == "two"
-        else:
-            async with run.stream() as stream:
-                assert "".join([text async for text in stream.text]).strip() == "two"
-        assert len(store.get(chat.conversation.id).items) == 4
-
-
-async def test_the_partial_turn_of_a_run_is_kept_if_that_is_wanted(way: str) -> None:
-    host = Host(*[said("", ("weather", {"city": "Oslo"}))] * 2)
-    chat = client(way, host).chat(tools=[weather], keep_partial=True, max_iterations=1)
-    run = await done(chat.run("Oslo?"))
-    with pytest.raises(MaxIterationsError):
-        await done(run.result())
-    assert len(chat.conversation.items) == 3
-
-
-async def test_what_the_store_has_is_not_changed_behind_its_back(way: str, file: SQLiteConversationStore) -> None:
-    chat = client(way, Host("one", "two", "three", "four")).chat(store=file)
-    await asked(chat, "first")
-    kept = [*chat.conversation.items]
-    del chat.conversation.items[1]
-    with pytest.raises(StoreError) as caught:
-        await asked(chat, "second")
-    assert caught.value.reason == "conflict"
-    assert chat.conversation.items == kept[:1]
-    assert file.get(chat.conversation.id).items == kept
-    chat.conversation = chat.conversation.fork()
-    await asked(chat, "third")
-    assert texts(file.get(chat.conversation.id)) == ["first", "third", "three"]
+        assert len(store.get(chat.conversation.id).items) == 2
 
 
 async def test_later_changes_of_what_went_in_and_came_out_change_nothing(
     way: str, file: SQLiteConversationStore
 ) -> None:
-    host, said_now, note = (
-        Host("one", "two"),
-        Message(role="user", content="first"),
-        Message(role="user", content="now"),
-    )
-    heard: list[Any] = []
+    host, heard = Host("one", "two"), list[Any]()
+    said_now, note = Message(role="user", content="first"), Message(role="user", content="now")
     context = PromptContext([("system", "Monday")], providers=[lambda: note])
     chat = client(way, host).chat(store=file, context=context, on_event=heard.append)
     found = await asked(chat, [said_now])
@@ -723,16 +609,3 @@ async def test_later_changes_of_what_went_in_and_came_out_change_nothing(
     await asked(chat, "second")
     assert host.texts == ["Monday", "now", "first", "one", "changed", "second"]
     assert file.get(chat.conversation.id) == chat.conversation
-
-
-async def test_an_item_that_was_changed_behind_the_store_is_noticed(way: str, file: SQLiteConversationStore) -> None:
-    chat = client(way, Host("one", "two", "three")).chat(store=file)
-    await asked(chat, "first")
-    await asked(chat, "second")
-    kept = file.get(chat.conversation.id)
-    chat.conversation.items[1].content[0].text = "changed"
-    for again in (chat, client(way, Host("four")).chat(conversation=chat.conversation, store=file)):
-        with pytest.raises(StoreError) as caught:
-            await asked(again, "third")
-        assert caught.value.reason == "conflict"
-    assert file.get(chat.conversation.id) == kept

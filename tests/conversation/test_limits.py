@@ -41,26 +41,26 @@ TALK: list[AnyItem] = [
 ]
 
 
-def test_a_conversation_is_cut_where_a_turn_begins_and_with_rounds_where_the_model_speaks_again() -> None:
-    points = CutPoints(TALK)
-    assert (points.turns, points.rounds) == ([0, 2, 9], [0, 2, 5, 8, 9])
+REPEATED: list[AnyItem] = [user("1"), call("a"), output("a"), user("2"), call("a"), output("a"), user("3")]
+RESULT = '{"type":"tool_result","call_id":"a","name":"f","status":"completed"}'
+LATE: list[AnyItem] = [user("1"), call("a"), user("2"), output("a"), agent("x"), user("3")]
 
 
-@pytest.mark.parametrize(("most", "left"), [(1, 2), (2, 2), (8, 2), (9, 9), (10, 9), (11, 11), (99, 11)])
-def test_the_last_turn_survives_any_limit(most: int, left: int) -> None:
-    assert len(TALK) - CutPoints(TALK).shorten(max_items=most) == left
-
-
-def test_a_late_output_keeps_its_call_in_front_of_it() -> None:
-    items = [user("1"), call("a"), user("2"), output("a"), agent("x"), user("3")]
-    assert CutPoints(items).turns == [0, 5]
-    late = Message(role="user", content='{"type":"tool_result","call_id":"a","name":"f","status":"completed"}')
-    assert CutPoints([user("1"), call("a"), output("a"), agent("x"), late, agent("y")]).turns == [0]
-
-
-def test_call_ids_that_are_used_again_do_not_tie_turns_together() -> None:
-    items = [user("1"), call("a"), output("a"), user("2"), call("a"), output("a"), user("3")]
-    assert CutPoints(items).turns == [0, 3, 6]
+@pytest.mark.parametrize(
+    ("items", "turns", "rounds"),
+    [
+        (TALK, [0, 2, 9], [0, 2, 5, 8, 9]),
+        (LATE, [0, 5], None),  # a call stays in front of its output
+        ([user("1"), call("a"), output("a"), agent("x"), user(RESULT), agent("y")], [0], None),
+        (REPEATED, [0, 3, 6], None),  # ids that are used again tie no turns together
+    ],
+)
+def test_a_conversation_is_cut_where_a_turn_or_a_round_begins(
+    items: list[AnyItem], turns: list[int], rounds: list[int] | None
+) -> None:
+    points = CutPoints(items)
+    assert points.turns == turns
+    assert rounds in (None, points.rounds)
 
 
 def test_tools_that_were_added_on_the_way_and_the_question_in_progress_are_kept() -> None:

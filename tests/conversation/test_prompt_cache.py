@@ -113,25 +113,22 @@ def test_it_names_the_place_and_counts_alike_on_every_wire(
     assert found.byte >= 4 * tokens
 
 
-def test_marks_and_the_spelling_of_a_text_are_no_difference() -> None:
+def test_marks_and_the_spelling_of_a_text_or_a_body_are_no_difference() -> None:
     marked = InputText(text="x" * 400, prompt_cache_breakpoint=CacheBreakpoint(mode="explicit"))
     before, after = request(input=[TALK[0]]), request(input=[Message(role="user", content=[marked])])
     for wire in ("anthropic_messages", "openai_chat"):
         assert cache_prefix(before, after, wire=wire).whole
-
-
-def test_a_setting_that_empties_the_cache_of_messages_counts() -> None:
-    one, other = ({"model": "m", "max_tokens": 9, "messages": [], "thinking": {"type": name}} for name in "ab")
-    assert cache_prefix(one, {**one, "max_tokens": 10}, wire="anthropic_messages").whole
-    found = cache_prefix({**one, "system": "s" * 400}, {**other, "system": "s" * 400}, wire="anthropic_messages")
-    assert (found.path, found.tokens) == ("thinking.type", 100)
-
-
-def test_bodies_are_given_as_bytes_text_data_or_structs() -> None:
     body, _ = wires.load("openai_chat").encode_request(request())
     document = msgspec.json.decode(msgspec.json.encode(body))
     for one in (msgspec.json.encode(document), json.dumps(document), document, body):
         assert cache_prefix(one, request("more"), wire="openai_chat").whole
+
+
+def test_a_setting_that_empties_the_cache_of_messages_counts() -> None:
+    one = {"model": "m", "max_tokens": 9, "system": "s" * 400, "messages": [], "thinking": {"type": "a"}}
+    assert cache_prefix(one, {**one, "max_tokens": 10}, wire="anthropic_messages").whole
+    found = cache_prefix(one, {**one, "thinking": {"type": "b"}}, wire="anthropic_messages")
+    assert (found.path, found.tokens) == ("thinking.type", 100)
 
 
 def test_what_is_no_request_is_refused() -> None:

@@ -19,17 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from llm_rest import AsyncClient, Chat, Client, Conversation, HistoryLimits, MaxIterationsError, tool
+from llm_rest import AsyncClient, Chat, Client, Conversation, HistoryLimits, MaxIterationsError, simulator, tool
 from llm_rest.losses import Loss
-from llm_rest.responses import (
-    AnyItem,
-    FunctionCall,
-    FunctionCallOutput,
-    InputImage,
-    InputText,
-    Message,
-    Reasoning,
-)
+from llm_rest.responses import AnyItem, FunctionCall, FunctionCallOutput, InputImage, InputText, Message, Reasoning
 from llm_rest.sync import drive
 from llm_rest.vendors.rows import VENDORS
 from tests.clients.world import Spy
@@ -79,14 +71,10 @@ watch = Watch()
 
 
 def handle(method: str, path: str, headers: Any, body: bytes) -> Any:
-    from llm_rest import simulator
-
     return simulator.handle(method, path, headers, body, watch)
 
 
 def handle_stream(method: str, path: str, headers: Any, body: bytes) -> Any:
-    from llm_rest import simulator
-
     return simulator.handle_stream(method, path, headers, body, watch)
 
 
@@ -127,23 +115,19 @@ def marks_in(document: str) -> set[str]:
     return set(MARK.findall(document))
 
 
+LINES = {
+    "r": "reason thoughtQ",
+    "h": "reason",
+    "c": 'call lookup {"word": "wordQ"}',
+    "i": 'call draw {"word": "wordQ"}',
+    "s": "say textQ",
+    "q": "cite https://example.com/pageQ titleQ",
+}
+
+
 def script_of(marks: Marks, shape: str) -> str:
-    lines = []
-    for step in shape:
-        match step:
-            case "r":
-                lines.append(f"reason {marks.new('thought')}")
-            case "h":
-                lines.append("reason")
-            case "c":
-                lines.append(f'call lookup {{"word": "{marks.new("word")}"}}')
-            case "i":
-                lines.append(f'call draw {{"word": "{marks.new("word")}"}}')
-            case "s":
-                lines.append(f"say {marks.new('text')}")
-            case _:
-                lines.append(f"cite https://example.com/{marks.new('page')} {marks.new('title')}")
-    return "\n".join(lines)
+    """The script of an answer; each word that ends in Q becomes a mark."""
+    return re.sub(r"([a-z]+)Q", lambda found: marks.new(found[1]), "\n".join(LINES[step] for step in shape))
 
 
 SHAPES = ["s", "rs", "hs", "sq", "rcrsq", "ccs", "rcrcs", "scs", "rics", "hcrs", "rsciq"]

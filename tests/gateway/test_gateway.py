@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-import socket
 import threading
 import time
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from itertools import product
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -25,10 +25,13 @@ from llm_rest.server.gateway import Gateway
 from llm_rest.server.handler import Context, Refused
 from llm_rest.server.logs import JSONLines
 from llm_rest.vendors.models import capabilities
+from tests.gateway.attacks.raw import Line, asked
 from tests.gateway.attacks.world import eventually
 from tests.gateway.upstreams import (
     Busy,
     Echo,
+    before,
+    events_of,
     everything,
     gateway,
     message_of,
@@ -38,6 +41,7 @@ from tests.gateway.upstreams import (
     told,
 )
 from tests.support.streams import read
+from tests.transport.support import nobody
 
 Plain = dict[str, Any]
 
@@ -76,11 +80,10 @@ def test_an_error_of_the_vendor_keeps_its_status_in_the_callers_words(
 def test_clients_of_anthropic_learn_the_input_tokens_when_an_answer_begins(http: httpx.Client, behind: str) -> None:
     """From the vendor where it tells them then, else an estimate; the end tells what the vendor counted."""
     streamed = post(http, "anthropic_messages", behind, "say Hello.", stream=True)
-    lines = [json.loads(line[6:]) for line in streamed.text.splitlines() if line.startswith("data: ")]
-    begun = next(line["message"]["usage"] for line in lines if line["type"] == "message_start")
-    ended = next(line["usage"] for line in lines if line["type"] == "message_delta")
+    documents = {document["type"]: document for document in events_of(streamed.text)}
+    ended = documents["message_delta"]["usage"]
     whole = post(http, "anthropic_messages", behind, "say Hello.").json()["usage"]
-    assert begun["input_tokens"] > 0
+    assert documents["message_start"]["message"]["usage"]["input_tokens"] > 0
     assert (ended["input_tokens"], ended["output_tokens"]) == (whole["input_tokens"], whole["output_tokens"])
     assert "usage" not in streamed.headers.get("x-llm-rest-losses", "")
 
@@ -110,15 +113,13 @@ def test_a_vendor_that_says_when_to_come_back_is_heard() -> None:
 
 
 def test_a_name_may_stand_for_several_models(upstream: str) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        down = Upstream(model="compatible/secret-name", base_url=f"http://127.0.0.1:{taken.getsockname()[1]}")
-        up = Upstream(model="simulator/x", base_url=upstream, wire="openai_chat")
-        with gateway(Config(models={"m": (down, up), "none": (down,)}, default=(down, up))) as client:
-            for wire, stream, model in product(wires.NAMES, (False, True), ("m", "anything")):
-                answer = post(client, wire, model, "hi", stream=stream)
-                assert (answer.status_code, told(wire, answer).output_text) == (200, "hi")
-            answer = post(client, "openai_chat", "none", "hi")
+    down = Upstream(model="compatible/secret-name", base_url=nobody())
+    up = Upstream(model="simulator/x", base_url=upstream, wire="openai_chat")
+    with gateway(Config(models={"m": (down, up), "none": (down,)}, default=(down, up))) as client:
+        for wire, stream, model in product(wires.NAMES, (False, True), ("m", "anything")):
+            answer = post(client, wire, model, "hi", stream=stream)
+            assert (answer.status_code, told(wire, answer).output_text) == (200, "hi")
+        answer = post(client, "openai_chat", "none", "hi")
     assert answer.status_code == 502
     assert "secret-name" not in answer.text
 
@@ -136,19 +137,15 @@ def test_a_key_of_the_gateway_that_is_refused_is_no_fault_of_the_caller(
     monkeypatch.setenv("BAD_KEY", "invalid")
     bad = Upstream(model="anthropic/claude-haiku-4-5", base_url=upstream, key_env="BAD_KEY")
     with gateway(Config(models={"m": bad})) as client:
-        for wire in wires.NAMES:
-            for stream in (False, True):
-                answer = post(client, wire, "m", "hi", stream=stream, headers={"authorization": "Bearer mine"})
-                assert (answer.status_code, answer.headers["x-should-retry"]) == (502, "false")
-                assert message_of(answer) == "This server's own access to anthropic was refused."
+        for wire, stream in product(wires.NAMES, (False, True)):
+            answer = post(client, wire, "m", "hi", stream=stream, headers={"authorization": "Bearer mine"})
+            assert (answer.status_code, answer.headers["x-should-retry"]) == (502, "false")
+            assert message_of(answer) == "This server's own access to anthropic was refused."
 
 
 def test_a_vendor_that_is_not_there_is_a_bad_gateway() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        with gateway(everything(nobody)) as client:
-            answer = post(client, "openai_chat", "openai_chat", "hi")
+    with gateway(everything(nobody())) as client:
+        answer = post(client, "openai_chat", "openai_chat", "hi")
     assert answer.status_code == 502
     error = answer.json()["error"]
     assert (error["type"], error["message"]) == ("server_error", "simulator could not be reached.")
@@ -196,13 +193,14 @@ def test_a_name_leads_where_the_operator_said(upstream: str) -> None:
         models={"fast": "simulator/quick"},
     )
     with gateway(config) as client:
-        for name, shown in (
-            ("fast", "fast"),
-            ("simulator/any", "simulator/any"),
-            ("gpt-9", "simulator/first"),
-            ("claude", "simulator/first"),
-        ):
-            assert told("openai_chat", post(client, "openai_chat", name, "hi")).model == shown
+        shown = {
+            "fast": "fast",
+            "simulator/any": "simulator/any",
+            "gpt-9": "simulator/first",
+            "claude": "simulator/first",
+        }
+        for name in shown:
+            assert told("openai_chat", post(client, "openai_chat", name, "hi")).model == shown[name]
         listed = [model["id"] for model in client.get("/v1/models", headers={"anthropic-version": ""}).json()["data"]]
         assert listed == ["fast", "simulator/first"]
         refused = post(client, "openai_chat", "openai/gpt-5.2", "hi")
@@ -225,22 +223,10 @@ def test_ollamas_clients_learn_what_the_model_behind_a_name_can_do(upstream: str
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "nope",
-        "openai/gpt-5.2",
-        "compatible/x",
-        "http://127.0.0.1:1/v1",
-        "simulator/../../etc/passwd",
-        "simulator/x?y",
-        "simulator/%2e%2e/x",
-        "simulator/\u202ex\n",
-        "simulator/",
-        "/etc/passwd",
-        "x" * 5000,
-    ],
+    "name", ["nope", "openai/gpt-5.2", "http://127.0.0.1:1/v1", "simulator/%2e%2e/x", "simulator/"]
 )
 def test_a_name_that_leads_nowhere_is_no_model(http: httpx.Client, name: str) -> None:
+    """Attacks N01 to N03 come with other names."""
     for wire in wires.NAMES:
         answer = post(http, wire, name, "hi")
         assert answer.status_code == 404
@@ -283,36 +269,13 @@ def test_a_gateway_that_cannot_answer_does_not_start(
 # --- what stays on which side ---------------------------------------------------------------------------------------
 
 
-def test_nothing_of_the_callers_headers_reaches_the_vendor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("THE_KEY", "key-of-the-gateway")
-    echo = Echo()
-    sent = {
-        "authorization": "Bearer key-of-the-caller",
-        "x-api-key": "key-of-the-caller",
-        "cookie": "session=1",
-        "x-forwarded-for": "1.2.3.4",
-        "openai-organization": "org",
-        "user-agent": "curious",
-    }
-    with serve_in_thread(echo) as url:
-        way = Upstream(model="openai/gpt-5.2", base_url=url + "/v1", key_env="THE_KEY")
-        with gateway(Config(models={"m": way})) as client:
-            assert post(client, "openai_chat", "m", "hi", headers=sent).status_code == 200
-    headers = echo.contexts[0].headers
-    assert headers["authorization"] == "Bearer key-of-the-gateway"
-    assert not {"cookie", "x-api-key", "x-forwarded-for", "openai-organization"} & headers.keys()
-    assert headers["user-agent"] == "llm_rest"
-
-
 def test_what_a_vendor_keeps_is_not_for_callers() -> None:
     echo = Echo()
-    with serve_in_thread(echo) as url:
-        way = Upstream(model="simulator/x", base_url=url, wire="openai_responses")
-        with gateway(Config(models={"m": way})) as client:
-            for field in ({"background": True}, {"conversation": "conv_1"}, {"previous_response_id": "resp_1"}):
-                answer = post(client, "openai_responses", "m", "hi", **field)
-                assert (answer.status_code, answer.json()["error"]["param"]) == (400, *field)
-            assert post(client, "openai_responses", "m", "hi", store=True).status_code == 200
+    with before(echo, wire="openai_responses") as client:
+        for field in ({"background": True}, {"conversation": "conv_1"}, {"previous_response_id": "resp_1"}):
+            answer = post(client, "openai_responses", "m", "hi", **field)
+            assert (answer.status_code, answer.json()["error"]["param"]) == (400, *field)
+        assert post(client, "openai_responses", "m", "hi", store=True).status_code == 200
     assert [request.store for request in echo.asked] == [False]
 
 
@@ -331,10 +294,8 @@ def test_what_a_vendor_keeps_is_not_for_callers() -> None:
 )
 def test_fields_of_ours_mean_nothing_in_a_body(said: bytes) -> None:
     echo = Echo()
-    with serve_in_thread(echo) as url:
-        way = Upstream(model="simulator/x", base_url=url, wire="anthropic_messages")
-        with gateway(Config(models={"m": way})) as client:
-            answer = client.post("/v1/responses", content=said)
+    with before(echo, wire="anthropic_messages") as client:
+        answer = client.post("/v1/responses", content=said)
     assert answer.status_code == 200, answer.text
     assert echo.body["model"] == "x"
     assert "evil" not in json.dumps(echo.body)
@@ -342,11 +303,8 @@ def test_fields_of_ours_mean_nothing_in_a_body(said: bytes) -> None:
 
 def test_options_that_other_wires_share_may_be_set_in_responses() -> None:
     echo = Echo()
-    with serve_in_thread(echo) as url:
-        way = Upstream(model="simulator/x", base_url=url, wire="anthropic_messages")
-        with gateway(Config(models={"m": way})) as client:
-            answer = post(client, "openai_responses", "m", "hi", stop=["END"], top_k=5)
-    assert answer.status_code == 200
+    with before(echo, wire="anthropic_messages") as client:
+        assert post(client, "openai_responses", "m", "hi", stop=["END"], top_k=5).status_code == 200
     assert (echo.body["stop_sequences"], echo.body["top_k"]) == (["END"], 5)
 
 
@@ -355,54 +313,34 @@ def test_options_that_other_wires_share_may_be_set_in_responses() -> None:
 
 def test_the_output_of_a_model_is_capped() -> None:
     echo = Echo()
-    with serve_in_thread(echo) as url:
-        way = Upstream(model="simulator/x", base_url=url)
-        with gateway(Config(models={"m": way}, limits=Limits(output_tokens=50))) as client:
-            more = post(client, "openai_responses", "m", "hi", max_output_tokens=60)
-            post(client, "openai_responses", "m", "hi", max_output_tokens=40)
-            post(client, "openai_responses", "m", "hi")
+    with before(echo, limits=Limits(output_tokens=50)) as client:
+        more = post(client, "openai_responses", "m", "hi", max_output_tokens=60)
+        post(client, "openai_responses", "m", "hi", max_output_tokens=40)
+        post(client, "openai_responses", "m", "hi")
     assert [request.max_output_tokens for request in echo.asked] == [50, 40, 50]
     assert "the server allows 50" in more.headers["x-llm-rest-losses"]
 
 
 def test_a_model_that_takes_too_long_is_a_timeout_of_the_gateway() -> None:
-    busy = Busy()
-    with serve_in_thread(busy) as url:
-        way = Upstream(model="simulator/x", base_url=url)
-        with gateway(Config(models={"m": way}, limits=Limits(seconds=0.3))) as client:
-            assert post(client, "openai_chat", "m", "hi").status_code == 504
+    with before(Busy(), limits=Limits(seconds=0.3)) as client:
+        assert post(client, "openai_chat", "m", "hi").status_code == 504
 
 
 def test_a_caller_has_only_so_many_requests_at_a_time() -> None:
     busy = Busy(3600)
-    with serve_in_thread(busy) as url:
-        config = Config(models={"m": Upstream(model="simulator/x", base_url=url)}, limits=Limits(concurrent=1))
-        with gateway(config) as client:
-            path, document = question("anthropic_messages", "m", "hi", stream=True)
-            with client.stream("POST", path, json=document) as first:
-                assert first.status_code == 200
-                second = post(client, "anthropic_messages", "m", "hi")
-                assert (second.status_code, second.headers["retry-after"]) == (429, "1")
-                assert second.json()["error"]["type"] == "rate_limit_error"
-            assert busy.left.wait(60)
-            with client.stream("POST", path, json=document) as third:
-                assert third.status_code == 200
+    with before(busy, limits=Limits(concurrent=1)) as client:
+        path, document = question("anthropic_messages", "m", "hi", stream=True)
+        with client.stream("POST", path, json=document) as first:
+            assert first.status_code == 200
+            second = post(client, "anthropic_messages", "m", "hi")
+            assert (second.status_code, second.headers["retry-after"]) == (429, "1")
+            assert second.json()["error"]["type"] == "rate_limit_error"
+        assert busy.left.wait(60)
+        with client.stream("POST", path, json=document) as third:
+            assert third.status_code == 200
 
 
 # --- who goes away --------------------------------------------------------------------------------------------------
-
-
-def asking(client: httpx.Client, wire: str, model: str, *, stream: bool, window: int | None = None) -> socket.socket:
-    """A connection on which a question was sent, and nothing read."""
-    path, document = question(wire, model, "hi", stream=stream)
-    host, port = urlsplit(str(client.base_url)).netloc.split(":")
-    body = json.dumps(document).encode()
-    plain = socket.socket()
-    if window is not None:
-        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
-    plain.connect((host, int(port)))
-    plain.sendall(f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
-    return plain
 
 
 @pytest.mark.parametrize("behind_wire", wires.NAMES)
@@ -425,14 +363,17 @@ def test_the_upstream_call_stops_when_the_caller_leaves(behind_wire: str, stream
 def test_a_client_that_never_reads_holds_back_the_vendor() -> None:
     busy = Busy()
     with serve_in_thread(busy) as url, gateway(everything(url)) as client:
-        with asking(client, "openai_responses", "openai_responses", stream=True, window=4096):
-            assert busy.came.wait(60)
-            unchanged, before = 0, -1
-            while unchanged < 5:
-                unchanged, before = unchanged + 1 if busy.said == before else 0, busy.said
-                time.sleep(0.1)
-            assert busy.said < 30_000, "what is on its way fits the buffers of the sockets"
-            assert post(client, "openai_chat", "nope", "hi").status_code == 404, "others are served"
+        line = Line(client.base_url.port or 0, window=4096).send(
+            asked("openai_responses", "openai_responses", stream=True)
+        )
+        assert busy.came.wait(60)
+        unchanged, said = 0, -1
+        while unchanged < 5:
+            unchanged, said = unchanged + 1 if busy.said == said else 0, busy.said
+            time.sleep(0.1)
+        assert busy.said < 30_000, "what is on its way fits the buffers of the sockets"
+        assert post(client, "openai_chat", "nope", "hi").status_code == 404, "others are served"
+        line.close()
         assert busy.left.wait(60)
 
 
@@ -455,15 +396,20 @@ def test_a_request_whose_conversion_takes_long_does_not_stop_the_event_loop(
     assert "Thread" in "".join(threads - {"AnyIO worker thread"})
 
 
+@contextmanager
+def streaming(url: str, text: str) -> Generator[httpx.Response]:
+    """A stream that was begun; the server may stop before it is read."""
+    path, document = question("openai_chat", "openai_chat", text, stream=True)
+    with httpx.Client() as client, client.stream("POST", url + path, json=document) as answer:
+        yield answer
+
+
 def test_streams_that_run_are_finished_when_the_server_stops(upstream: str) -> None:
-    with httpx.Client() as client:
+    with ExitStack() as open_:
         with serve_in_thread(Gateway(everything(upstream)), grace=20) as url:
-            path, document = question("openai_chat", "openai_chat", "pieces 1\ndelay 0.05\nsay 12345678", stream=True)
-            sending = client.stream("POST", url + path, json=document)
-            answer = sending.__enter__()
+            answer = open_.enter_context(streaming(url, "pieces 1\ndelay 0.05\nsay 12345678"))
         # The block waits for the server to end, which waits for this stream.
         body = answer.read()
-        sending.__exit__(None, None, None)
     assert "".join(e.delta for e in read("openai_chat", [body]) if isinstance(e, ev.OutputTextDelta)) == "12345678"
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{url}/healthz")
@@ -471,16 +417,12 @@ def test_streams_that_run_are_finished_when_the_server_stops(upstream: str) -> N
 
 def test_a_stream_that_does_not_end_is_cut_when_the_grace_is_over() -> None:
     busy = Busy(0.01)
-    with serve_in_thread(busy) as behind:
-        with httpx.Client() as client:
-            with serve_in_thread(Gateway(everything(behind)), grace=1) as url:
-                path, document = question("openai_chat", "openai_chat", "hi", stream=True)
-                sending = client.stream("POST", url + path, json=document)
-                answer = sending.__enter__()
-            assert busy.left.wait(60)
-            with pytest.raises(httpx.RemoteProtocolError):
-                answer.read()
-            sending.__exit__(None, None, None)
+    with serve_in_thread(busy) as behind, ExitStack() as open_:
+        with serve_in_thread(Gateway(everything(behind)), grace=1) as url:
+            answer = open_.enter_context(streaming(url, "hi"))
+        assert busy.left.wait(60)
+        with pytest.raises(httpx.RemoteProtocolError):
+            answer.read()
 
 
 # --- logs -----------------------------------------------------------------------------------------------------------

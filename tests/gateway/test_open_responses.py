@@ -7,40 +7,22 @@ are carried out over HTTP, Server-Sent Events and WebSockets. What the suite lea
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
 import httpx
 import pytest
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
 from llm_rest import wires
-from llm_rest.server.app import serve_in_thread
-from llm_rest.server.config import access_control
-from llm_rest.server.gateway import Gateway
-from llm_rest.server.history import StoredHistory
-from llm_rest.simulator import Simulator
-from tests.gateway.upstreams import everything
+from tests.gateway.upstreams import Plain, events_of, talk, to_the_end
 from tests.oracles.test_open_responses import DOCUMENT, faults, jsonschema, validator
 from tests.support.legal import faults as illegal
 from tests.support.streams import read
 
-Plain = dict[str, Any]
-
 FILE = DOCUMENT.with_name("compliance-cases.json")
 CASES: list[Plain] = json.loads(FILE.read_text())["cases"] if FILE.exists() else []
-ENDS = ("error", "response.completed", "response.incomplete", "response.failed")
-
-
-@pytest.fixture(scope="module")
-def url() -> Generator[str]:
-    with serve_in_thread(Simulator()) as upstream:
-        config = everything(upstream)
-        with serve_in_thread(
-            Gateway(config, history=StoredHistory()), access=access_control(config, "127.0.0.1")
-        ) as url:
-            yield url
 
 
 def events_schema() -> Any:
@@ -81,17 +63,14 @@ class Run:
         if not body.get("stream"):
             self._add(answer.status_code, [], answer.json())
             return
-        events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
+        events = events_of(answer.text)
         self._add(answer.status_code, events, events[-1])
 
     def _send(self, message: Plain) -> None:
         if self._socket is None:
-            address = self._url.replace("http", "ws", 1) + "/v1/responses"
-            self._socket = self._open.enter_context(connect(address, proxy=None))
+            self._socket = self._open.enter_context(talk(self._url))
         self._socket.send(json.dumps(message))
-        events: list[Plain] = []
-        while not events or events[-1]["type"] not in ENDS:
-            events.append(json.loads(self._socket.recv(timeout=60)))
+        events = [*to_the_end(self._socket)]
         self._add(events[-1].get("status", 200), events, events[-1])
 
     def _add(self, status: int, events: list[Plain], last: Plain) -> None:
@@ -122,42 +101,26 @@ class Run:
     def _hold(self, check: str, status: int, events: list[Plain], document: Plain) -> None:
         what, _, wanted = check.partition(":")
         output = document.get("output", [])
-        match what:
-            case "schema":
-                assert faults(document, wanted) == []
-            case "status":
-                assert document["status"] == wanted
-            case "object":
-                assert document["object"] == wanted
-            case "output_not_empty":
-                assert output
-            case "output_has_type":
-                assert wanted in [item["type"] for item in output]
-            case "assistant_message_phase":
-                assert wanted in [item.get("phase") for item in output]
-            case "events_not_empty":
-                assert events
-            case "every_event_matches_a_schema":
-                schema = events_schema()
-                for event in events:
-                    assert [error.message for error in schema.iter_errors(event)] == []
-            case "id_not_empty":
-                assert document["id"]
-            case "error_code":
-                assert document["error"]["code"] == wanted
-                assert (
-                    faults({"type": "error", "status": status, "error": document["error"]}, "WebSocketErrorEvent") == []
-                )
-            case "failed":
-                assert document.get("status") == "failed" or document["error"]["code"]
-            case "http_ok":
-                assert self.turns[0][0] == 200
-            case "compact_output_is_array":
-                assert isinstance(self.turns[0][2]["output"], list)
-            case "http_status":
-                assert str(status) in wanted.split("|")
-            case _:
-                pytest.fail(f"a check that this file does not know: {check}")
+        kinds = [item["type"] for item in output]
+        error = {"type": "error", "status": status, "error": document.get("error")}
+        checks: dict[str, Callable[[], object]] = {
+            "schema": lambda: faults(document, wanted) == [],
+            "status": lambda: document["status"] == wanted,
+            "object": lambda: document["object"] == wanted,
+            "output_not_empty": lambda: output,
+            "output_has_type": lambda: wanted in kinds,
+            "assistant_message_phase": lambda: wanted in [item.get("phase") for item in output],
+            "events_not_empty": lambda: events,
+            "every_event_matches_a_schema": lambda: all(map(events_schema().is_valid, events)),
+            "id_not_empty": lambda: document["id"],
+            "error_code": lambda: document["error"]["code"] == wanted and not faults(error, "WebSocketErrorEvent"),
+            "failed": lambda: document.get("status") == "failed" or document["error"]["code"],
+            "http_ok": lambda: self.turns[0][0] == 200,
+            "compact_output_is_array": lambda: isinstance(self.turns[0][2]["output"], list),
+            "http_status": lambda: str(status) in wanted.split("|"),
+        }
+        assert what in checks, f"a check that this file does not know: {check}"
+        assert checks[what](), (check, document)
 
 
 @pytest.mark.skipif(not CASES, reason=f"the compliance cases are not here: {FILE}")
@@ -169,8 +132,8 @@ def test_all_cases_are_here() -> None:
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("model", wires.NAMES)
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
-def test_a_case_of_the_suite(url: str, model: str, case: Plain) -> None:
-    run = Run(url, model)
+def test_a_case_of_the_suite(storing: str, model: str, case: Plain) -> None:
+    run = Run(storing, model)
     try:
         for step in case["steps"]:
             run.step(step)
@@ -191,10 +154,9 @@ def streamed(url: str, model: str, text: str, **fields: Any) -> str:
 
 
 @pytest.mark.parametrize("model", wires.NAMES)
-def test_a_stream_of_calls_tells_their_arguments(url: str, model: str) -> None:
+def test_a_stream_of_calls_tells_their_arguments(storing: str, model: str) -> None:
     """The case that newer versions of the suite add."""
-    text = streamed(url, model, 'call get_weather {"location": "San Francisco, CA"}', tools=[WEATHER])
-    events = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+    events = events_of(streamed(storing, model, 'call get_weather {"location": "San Francisco, CA"}', tools=[WEATHER]))
     kinds = [event["type"] for event in events]
     added = [event["item"]["type"] for event in events if event["type"] == "response.output_item.added"]
     assert "function_call" in added
@@ -206,8 +168,8 @@ def test_a_stream_of_calls_tells_their_arguments(url: str, model: str) -> None:
 
 @pytest.mark.parametrize("model", wires.NAMES)
 @pytest.mark.parametrize("text", ["say Hello", "reason Hm.\nsay Hello", "call get_weather {}", "refuse No.", "length"])
-def test_a_stream_is_framed_ordered_and_numbered(url: str, model: str, text: str) -> None:
-    body = streamed(url, model, text, tools=[WEATHER])
+def test_a_stream_is_framed_ordered_and_numbered(storing: str, model: str, text: str) -> None:
+    body = streamed(storing, model, text, tools=[WEATHER])
     frames = [frame.split("\n") for frame in body.rstrip("\n").split("\n\n")]
     assert frames[-1] == ["data: [DONE]"]
     named = [(frame[0].removeprefix("event: "), json.loads(frame[1].removeprefix("data: "))) for frame in frames[:-1]]
@@ -217,10 +179,9 @@ def test_a_stream_is_framed_ordered_and_numbered(url: str, model: str, text: str
 
 
 @pytest.mark.parametrize("model", wires.NAMES)
-def test_a_response_has_every_key_whole_and_streamed(url: str, model: str) -> None:
-    whole = httpx.post(f"{url}/v1/responses", json={"model": model, "input": "say Hi"}, timeout=60).json()
-    events = streamed(url, model, "say Hi").splitlines()
-    last = json.loads(next(line for line in reversed(events) if line.startswith("data: {"))[6:])["response"]
+def test_a_response_has_every_key_whole_and_streamed(storing: str, model: str) -> None:
+    whole = httpx.post(f"{storing}/v1/responses", json={"model": model, "input": "say Hi"}, timeout=60).json()
+    last = events_of(streamed(storing, model, "say Hi"))[-1]["response"]
     required = validator("ResponseResource").schema["components"]["schemas"]["ResponseResource"]["required"]
     assert len(required) == 31
     assert [name for name in required if name not in whole] == []
@@ -228,12 +189,12 @@ def test_a_response_has_every_key_whole_and_streamed(url: str, model: str) -> No
 
 
 @pytest.mark.parametrize("model", wires.NAMES)
-def test_an_answer_that_is_cut_says_so_and_why(url: str, model: str) -> None:
+def test_an_answer_that_is_cut_says_so_and_why(storing: str, model: str) -> None:
     text = "say Hello there\nlength"
-    whole = httpx.post(f"{url}/v1/responses", json={"model": model, "input": text}, timeout=60).json()
+    whole = httpx.post(f"{storing}/v1/responses", json={"model": model, "input": text}, timeout=60).json()
     assert (whole["status"], whole["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
     assert whole["completed_at"] is None
     assert [item["status"] for item in whole["output"] if item["type"] == "message"] == ["incomplete"]
-    assert '"type":"response.incomplete"' in streamed(url, model, text)
-    done = httpx.post(f"{url}/v1/responses", json={"model": model, "input": "say Hi"}, timeout=60).json()
+    assert '"type":"response.incomplete"' in streamed(storing, model, text)
+    done = httpx.post(f"{storing}/v1/responses", json={"model": model, "input": "say Hi"}, timeout=60).json()
     assert (done["status"], done["incomplete_details"], done["error"]) == ("completed", None, None)

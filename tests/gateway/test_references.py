@@ -2,83 +2,49 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import httpx
 import pytest
-from websockets.sync.client import connect
 
 from llm_rest import wires
-from llm_rest.server.access import AccessControl
-from llm_rest.server.app import serve_in_thread
-from llm_rest.server.gateway import Gateway
-from llm_rest.simulator import Simulator
-from tests.gateway.upstreams import everything
+from tests.gateway.upstreams import ALICE, BOB, Plain, events_of, talk, turn
 
-Plain = dict[str, Any]
 Ask = Callable[..., Plain]
-ALICE, BOB = "alice-has-a-long-token", "bob-has-a-longer-token"
 TOOLS = [{"type": "function", "name": "weather", "parameters": {"type": "object", "properties": {}}}]
 SCRIPT = "reason hm\ncall weather {}\nthen\nsay It is sunny."
 WAYS = ("whole", "streamed", "websocket")
 
 
-@pytest.fixture(scope="module")
-def upstream() -> Generator[str]:
-    with serve_in_thread(Simulator()) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def address(upstream: str) -> Generator[str]:
-    access = AccessControl(tokens={"alice": ALICE, "bob": BOB})
-    with serve_in_thread(Gateway(everything(upstream)), access=access) as url:
-        yield url + "/v1/responses"
-
-
 @contextmanager
-def asking(address: str, way: str, token: str = ALICE) -> Generator[Ask]:
+def asking(url: str, way: str, token: str = ALICE) -> Generator[Ask]:
     """A client that asks over HTTP or on one WebSocket: what it gets is the response, or the error with its status."""
-    headers = {"authorization": f"Bearer {token}"}
     with ExitStack() as open_:
-        http = open_.enter_context(httpx.Client(headers=headers, timeout=60))
-        url = address.replace("http", "ws", 1)
-        socket = (
-            open_.enter_context(connect(url, proxy=None, additional_headers=headers)) if way == "websocket" else None
-        )
+        http = open_.enter_context(httpx.Client(headers={"authorization": f"Bearer {token}"}, timeout=60))
+        socket = open_.enter_context(talk(url, token)) if way == "websocket" else None
 
-        def ask(model: str, said: Any, **fields: Any) -> Plain:
-            document = {"model": model, "input": said, "tools": TOOLS, **fields}
+        def ask(model: str, said: Any, *, store: bool = True) -> Plain:
             if socket is not None:
-                socket.send(json.dumps({"type": "response.create", **document}))
-                return last(json.loads(socket.recv(timeout=60)) for _ in range(10_000))
-            answer = http.post(address, json={**document, "stream": way == "streamed"})
+                return last(turn(socket, said, model=model, tools=TOOLS, store=store))
+            document = {"model": model, "input": said, "tools": TOOLS, "store": store, "stream": way == "streamed"}
+            answer = http.post(f"{url}/v1/responses", json=document)
             if answer.status_code != 200:
                 return {"status": answer.status_code, "error": answer.json()["error"]}
-            if way == "whole":
-                return dict(answer.json())
-            lines = answer.text.splitlines()
-            return last(json.loads(line[6:]) for line in lines if line.startswith("data: {"))
+            return dict(answer.json()) if way == "whole" else last(events_of(answer.text))
 
         yield ask
 
 
-def last(events: Any) -> Plain:
-    """The response in a stream, whose items are as the events that ended them have them."""
-    done: list[Plain] = []
-    for event in events:
-        if event["type"] == "response.output_item.done":
-            done.append(event["item"])
-        elif event["type"] == "response.completed":
-            # Gemini signs a text after its end: the signature is the last to come, and stands before its text in the whole.
-            assert {item["id"] for item in event["response"]["output"]} == {item["id"] for item in done}
-            return {**event["response"], "output": done}
-        elif event["type"] == "error":
-            return {"status": event["status"], "error": event["error"]}
-    raise AssertionError("the stream has no end")
+def last(events: list[Plain]) -> Plain:
+    """The response in a stream, whose items are as the events that ended them have them; or its error."""
+    if events[-1]["type"] == "error":
+        return events[-1]
+    done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
+    # Gemini signs a text after its end: the signature is the last to come, and stands before its text in the whole.
+    assert {item["id"] for item in events[-1]["response"]["output"]} == {item["id"] for item in done}
+    return {**events[-1]["response"], "output": done}
 
 
 def named(response: Plain) -> list[Plain]:
@@ -91,9 +57,9 @@ def text_of(response: Plain) -> str:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("wire", wires.NAMES)
-def test_a_tool_conversation_goes_on_from_references_alone(address: str, wire: str, way: str) -> None:
+def test_a_tool_conversation_goes_on_from_references_alone(guarded: str, wire: str, way: str) -> None:
     user = {"role": "user", "content": SCRIPT}
-    with asking(address, way) as ask:
+    with asking(guarded, way) as ask:
         first = ask(wire, [user])
         assert "output" in first, first
         (call,) = [item for item in first["output"] if item["type"] == "function_call"]
@@ -106,8 +72,8 @@ def test_a_tool_conversation_goes_on_from_references_alone(address: str, wire: s
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_item_that_is_gone_is_not_found_in_the_words_of_the_vendor(address: str, way: str) -> None:
-    with asking(address, way) as ask:
+def test_an_item_that_is_gone_is_not_found_in_the_words_of_the_vendor(guarded: str, way: str) -> None:
+    with asking(guarded, way) as ask:
         refused = ask("openai_chat", [{"type": "item_reference", "id": "msg_gone"}, {"role": "user", "content": "hi"}])
         assert refused["status"] == 404
         assert refused["error"]["message"] == "Item with id 'msg_gone' not found."
@@ -116,31 +82,34 @@ def test_an_item_that_is_gone_is_not_found_in_the_words_of_the_vendor(address: s
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_nobody_names_the_items_of_another_caller(address: str, way: str) -> None:
-    with asking(address, way) as ask:
+def test_nobody_names_the_items_of_another_caller(guarded: str, way: str) -> None:
+    with asking(guarded, way) as ask:
         mine = named(ask("openai_chat", "say Mine."))
-    with asking(address, way, BOB) as ask:
+    with asking(guarded, way, BOB) as ask:
         refused = ask("openai_chat", [*mine, {"role": "user", "content": "say what that was"}])
     assert (refused["status"], "not found" in refused["error"]["message"]) == (404, True)
 
 
-def test_items_that_were_not_to_be_stored_are_known_on_their_connection_alone(address: str) -> None:
-    with asking(address, "websocket") as ask:
+def test_items_that_were_not_to_be_stored_are_known_on_their_connection_alone(guarded: str) -> None:
+    with asking(guarded, "websocket") as ask:
         kept = named(ask("openai_chat", "say One.", store=False))
         user = {"role": "user", "content": "say Two."}
         assert text_of(ask("openai_chat", [*kept, user], store=False)) == "Two."
     for way in WAYS:
-        with asking(address, way) as ask:
+        with asking(guarded, way) as ask:
             refused = ask("openai_chat", [*kept, user], store=False)
             assert refused["status"] == 404
             assert "`store`" in refused["error"]["message"]
 
 
-def test_references_in_a_request_that_is_counted_or_compacted_are_resolved(address: str) -> None:
-    with asking(address, "whole") as ask, httpx.Client(headers={"authorization": f"Bearer {ALICE}"}) as http:
+def test_references_in_a_request_that_is_counted_or_compacted_are_resolved(guarded: str) -> None:
+    with asking(guarded, "whole") as ask, httpx.Client(headers={"authorization": f"Bearer {ALICE}"}) as http:
         before = named(ask("openai_chat", "say One."))
         for path in ("/input_tokens", "/compact"):
-            good = http.post(address + path, json={"model": "openai_chat", "input": before})
+            good = http.post(f"{guarded}/v1/responses{path}", json={"model": "openai_chat", "input": before})
             assert good.status_code == 200, good.text
             gone = [{"type": "item_reference", "id": "msg_gone"}]
-            assert http.post(address + path, json={"model": "openai_chat", "input": gone}).status_code == 404
+            assert (
+                http.post(f"{guarded}/v1/responses{path}", json={"model": "openai_chat", "input": gone}).status_code
+                == 404
+            )

@@ -4,54 +4,24 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection
 
 from llm_rest import wires
 from llm_rest.responses.response import Response
 from llm_rest.server.app import serve_in_thread
-from llm_rest.server.config import access_control
-from llm_rest.server.gateway import Gateway
 from llm_rest.server.handler import Context
-from llm_rest.server.history import StoredHistory
 from llm_rest.server.logs import JSONLines
 from llm_rest.simulator import Simulator
 from tests.gateway.attacks.world import eventually
-from tests.gateway.upstreams import Busy, everything
+from tests.gateway.upstreams import Busy, everything, gateway, talk, turn
 
 Plain = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def address() -> Generator[str]:
-    with serve_in_thread(Simulator()) as upstream:
-        config = everything(upstream)
-        with serve_in_thread(
-            Gateway(config, history=StoredHistory()), access=access_control(config, "127.0.0.1")
-        ) as url:
-            yield url.replace("http", "ws", 1) + "/v1/responses"
-
-
-@contextmanager
-def talk(address: str) -> Generator[ClientConnection]:
-    with connect(address, proxy=None) as socket:
-        yield socket
-
-
-def turn(socket: ClientConnection, text: Any, *, model: str = "anthropic_messages", **fields: Any) -> list[Plain]:
-    """The events that answer one message, to the last."""
-    socket.send(json.dumps({"type": "response.create", "model": model, "input": text, "store": False, **fields}))
-    events: list[Plain] = []
-    while True:
-        events.append(json.loads(socket.recv(timeout=60)))
-        if events[-1]["type"] in ("error", "response.completed", "response.incomplete", "response.failed"):
-            return events
 
 
 def text_of(events: list[Plain]) -> str:
@@ -59,33 +29,28 @@ def text_of(events: list[Plain]) -> str:
 
 
 @pytest.mark.parametrize("wire", wires.NAMES)
-def test_each_event_of_a_stream_is_a_message(address: str, wire: str) -> None:
-    with talk(address) as socket:
+def test_each_event_of_a_stream_is_a_message(storing: str, wire: str) -> None:
+    with talk(storing) as socket:
         events = turn(socket, "say Hello there, all of you", model=wire)
     assert text_of(events) == "Hello there, all of you"
     assert [event["sequence_number"] for event in events] == list(range(len(events)))
     assert events[-1]["response"]["status"] == "completed"
 
 
-def test_turns_follow_each_other_on_one_connection(address: str) -> None:
-    with talk(address) as socket:
-        assert [text_of(turn(socket, f"say {word}")) for word in ("first", "second")] == ["first", "second"]
-
-
-def test_a_connection_remembers_what_was_not_to_be_stored_and_forgets_it_at_its_end(address: str) -> None:
-    with talk(address) as socket:
-        before = turn(socket, "say one")[-1]["response"]["id"]
+def test_a_connection_remembers_what_was_not_to_be_stored_and_forgets_it_at_its_end(storing: str) -> None:
+    with talk(storing) as socket:
+        before = turn(socket, "say one", store=False)[-1]["response"]["id"]
         again = turn(socket, "say two", previous_response_id=before)[-1]["response"]
         assert again["previous_response_id"] == before
-    with talk(address) as socket:
+    with talk(storing) as socket:
         (error,) = turn(socket, "say three", previous_response_id=before)
         assert (error["status"], error["error"]["code"]) == (400, "previous_response_not_found")
         assert text_of(turn(socket, "say still here")) == "still here"
 
 
-def test_a_turn_that_fails_makes_the_one_before_it_be_forgotten(address: str) -> None:
-    with talk(address) as socket:
-        before = turn(socket, "say one")[-1]["response"]["id"]
+def test_a_turn_that_fails_makes_the_one_before_it_be_forgotten(storing: str) -> None:
+    with talk(storing) as socket:
+        before = turn(socket, "say one", store=False)[-1]["response"]["id"]
         lost = [{"type": "function_call_output", "call_id": "c9", "output": "1"}]
         (error,) = turn(socket, lost, previous_response_id=before)
         assert "No tool call found" in error["error"]["message"]
@@ -109,9 +74,9 @@ def test_a_turn_that_fails_makes_the_one_before_it_be_forgotten(address: str) ->
     ids=["cut", "bytes", "deep", "list", "steer", "stream", "background", "model", "shape"],
 )
 def test_a_message_that_is_no_request_is_answered_and_the_next_one_too(
-    address: str, message: str | bytes, said: str
+    storing: str, message: str | bytes, said: str
 ) -> None:
-    with talk(address) as socket:
+    with talk(storing) as socket:
         socket.send(message)
         answer = json.loads(socket.recv(timeout=60))
         assert (answer["type"], answer["status"] // 100) == ("error", 4)
@@ -120,15 +85,15 @@ def test_a_message_that_is_no_request_is_answered_and_the_next_one_too(
         assert text_of(turn(socket, "say on")) == "on"
 
 
-def test_a_failure_of_the_vendor_is_told_as_an_error(address: str) -> None:
-    with talk(address) as socket:
+def test_a_failure_of_the_vendor_is_told_as_an_error(storing: str) -> None:
+    with talk(storing) as socket:
         (error,) = turn(socket, "fail 400 no_way Not like that")
         assert error["status"] == 400
         assert "Not like that" in error["error"]["message"]
 
 
 def test_a_turn_whose_answer_breaks_off_ends_with_an_error() -> None:
-    with serve_in_thread(Simulator()) as url, talk(url.replace("http", "ws", 1) + "/v1/responses") as socket:
+    with serve_in_thread(Simulator()) as url, talk(url) as socket:
         *events, error = turn(socket, "say half of it\nbreak")
         assert text_of(events) == "half of it"
         assert (error["type"], error["status"], error["error"]["message"]) == ("error", 500, "The answer broke off.")
@@ -145,11 +110,8 @@ class Moody(Simulator):
 
 def test_a_turn_is_a_line_in_the_log_which_tells_what_was_lost_both_ways(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "llm_rest.server.requests")
-    with (
-        serve_in_thread(Moody()) as upstream,
-        serve_in_thread(Gateway(config := everything(upstream)), access=access_control(config, "127.0.0.1")) as url,
-    ):
-        with talk(url.replace("http", "ws", 1) + "/v1/responses") as socket:
+    with serve_in_thread(Moody()) as upstream, gateway(everything(upstream)) as client:
+        with talk(str(client.base_url).rstrip("/")) as socket:
             turn(socket, "say hi", model="anthropic_messages", truncation="auto")
             turn(socket, "say x", model="nobody/knows")
             endless = "pieces 1\ndelay 0.01\nsay " + "word " * 5000
@@ -157,10 +119,7 @@ def test_a_turn_is_a_line_in_the_log_which_tells_what_was_lost_both_ways(caplog:
             socket.recv(timeout=60)
         assert eventually(lambda: len(ours(caplog)) == 3)
         whole, refused, left = ours(caplog)
-        assert [loss.partition(":")[0] for loss in whole["lost"]] == [
-            "truncation",
-            "mood",
-        ]
+        assert [loss.partition(":")[0] for loss in whole["lost"]] == ["truncation", "mood"]
         assert (whole["losses"], whole["status"], whole["streamed"]) == (2, 200, True)
         assert (refused["status"], "losses" in refused) == (404, False)
         assert left["error"] == "gone"
@@ -169,11 +128,8 @@ def test_a_turn_is_a_line_in_the_log_which_tells_what_was_lost_both_ways(caplog:
 @pytest.mark.parametrize("behind", wires.NAMES)
 def test_the_upstream_call_stops_when_the_client_of_a_websocket_goes_away(behind: str) -> None:
     busy = Busy(0.01)
-    with (
-        serve_in_thread(busy) as upstream,
-        serve_in_thread(Gateway(config := everything(upstream)), access=access_control(config, None)) as url,
-    ):
-        with talk(url.replace("http", "ws", 1) + "/v1/responses") as socket:
+    with serve_in_thread(busy) as upstream, gateway(everything(upstream)) as client:
+        with talk(str(client.base_url).rstrip("/")) as socket:
             socket.send(json.dumps({"type": "response.create", "model": behind, "input": "hi"}))
             assert socket.recv(timeout=60)
             assert not busy.left.is_set()
@@ -186,16 +142,7 @@ def ours(caplog: pytest.LogCaptureFixture) -> list[Plain]:
     return [line for line in lines if "vendor" in line or line.get("model") == "nobody/knows"]
 
 
-def test_other_paths_and_other_peoples_pages_are_declined(address: str) -> None:
-    with pytest.raises(InvalidStatus) as caught:
-        connect(address.replace("/responses", "/messages"), proxy=None)
-    assert caught.value.response.status_code == 404
-    with pytest.raises(InvalidStatus) as caught:
-        connect(address, proxy=None, origin="https://evil.example")  # type: ignore[arg-type]
-    assert caught.value.response.status_code == 403
-
-
-def to_the_end(socket: ClientConnection) -> tuple[list[Plain], int]:
+def to_its_close(socket: ClientConnection) -> tuple[list[Plain], int]:
     """What else comes on a connection, and the code with which it is closed."""
     events: list[Plain] = []
     try:
@@ -205,17 +152,15 @@ def to_the_end(socket: ClientConnection) -> tuple[list[Plain], int]:
         return events, closed.rcvd.code if closed.rcvd else 0
 
 
-def test_a_turn_that_runs_comes_to_its_end_when_the_server_stops(address: str) -> None:
+def test_a_turn_that_runs_comes_to_its_end_when_the_server_stops() -> None:
     said = {"type": "response.create", "model": "m", "input": "pieces 1\ndelay 0.05\nsay 12345678"}
     with ExitStack() as connections:
         with serve_in_thread(Simulator(), grace=20) as url:
-            busy, idle = (
-                connections.enter_context(talk(url.replace("http", "ws", 1) + "/v1/responses")) for _ in range(2)
-            )
+            busy, idle = (connections.enter_context(talk(url)) for _ in range(2))
             assert text_of(turn(idle, "say Hello.")) == "Hello."
             busy.send(json.dumps(said))
             events = [json.loads(busy.recv(timeout=60))]
         # The block waits for the server to end, which waits for this turn.
-        (rest, code), (more, idle_code) = (to_the_end(connection) for connection in (busy, idle))
+        (rest, code), (more, idle_code) = (to_its_close(connection) for connection in (busy, idle))
     assert text_of([*events, *rest]) == "12345678"
     assert (more, code, idle_code) == ([], 1012, 1012)

@@ -11,11 +11,13 @@ from urllib.parse import quote
 
 import httpx
 from anyio import sleep
+from websockets.sync.client import ClientConnection, connect
 
 from llm_rest import wires
 from llm_rest.responses import Message, OutputText, Request, Response
 from llm_rest.responses import events as ev
 from llm_rest.responses.stream import Assembler, disassemble
+from llm_rest.server.access import Limits
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream, access_control
 from llm_rest.server.gateway import Gateway
@@ -24,6 +26,8 @@ from tests.support.streams import read
 
 Plain = dict[str, Any]
 
+ALICE, BOB = "alice-has-a-long-token", "bob-has-a-longer-token"
+ENDS = ("error", "response.completed", "response.incomplete", "response.failed")
 VERSION = {"anthropic-version": "2026-10-21"}
 
 
@@ -85,6 +89,45 @@ def gateway(config: Config, **how: Any) -> Generator[httpx.Client]:
     with serve_in_thread(Gateway(config), access=access_control(config, "127.0.0.1"), **how) as url:
         with httpx.Client(base_url=url, headers=VERSION, timeout=60) as http:
             yield http
+
+
+@contextmanager
+def before(
+    vendor: Any, *, limits: Limits | None = None, model: str = "simulator/x", **way: Any
+) -> Generator[httpx.Client]:
+    """An HTTP client of a gateway whose model `m` is that vendor's, served here."""
+    with serve_in_thread(vendor) as url:
+        base_url = f"{url}/v1" if model.startswith("openai/") else url
+        models = {"m": Upstream(model=model, base_url=base_url, **way)}
+        with gateway(Config(models=models, limits=limits or Limits())) as client:
+            yield client
+
+
+def events_of(text: str) -> list[Plain]:
+    """The documents in a stream of events."""
+    return [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+
+
+@contextmanager
+def talk(url: str, token: str = "") -> Generator[ClientConnection]:
+    """A WebSocket of that server."""
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    with connect(url.replace("http", "ws", 1) + "/v1/responses", proxy=None, additional_headers=headers) as socket:
+        yield socket
+
+
+def turn(socket: ClientConnection, said: Any, *, model: str = "anthropic_messages", **fields: Any) -> list[Plain]:
+    """The events that answer one message, to the last."""
+    socket.send(json.dumps({"type": "response.create", "model": model, "input": said, "store": False, **fields}))
+    return [*to_the_end(socket)]
+
+
+def to_the_end(socket: ClientConnection) -> Generator[Plain]:
+    while True:
+        event: Plain = json.loads(socket.recv(timeout=60))
+        yield event
+        if event["type"] in ENDS:
+            return
 
 
 class Busy:

@@ -20,10 +20,9 @@ def main(wanted: list[str]) -> int:
             faults = run(group, world.places[on])
             runs, failed = runs + len(group), failed + bool(faults)
             took, grown = time.monotonic() - started, world.peak() - before
-            for attack in group:
-                print(
-                    f"{attack.id} {on:9} {took:5.1f} s {grown:4} MiB  {'FAILED' if faults else 'ok':6} {attack.given}"
-                )
+            for each in group:
+                outcome = "FAILED" if faults else "ok"
+                print(f"{each.id} {on:9} {took:5.1f} s {grown:4} MiB  {outcome:6} {each.given}")
             for fault in faults:
                 print(f"      {fault[:400]}")
         for attack in chosen:

@@ -9,8 +9,8 @@ import json
 import zlib
 from typing import Any
 
-from tests.gateway.attacks.raw import CHUNKED, PATHS, chunk, http, one
-from tests.gateway.attacks.table import CLOSED, Attack, Does, each, judged
+from tests.gateway.attacks.raw import CHUNKED, PATHS, VERSION, asked, chunk, http, one
+from tests.gateway.attacks.table import CLOSED, Attack, Does, answers, each, judged, sent
 from tests.gateway.attacks.world import Place
 from tests.gateway.upstreams import question
 
@@ -21,7 +21,6 @@ COUNTING = (
     "/v1beta/models/openai_chat:countTokens",
     "/v1/responses/compact",
 )
-VERSION = "anthropic-version: 2026-10-21"
 
 
 def everywhere(body: bytes, *expected: int, paths: tuple[str, ...] = (*PATHS.values(), *COUNTING)) -> Does:
@@ -47,14 +46,11 @@ def bodies(*those: bytes, expected: tuple[int, ...] = (400, 422)) -> Does:
 
 
 def shapes(wrong: Any, *expected: int) -> Does:
+    """The request of each wire with something else in some of its fields."""
+
     def does(place: Place) -> list[str]:
-        found: list[str] = []
-        for wire in PATHS:
-            path, document = question(wire, wire, "hi")
-            body = json.dumps(wrong(wire, document)).encode()
-            line = place.line(http(body, VERSION, path=path)).hear(one)
-            found += [f"{wire} {fault}" for fault in judged(line, expected or (400, 404, 422), closes=False)]
-        return found
+        requests = ((wire, asked(wire, wire, said=wrong(wire))) for wire in PATHS)
+        return answers(place, requests, *(expected or (400, 404, 422)))
 
     return does
 
@@ -63,13 +59,11 @@ CONVERSATION = {"openai_responses": "input", "gemini_generate_content": "content
 
 
 def conversation(said: Any, *expected: int) -> tuple[str, Does]:
-    return repr(said)[:40], shapes(
-        lambda wire, document: {**document, CONVERSATION.get(wire, "messages"): said}, *expected
-    )
+    return repr(said)[:40], shapes(lambda wire: {CONVERSATION.get(wire, "messages"): said}, *expected)
 
 
 def tools(said: Any, *expected: int) -> tuple[str, Does]:
-    return f"tools {said!r}"[:40], shapes(lambda wire, document: {**document, "tools": said}, *expected)
+    return f"tools {said!r}"[:40], shapes(lambda wire: {"tools": said}, *expected)
 
 
 DEEP = 100_000
@@ -84,11 +78,11 @@ WRONG = [
     Attack("B07", "invalid UTF-8", bodies(b'{"model":"\xff\xfe"}', b'{"\xff":1}', b'{"model":"\xc0\xaf"}', b'{"model":"\xed\xa0\x80"}', b"\xff\xfe{\x00}\x00", b'{"model":"m","messages":[{"role":"user","content":"\x80"}],"input":"\x80","contents":"\x80"}')),
     Attack("B08", "half a character, escaped", each(
         ("model", everywhere(b'{"model":"\\ud800"}', 400, 404, 422)),
-        ("text", shapes(lambda wire, document: json.loads(json.dumps(document).replace('"hi"', '"\\ud83d"')), 200, 400)),
+        ("text", lambda place: answers(place, ((wire, asked(wire, wire, "\ud83d")) for wire in PATHS), 200, 400)),
     )),
     Attack("B09", "nested 100,000 deep", bodies(b"[" * DEEP, b'{"a":' * DEEP, b'{"model":' + b"[" * DEEP + b"]" * DEEP + b"}", b'{"a":' * DEEP + b"1" + b"}" * DEEP)),
     Attack("B10", "nested as deep as may be, where anything may stand", each(*(
-        (str(depth), shapes(lambda wire, document, depth=depth: {**document, "metadata": json.loads('{"a":' * depth + "1" + "}" * depth), "tools": [{"type": "function", "name": "f", "function": {"name": "f"}, "parameters": json.loads('{"properties":' * depth + "{}" + "}" * depth)}]}, 200, 400)) for depth in (50, 390, 900)
+        (str(depth), shapes(lambda wire, depth=depth: {"metadata": json.loads('{"a":' * depth + "1" + "}" * depth), "tools": [{"type": "function", "name": "f", "function": {"name": "f"}, "parameters": json.loads('{"properties":' * depth + "{}" + "}" * depth)}]}, 200, 400)) for depth in (50, 390, 900)
     ))),
     Attack("B11", "a number of 5001 digits", each(
         ("alone", bodies(b"9" * 5001)),
@@ -102,68 +96,67 @@ WRONG = [
     Attack("B13", "the conversation in the wrong shape", each(*(
         conversation(said) for said in (5, {}, {"role": "user"}, [5], [[]], [None], [{}], [{"role": 5}], [{"role": "user", "content": 5, "parts": 5}], [{"role": "user", "content": [5], "parts": [5]}], [{"role": {}, "content": "x"}])
     ))),
-    Attack("B14", "no conversation, or an empty one", each(conversation([], 200, 400, 422), conversation(None, 200, 400, 422), conversation("", 200, 400, 422), ("not there", shapes(lambda wire, document: {"model": wire}, 200, 400, 422)))),
-    Attack("B15", "tools in the wrong shape", each(*(tools(said) for said in (5, "f", [5], ["f"], [[]])), *(tools(said, 200, 400, 422) for said in ({}, [{}], [None], [{"type": "function"}], [{"type": "function", "function": 5}], [{"functionDeclarations": 5}]))),
-    ),
+    Attack("B14", "no conversation, or an empty one", each(conversation([], 200, 400, 422), conversation(None, 200, 400, 422), conversation("", 200, 400, 422), ("not there", lambda place: answers(place, ((wire, http(json.dumps({"model": wire}).encode(), VERSION, path=PATHS[wire])) for wire in PATHS), 200, 400, 422)))),
+    Attack("B15", "tools in the wrong shape", each(*(tools(said) for said in (5, "f", [5], ["f"], [[]])), *(tools(said, 200, 400, 422) for said in ({}, [{}], [None], [{"type": "function"}], [{"type": "function", "function": 5}], [{"functionDeclarations": 5}])))),
     Attack("B16", "options in the wrong shape", each(
-        *((name, shapes(lambda wire, document, name=name: {**document, name: {"a": [5]}}, 200, 400, 422)) for name in ("model", "stream", "temperature", "max_tokens", "max_output_tokens", "generationConfig", "options", "system", "instructions", "response_format", "text", "format", "tool_choice", "stop", "metadata", "user", "reasoning", "thinking", "include", "store")),
+        *((name, shapes(lambda wire, name=name: {name: {"a": [5]}}, 200, 400, 422)) for name in ("model", "stream", "temperature", "max_tokens", "max_output_tokens", "generationConfig", "options", "system", "instructions", "response_format", "text", "format", "tool_choice", "stop", "metadata", "user", "reasoning", "thinking", "include", "store")),
     )),
     Attack("B17", "the same names again and again", each(
         ("in one object", everywhere(b'{"model":"openai_chat",' * 1 + b",".join([b'"model":"nobody"'] * 5000) + b"}", 200, 400, 404, 422)),
         ("prototypes", everywhere(b'{"__proto__":{"model":"openai_chat"},"constructor":{"prototype":{}},"__class__":"x"}', 400, 422)),
     )),
     Attack("B18", "20,000 names that nobody knows", everywhere(json.dumps({f"field{n}": n for n in range(20_000)}).encode(), 400, 422)),
-    Attack("B19", "names that nobody knows, on every turn others", shapes(lambda wire, document: {**document, CONVERSATION.get(wire, "messages"): [{"role": "user", "content": "hi", "parts": [{"text": "hi"}], f"x{n}": n} for n in range(3000)]}, 200, 400)),
+    Attack("B19", "names that nobody knows, on every turn others", shapes(lambda wire: {CONVERSATION.get(wire, "messages"): [{"role": "user", "content": "hi", "parts": [{"text": "hi"}], f"x{n}": n} for n in range(3000)]}, 200, 400)),
     Attack("B20", "a form, and other kinds of content", each(*(
-        (kind, lambda place, kind=kind: judged(place.line(http(b"a=b", f"Content-Type: {kind}")).hear(one), (400, 415, 422), closes=False)) for kind in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "application/json; charset=utf-16", "\x7f", "")
+        (kind, sent(http(b"a=b", f"Content-Type: {kind}"), 400, 415, 422, closes=False)) for kind in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "application/json; charset=utf-16", "\x7f", "")
     ))),
 ]  # fmt: skip
 
 
+def with_schema(**fields: Any) -> Any:
+    """A tool of every wire, in whose schema these stand."""
+    schema = {"type": "object", "properties": {}, **fields}
+    function = {"name": "f", "parameters": schema}
+    declared = {"functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}]}
+    tool = {"type": "function", "name": "f", "input_schema": schema, "parameters": schema, "function": function}
+    return {"tools": [{**tool, **declared}]}
+
+
+def replaced(place: Place, said: Any, old: str, new: str, *expected: int) -> list[str]:
+    """Each wire's request with these fields, in whose JSON something is spelled otherwise."""
+    requests = ((wire, *question(wire, wire, "hi")) for wire in PATHS)
+    raws = (
+        (wire, http(json.dumps({**document, **said}).replace(f'"{old}"', new).encode(), VERSION, path=path))
+        for wire, path, document in requests
+    )
+    return answers(place, raws, *expected)
+
+
 def raw_number(place: Place, number: str) -> list[str]:
     """A number as it is spelled, wherever numbers stand."""
-    found: list[str] = []
-    for wire in PATHS:
-        path, document = question(wire, wire, "hi")
-        schema = {"type": "object", "properties": {"a": {"type": "integer", "maximum": "@"}}}
-        for more in (
-            {
-                "temperature": "@",
-                "top_p": "@",
-                "generationConfig": {"temperature": "@", "maxOutputTokens": "@"},
-                "options": {"num_ctx": "@"},
-            },
-            {
-                "tools": [
-                    {
-                        "type": "function",
-                        "name": "f",
-                        "input_schema": schema,
-                        "parameters": schema,
-                        "function": {"name": "f", "parameters": schema},
-                        "functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}],
-                    }
-                ]
-            },
-        ):
-            body = json.dumps({**document, **more}).replace('"@"', number).encode()
-            line = place.line(http(body, VERSION, path=path)).hear(one)
-            found += [f"{wire} {fault}" for fault in judged(line, (200, 400, 422), closes=False)]
-    return found
+    options = {
+        **dict.fromkeys(("temperature", "top_p"), "@"),
+        "generationConfig": {"temperature": "@", "maxOutputTokens": "@"},
+        "options": {"num_ctx": "@"},
+    }
+    return [
+        fault
+        for said in (options, with_schema(properties={"a": {"type": "integer", "maximum": "@"}}))
+        for fault in replaced(place, said, "@", number, 200, 400, 422)
+    ]
 
 
 # --- sizes ----------------------------------------------------------------------------------------------------------
 
 
-def hundred(place: Place) -> list[str]:
-    """100 MB of 10 GB."""
-    line = place.line(http(None, "Content-Length: 10000000000")).send(*[b"x" * MiB] * 100).hear()
-    return [*judged(line, (413, CLOSED), closes=True), *([] if line.sent < 100 * MiB else ["takes in all of it"])]
+def hundred(first: bytes, piece: bytes) -> Does:
+    """100 MB of a body that is larger than may be."""
 
+    def does(place: Place) -> list[str]:
+        line = place.line(first).send(*[piece] * 100).hear()
+        return [*judged(line, (413, CLOSED), closes=True), *([] if line.sent < 100 * MiB else ["takes in all of it"])]
 
-def undeclared(place: Place) -> list[str]:
-    line = place.line(http(None, CHUNKED)).send(*[chunk(b"x" * MiB)] * 100).hear()
-    return [*judged(line, (413, CLOSED), closes=True), *([] if line.sent < 100 * MiB else ["takes in all of it"])]
+    return does
 
 
 def small_chunks(place: Place) -> list[str]:
@@ -185,71 +178,32 @@ def together(place: Place) -> list[str]:
 
 def packed(place: Place) -> list[str]:
     bomb = gzip.compress(bytes(20 * MiB), 9) * 50
-    found: list[str] = []
-    for path in PATHS.values():
-        line = place.line(http(bomb, "Content-Encoding: gzip", path=path)).hear()
-        found += judged(line, (415, 413, 400), closes=True)
-    return found
+    requests = ((path, http(bomb, "Content-Encoding: gzip", path=path)) for path in PATHS.values())
+    return answers(place, requests, 415, 413, 400, closes=True)
+
+
+CODINGS = ("deflate", "br", "zstd", "gzip, identity", "identity, gzip", "x-gzip", "GZIP", "gzip" + ", gzip" * 100, "compress", "none")  # fmt: skip
 
 
 def otherwise(place: Place) -> list[str]:
-    found: list[str] = []
-    for coding in (
-        "deflate",
-        "br",
-        "zstd",
-        "gzip, identity",
-        "identity, gzip",
-        "x-gzip",
-        "GZIP",
-        "gzip" + ", gzip" * 100,
-        "compress",
-        "none",
-    ):
-        line = place.line(http(zlib.compress(b"{}"), f"Content-Encoding: {coding}")).hear()
-        found += [f"{coding}: {fault}" for fault in judged(line, (415, 413, 400), closes=True)]
-    return found
+    requests = ((coding, http(zlib.compress(b"{}"), f"Content-Encoding: {coding}")) for coding in CODINGS)
+    return answers(place, requests, 415, 413, 400, closes=True)
 
 
 def swollen(value: str) -> Does:
     """A body as large as may be that is many times larger once it is read; wherever anything may stand."""
-
-    def does(place: Place) -> list[str]:
-        found: list[str] = []
-        many = "[" + ",".join([value] * (7 * MiB // (len(value) + 1))) + "]"
-        for wire in PATHS:
-            path, document = question(wire, wire, "hi")
-            schema = {"type": "object", "properties": {}, "x-many": "@"}
-            document["tools"] = [
-                {
-                    "type": "function",
-                    "name": "f",
-                    "input_schema": schema,
-                    "parameters": schema,
-                    "function": {"name": "f", "parameters": schema},
-                    "functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}],
-                }
-            ]
-            line = place.line(http(json.dumps(document).replace('"@"', many).encode(), VERSION, path=path)).hear(one)
-            found += [f"{wire} {fault}" for fault in judged(line, (200, 400, 413), closes=False)]
-        return found
-
-    return does
+    many = "[" + ",".join([value] * (7 * MiB // (len(value) + 1))) + "]"
+    return lambda place: replaced(place, with_schema(many="@many"), "@many", many, 200, 400, 413)
 
 
 def turns(count: int, *expected: int) -> Does:
-    return shapes(
-        lambda wire, document: {
-            **document,
-            CONVERSATION.get(wire, "messages"): [{"role": "user", "content": "", "parts": []}] * count,
-        },
-        *expected,
-    )
+    said = [{"role": "user", "content": "", "parts": []}] * count
+    return shapes(lambda wire: {CONVERSATION.get(wire, "messages"): said}, *expected)
 
 
 SIZES = [
-    Attack("Z01", "a length of 10 GB, 100 MB of it sent", hundred),
-    Attack("Z02", "100 MB in chunks, which say no length", undeclared),
+    Attack("Z01", "a length of 10 GB, 100 MB of it sent", hundred(http(None, "Content-Length: 10000000000"), b"x" * MiB)),
+    Attack("Z02", "100 MB in chunks, which say no length", hundred(http(None, CHUNKED), chunk(b"x" * MiB))),
     Attack("Z03", "100,000 chunks of a byte", small_chunks),
     Attack("Z04", "40 large bodies at once", together, mib=128),
     Attack("Z05", "a gzip bomb of a gigabyte", packed),
@@ -260,7 +214,7 @@ SIZES = [
     Attack("Z13", "7 MiB of strings", each(*((value, swollen(value)) for value in ('""', '"["', '"a",[]'))), mib=400, whole=True),
     Attack("Z10", "150,000 turns", turns(150_000, 400)),
     Attack("Z11", "2,000 turns of which each says nothing", turns(2000, 200, 400)),
-    Attack("Z12", "a text that is full of braces", lambda place: judged(place.line(place.question("openai_chat", '{"a":{}}' * 100_000)).hear(one), (200,), closes=False)),
+    Attack("Z12", "a text that is full of braces", sent(asked("openai_chat", "openai_chat", '{"a":{}}' * 100_000), 200, closes=False)),
 ]  # fmt: skip
 
 CASES = [*WRONG, *SIZES]

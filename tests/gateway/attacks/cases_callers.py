@@ -7,13 +7,15 @@ from __future__ import annotations
 import base64
 import inspect
 import json
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from llm_rest import wires
 from llm_rest.server import access
-from tests.gateway.attacks.raw import frame, http, messages, one, upgrade
+from tests.gateway.attacks.raw import VERSION, asked, frame, http, messages, one, upgrade
 from tests.gateway.attacks.serve import BEHIND
-from tests.gateway.attacks.table import Attack, Does, each, judged, sent
+from tests.gateway.attacks.table import Attack, Does, answers, each, judged, sent
 from tests.gateway.attacks.world import ALICE, BOB, KEY, Place
 from tests.gateway.upstreams import question
 from tests.support import WHOLE
@@ -22,7 +24,6 @@ GUARDED = ("guarded",)
 NO_TOKENS = {"gateway": "has no tokens here", "simulator": "has no tokens ever"}
 NO_VENDOR = {"simulator": "there is no vendor behind it"}
 NO_STORE = {"simulator": "it keeps nothing between requests"}
-VERSION = "anthropic-version: 2026-10-21"
 
 WRONG: tuple[str | bytes, ...] = (
     "", "x", ALICE[:-1], ALICE + "x", ALICE.upper(), ALICE[::-1], "alice", KEY, f"{ALICE} {ALICE}", f"{ALICE},{BOB}", f'"{ALICE}"', f"{ALICE}%00", "%", "*", ".*", "null", "undefined", "true", "[]", "{}",
@@ -32,13 +33,13 @@ WRONG: tuple[str | bytes, ...] = (
 
 
 def refused(place: Place, *headers: str | bytes, path: str | None = None, method: str = "POST") -> list[str]:
-    found: list[str] = []
-    for wire in wires.NAMES if path is None else [""]:
-        asked, document = question(wire or "openai_chat", "openai_chat", "hi")
-        line = place.line(
-            http(json.dumps(document).encode(), VERSION, *headers, path=path or asked, method=method)
-        ).hear(one)
-        found += [f"{headers!r:.60} {fault}" for fault in judged(line, (400, 401), closes=False)]
+    """Without a good token nothing is answered, on any wire or at that path, and no vendor is called."""
+    asking = question("openai_chat", "openai_chat", "hi")
+    requests = [
+        (f"{headers!r}", http(json.dumps(document).encode(), VERSION, *headers, path=path or at, method=method))
+        for at, document in ([asking] if path else (question(wire, "openai_chat", "hi") for wire in wires.NAMES))
+    ]
+    found = answers(place, requests, 400, 401)
     return [*found, *(["a vendor was asked"] if place.world.vendor.contexts else [])]
 
 
@@ -63,39 +64,20 @@ def elsewhere(place: Place) -> list[str]:
 
 def everything(place: Place) -> list[str]:
     """Nothing but `/healthz` is there for somebody without a token."""
-    found: list[str] = []
-    for path in (
-        "/v1/models",
-        "/v1beta/models",
-        "/api/tags",
-        "/v1/models/openai_chat",
-        "/v1/responses/resp_1",
-        "/v1/responses/resp_1/input_items",
-        "/nowhere",
-        "/",
-        "//healthz",
-        "/healthz/../v1/models",
-        "/healthz/",
-        "/v1/healthz",
-        "/healthz%2f",
-    ):
-        for method in ("GET", "HEAD", "DELETE", "OPTIONS", "POST"):
-            if method != "HEAD":
-                found += refused(place, path=path, method=method)
-    line = place.line(http(None, method="GET", path="/healthz")).hear(one)
-    return [*found, *judged(line, (200,), closes=False)]
+    paths = "/v1/models /v1beta/models /api/tags /v1/models/openai_chat /v1/responses/resp_1 /v1/responses/resp_1/input_items /nowhere / //healthz /healthz/../v1/models /healthz/ /v1/healthz /healthz%2f"
+    methods = ("GET", "DELETE", "OPTIONS", "POST")
+    found = [
+        fault for path in paths.split() for method in methods for fault in refused(place, path=path, method=method)
+    ]
+    return [*found, *answers(place, [("/healthz", http(None, method="GET", path="/healthz"))], 200)]
 
 
 def constant(place: Place) -> list[str]:
     """No clock is asked: what is compared is of one length, whatever was sent, and by what takes the same time for all of it."""
     lengths = {len(access._digest(token)) for token in ("", "x", ALICE, "x" * 10_000, "\udcff")}
     source = inspect.getsource(access.AccessControl.scope)
-    found = [] if lengths == {32} else [f"digests of {lengths}"]
-    return (
-        found
-        if "hmac.compare_digest(known, given)" in source and "==" not in source
-        else [*found, "compared otherwise"]
-    )
+    compared = "hmac.compare_digest(known, given)" in source and "==" not in source
+    return [] if lengths == {32} and compared else [f"digests of {lengths}, or compared otherwise"]
 
 
 TOKENS = [
@@ -104,7 +86,7 @@ TOKENS = [
     Attack("K03", "every path without a token", everything, on=GUARDED, cannot=NO_TOKENS),
     Attack("K04", "guessing a token letter by letter", constant, on=GUARDED, cannot=NO_TOKENS),
     Attack("K06", "a token in the address or the protocol of a WebSocket", each(*(
-        (name, lambda place, raw=raw: judged(place.line(raw).hear(one), (401,), closes=False)) for name, raw in {
+        (name, sent(raw, 401, closes=False)) for name, raw in {
             "query": upgrade(path=f"/v1/responses?key={ALICE}&access_token={ALICE}"), "protocol": upgrade(f"Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.{ALICE}"), "path": upgrade(path=f"/{ALICE}/v1/responses"),
         }.items()
     )), on=GUARDED, cannot=NO_TOKENS),
@@ -151,37 +133,20 @@ OTHER: dict[str, str] = dict(zip(wires.NAMES, [*wires.NAMES[1:], wires.NAMES[0]]
 
 def chosen(place: Place) -> list[str]:
     """Every spelling of a URL, a key, a header, in a body of every wire and wherever it may stand."""
-    trap = place.world.trap.url
-    more: dict[str, Any] = dict.fromkeys(("base_url", "baseUrl", "api_base", "url", "endpoint", "host", "proxy", "http_proxy", "upstream", "target", "server", "webhook", "callback_url", "api_version"), trap)  # fmt: skip
-    more |= {
-        "api_key": "evil-key",
-        "headers": {"Host": trap, "x-evil": "evil"},
-        "extra_headers": {"x-evil": "evil"},
-        "extra_body": {"evil": 1},
-        "extra_query": {"evil": 1},
-        "extra": {wire: {"evil": 1, "model": "evil"} for wire in wires.NAMES},
-    }
-    more |= {
-        "leftovers": {wire: {"evil": 1, "model": "evil"} for wire in wires.NAMES},
-        "litellm_params": {"api_base": trap},
-        "user_config": {"base_url": trap},
-        "timeout": 1e9,
-        "wire": "openai_chat",
-        "vendor": "openai",
-    }
+    trap, evil = place.world.trap.url, {"evil": 1, "model": "evil"}
+    urls = "base_url baseUrl api_base url endpoint host proxy http_proxy upstream target server webhook callback_url api_version"
+    more: dict[str, Any] = dict.fromkeys(urls.split(), trap)
+    more |= {"api_key": "evil-key", "headers": {"Host": trap, "x-evil": "evil"}, "extra_headers": {"x-evil": "evil"}}
+    more |= {"extra_body": {"evil": 1}, "extra_query": {"evil": 1}, "extra": dict.fromkeys(wires.NAMES, evil)}
+    more |= {"leftovers": dict.fromkeys(wires.NAMES, evil), "litellm_params": {"api_base": trap}}
+    more |= {"user_config": {"base_url": trap}, "timeout": 1e9, "wire": "openai_chat", "vendor": "openai"}
     found: list[str] = []
-    for wire in wires.NAMES:
-        for behind in wires.NAMES:
-            path, document = question(wire, behind, "hi")
-            for body in (
-                {**document, **more},
-                *({**document, name: value} for name, value in more.items() if behind == OTHER[wire]),
-            ):
-                place.world.vendor.contexts.clear()
-                line = place.line(http(json.dumps(body).encode(), VERSION, path=path)).hear(one)
-                found += [f"{wire} {fault}" for fault in judged(line, (200, 400), closes=False)]
-                line.close()
-                found += [f"{wire} -> {behind}: {fault}" for fault in arrived(place, same=wire == behind)]
+    for wire, behind in product(wires.NAMES, wires.NAMES):
+        alone = [{name: value} for name, value in more.items() if behind == OTHER[wire]]
+        for said in (more, *alone):
+            place.world.vendor.contexts.clear()
+            found += answers(place, [(wire, asked(wire, behind, said=said))], 200, 400)
+            found += [f"{wire} -> {behind}: {fault}" for fault in arrived(place, same=wire == behind)]
     return found
 
 
@@ -191,11 +156,8 @@ def arrived(place: Place, *, same: bool) -> list[str]:
     for context in place.world.vendor.contexts:
         headers = dict(context.headers)
         body = json.loads(context.body)
-        if (
-            not headers.get("host", "").startswith("127.0.0.1")
-            or "evil" in json.dumps(headers)
-            or KEY not in json.dumps(headers)
-        ):
+        sent = json.dumps(headers)
+        if not headers.get("host", "").startswith("127.0.0.1") or "evil" in sent or KEY not in sent:
             found.append(f"headers {sorted(headers)}")
         if (body.get("model") or context.model) != "x":
             found.append(f"asks for {body.get('model')}")
@@ -213,56 +175,27 @@ def by_header(place: Place) -> list[str]:
     found: list[str] = []
     for wire in wires.NAMES:
         path, document = question(wire, wire, "hi")
-        line = place.line(
-            http(
-                json.dumps(document).encode(),
-                *lines,
-                path=f"{path}{'&' if '?' in path else '?'}base_url={trap.url}&key=evil",
-            )
-        ).hear(one)
-        found += [f"{wire} {fault}" for fault in judged(line, (200,), closes=False)]
-    betas = [
-        context.headers.pop("anthropic-beta", "")
-        for context in place.world.vendor.contexts
-        if isinstance(context.headers, dict)
-    ]
-    return [*found, *arrived(place, same=True), *([] if betas else ["nobody came"])]
+        path = f"{path}{'&' if '?' in path else '?'}base_url={trap.url}&key=evil"
+        found += answers(place, [(wire, http(json.dumps(document).encode(), *lines, path=path))], 200)
+    headers = [context.headers for context in place.world.vendor.contexts]
+    betas = [each.pop("anthropic-beta", "") for each in headers if isinstance(each, dict)]
+    return [*found, *arrived(place, same=True), *([] if betas else ["no vendor was called"])]
 
 
 def fetched(place: Place) -> list[str]:
     """Images and files at addresses inside; where a wire sends URLs on, the vendor gets them and the gateway never goes there."""
     trap = place.world.trap
     urls = (
-        f"{trap.url}/x.png",
-        f"http://localhost:{trap.port}/",
-        f"http://[::ffff:127.0.0.1]:{trap.port}/",
-        f"http://2130706433:{trap.port}/x",
-        f"http://0:{trap.port}/",
-        "http://169.254.169.254/latest/meta-data/",
-        "file:///etc/passwd",
-        "gopher://127.0.0.1:1/",
-        "//127.0.0.1/",
-        "http://",
-        "x" * 5000,
-        "data:image/png;base64,!!",
-        "data:,",
-        "\x00",
+        f"{trap.url}/x.png", f"http://localhost:{trap.port}/", f"http://[::ffff:127.0.0.1]:{trap.port}/", f"http://2130706433:{trap.port}/x", f"http://0:{trap.port}/", "http://169.254.169.254/latest/meta-data/",
+        "file:///etc/passwd", "gopher://127.0.0.1:1/", "//127.0.0.1/", "http://", "x" * 5000, "data:image/png;base64,!!", "data:,", "\x00",
+    )  # fmt: skip
+    requests = (
+        (f"{wire} -> {behind} {url[:40]!r}", asked(wire, behind, said=said))
+        for behind, url in product(wires.NAMES, urls)
+        for wire, said in asking(url).items()
+        if behind in (wire, OTHER[wire])
     )
-    found: list[str] = []
-    for behind in wires.NAMES:
-        for url in urls:
-            for wire, said in asking(url).items():
-                if behind not in (wire, OTHER[wire]):
-                    continue
-                path, document = question(wire, behind, "hi")
-                line = place.line(http(json.dumps({**document, **said}).encode(), VERSION, path=path)).hear(one)
-                found += [
-                    f"{wire} -> {behind} {url[:40]!r} {fault}" for fault in judged(line, (200, 400, 422), closes=False)
-                ]
-                if b"root:" in line.heard:
-                    found.append("reads files")
-                line.close()
-    return found
+    return answers(place, requests, 200, 400, 422, never=b"root:")
 
 
 def asking(url: str) -> dict[str, Any]:
@@ -279,11 +212,8 @@ def asking(url: str) -> dict[str, Any]:
 def mcp(place: Place) -> list[str]:
     """A tool server at an address inside is the vendor's to call."""
     tool = {"type": "mcp", "server_label": "x", "server_url": place.world.trap.url, "authorization": "evil"}
-    found: list[str] = []
-    for behind in wires.NAMES:
-        path, document = question("openai_responses", behind, "hi", tools=[tool])
-        found += judged(place.line(http(json.dumps(document).encode(), path=path)).hear(one), (200, 400), closes=False)
-    return found
+    requests = ((behind, asked("openai_responses", behind, tools=[tool])) for behind in wires.NAMES)
+    return answers(place, requests, 200, 400)
 
 
 WHERE = [
@@ -311,29 +241,16 @@ FORGED = (
 
 
 def forged(place: Place) -> list[str]:
-    found: list[str] = []
-    for number, text in enumerate(FORGED):
-        of = [name for name in wires.NAMES if WHOLE or name in text] or [wires.NAMES[number % len(wires.NAMES)]]
-        for behind in of if place.name == "gateway" else ["openai_responses"]:
-            for item in (
-                {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": text},
-                {"type": "compaction", "id": "cmp_1", "encrypted_content": text},
-            ):
-                said = [
-                    {"role": "user", "content": "hi"},
-                    item,
-                    {"role": "assistant", "content": "ho"},
-                    {"role": "user", "content": "say Fine."},
-                ]
-                line = place.line(
-                    http(json.dumps({"model": behind, "input": said}).encode(), path="/v1/responses")
-                ).hear(one)
-                found += [
-                    f"{behind} {item['type']} {text[:40]!r} {fault}"
-                    for fault in judged(line, (200, 400, 404), closes=False)
-                ]
-                line.close()
-    return found
+    def requests() -> Iterator[tuple[str, bytes]]:
+        for number, text in enumerate(FORGED):
+            of = [name for name in wires.NAMES if WHOLE or name in text] or [wires.NAMES[number % len(wires.NAMES)]]
+            for behind in of if place.name == "gateway" else ["openai_responses"]:
+                for kind, more in (("reasoning", {"summary": []}), ("compaction", {})):
+                    said: list[Any] = [{"role": role, "content": "hi"} for role in ("user", "assistant", "user")]
+                    said.insert(1, {"type": kind, "id": "x_1", "encrypted_content": text, **more})
+                    yield f"{behind} {kind} {text[:40]!r}", asked("openai_responses", behind, said={"input": said})
+
+    return answers(place, requests(), 200, 400, 404)
 
 
 def foreign(place: Place) -> list[str]:
@@ -343,17 +260,15 @@ def foreign(place: Place) -> list[str]:
         "gemini_generate_content": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": [{"text": "x", "thought": True, "thoughtSignature": "@"}, {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "@"}]}, {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]}]},
         "openai_chat": {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho", "reasoning_details": [{"type": "reasoning.encrypted", "data": "@"}], "reasoning_content": "@"}, {"role": "user", "content": "hi"}]},
     }  # fmt: skip
-    found: list[str] = []
-    for wire, said in thoughts.items():
-        for behind in wires.NAMES:
-            for text in ("", "x", "AAAA", "\u0000", "llm_rest.1.anthropic_messages.simulator.e30", "A" * 100_000):
-                path, document = question(wire, behind, "hi")
-                body = json.dumps({**document, **said}).replace('"@"', json.dumps(text))
-                line = place.line(http(body.encode(), VERSION, path=path)).hear(one)
-                found += [
-                    f"{wire} -> {behind} {text[:20]!r} {fault}" for fault in judged(line, (200, 400), closes=False)
-                ]
-    return found
+    texts = ("", "x", "AAAA", "\u0000", "llm_rest.1.anthropic_messages.simulator.e30", "A" * 100_000)
+    requests = (
+        (
+            f"{wire} -> {behind} {text[:20]!r}",
+            asked(wire, behind, said=json.loads(json.dumps(said).replace('"@"', json.dumps(text)))),
+        )
+        for (wire, said), behind, text in product(thoughts.items(), wires.NAMES, texts)
+    )
+    return answers(place, requests, 200, 400)
 
 
 ENVELOPES = [
@@ -378,95 +293,44 @@ def others(place: Place) -> list[str]:
         http(None, bob, method="GET", path=f"/v1/responses/..%2falice%2f{name}"), http(None, bob, "x-api-user: alice", method="GET", path=at),
         *(http(json.dumps({"model": "openai_chat", "input": "say More.", "previous_response_id": said}).encode(), bob, path=path) for said in (name, f"alice:{name}", f"../alice/{name}", name.upper()) for path in ("/v1/responses", "/v1/responses/compact", "/v1/responses/input_tokens")),
     )  # fmt: skip
-    found = [
-        f"{raw[:60]!r} {fault}" for raw in ways for fault in judged(place.line(raw).hear(one), (400, 404), closes=False)
-    ]
-    turn = json.dumps(
-        {"type": "response.create", "model": "openai_chat", "input": "say More.", "previous_response_id": name}
-    )
-    line = place.line(upgrade(bob)).hear(lambda line: b"\r\n\r\n" in line.heard).send(frame(1, turn.encode()))
-    line.hear(lambda line: bool(messages(line)))
+    found = answers(place, ((f"{raw[:60]!r}", raw) for raw in ways), 400, 404)
+    said = {"type": "response.create", "model": "openai_chat", "input": "say More.", "previous_response_id": name}
+    line = place.line(upgrade(bob)).hear(lambda line: b"\r\n\r\n" in line.heard)
+    line.send(frame(1, json.dumps(said).encode())).hear(lambda line: bool(messages(line)))
     found += [] if b"previous_response_not_found" in line.heard else ["goes on over a WebSocket"]
     found += ["tells it"] if any(b"Private" in line.heard for line in place.lines[before:]) else []
     own = place.ask(http(None, alice, method="GET", path=at))
-    return (
-        found if own and own.status == 200 and b"Private words." in own.body else [*found, f"is lost for Alice: {own}"]
-    )
+    lost = own is None or own.status != 200 or b"Private words." not in own.body
+    return [*found, f"is lost for Alice: {own}"] if lost else found
+
+
+IDS = (
+    "..", "../../x", "%00", "x" * 5000, "' OR 1=1 --", "resp_", "*", "%", "\u202e", "{}", "null", "call:x", "state:x", "turn:x", "\x00", "a\x00b", "'; DROP TABLE kept; --", "\ud800",
+)  # fmt: skip
+PATHS = ("..", "..%2f..%2fx", "%00", "x" * 5000, "'%20OR%201=1", "*", "%25", "resp_1%0d%0aX:1", "call:x", "state:x", "%ed%a0%80", "'%3B%20DROP%20TABLE%20kept%3B--")  # fmt: skip
+BELOW = (("GET", ""), ("DELETE", ""), ("GET", "/input_items"), ("POST", "/cancel"), ("GET", "/input_items?limit=99999999999999999999&after=x&order=y"))  # fmt: skip
 
 
 def odd_ids(place: Place) -> list[str]:
     """Of responses that were kept, in memory or in a file."""
-    found: list[str] = []
     token = f"Authorization: Bearer {ALICE}" if place.name == "guarded" else ""
-    for name in (
-        "..",
-        "../../x",
-        "%00",
-        "x" * 5000,
-        "' OR 1=1 --",
-        "resp_",
-        "*",
-        "%",
-        "\u202e",
-        "{}",
-        "null",
-        "call:x",
-        "state:x",
-        "turn:x",
-        "\x00",
-        "a\x00b",
-        "'; DROP TABLE kept; --",
-        "\ud800",
-    ):
-        body = {"model": "openai_chat", "input": "hi", "previous_response_id": name}
-        found += [
-            f"{name!r:.20} {fault}"
-            for fault in judged(
-                place.line(http(json.dumps(body).encode(), token, path="/v1/responses")).hear(one), (400,), closes=False
-            )
-        ]
-    for name in (
-        "..",
-        "..%2f..%2fx",
-        "%00",
-        "x" * 5000,
-        "'%20OR%201=1",
-        "*",
-        "%25",
-        "resp_1%0d%0aX:1",
-        "call:x",
-        "state:x",
-        "%ed%a0%80",
-        "'%3B%20DROP%20TABLE%20kept%3B--",
-    ):
-        for method, below in (
-            ("GET", ""),
-            ("DELETE", ""),
-            ("GET", "/input_items"),
-            ("POST", "/cancel"),
-            ("GET", "/input_items?limit=99999999999999999999&after=x&order=y"),
-        ):
-            found += [
-                f"{method} {name:.20} {fault}"
-                for fault in judged(
-                    place.line(http(None, token, method=method, path=f"/v1/responses/{name}{below}")).hear(one),
-                    (400, 404),
-                    closes=False,
-                )
-            ]
-    return found
+    named = (
+        (f"{name!r:.20}", asked("openai_responses", "openai_chat", "hi", token, said={"previous_response_id": name}))
+        for name in IDS
+    )
+    there = (
+        (f"{method} {name:.20}{below}", http(None, token, method=method, path=f"/v1/responses/{name}{below}"))
+        for name, (method, below) in product(PATHS, BELOW)
+    )
+    return [*answers(place, named, 400), *answers(place, there, 400, 404)]
 
 
 def chained(place: Place) -> list[str]:
     """An answer that goes on from itself as often as one likes is not kept twice as large each time."""
     name = None
     for _ in range(25):
-        body = {
-            "model": "openai_chat",
-            "input": "x" * 200_000 + "\nsay it",
-            **({"previous_response_id": name} if name else {}),
-        }
-        answer = place.ask(http(json.dumps(body).encode(), path="/v1/responses"))
+        before = {"previous_response_id": name} if name else {}
+        answer = place.ask(asked("openai_responses", "openai_chat", "x" * 200_000 + "\nsay it", said=before))
         if answer is None or answer.status != 200:
             return [] if answer and answer.status in (400, 413) else [f"answered {answer}"]
         name = json.loads(answer.body)["id"]
@@ -479,23 +343,17 @@ def going_on(place: Place) -> list[str]:
     names: list[str] = []
     said = [{"role": "user", "content": "x" * 5_000_000}, {"role": "user", "content": "say it"}]
     for _ in range(3):
-        body = {"model": "openai_chat", "input": said, **({"previous_response_id": names[-1]} if names else {})}
-        answer = place.ask(http(json.dumps(body).encode(), path="/v1/responses"))
+        before = {"previous_response_id": names[-1]} if names else {}
+        answer = place.ask(asked("openai_responses", "openai_chat", said={"input": said, **before}))
         if answer is None or answer.status != 200:
             return [f"answered {answer}"]
         names.append(json.loads(answer.body)["id"])
-    small = json.dumps({"model": "openai_chat", "input": "say it", "previous_response_id": names[-1]}).encode()
-    asked = [http(small, path="/v1/responses")] * 20
-    asked += [http(None, method="GET", path=f"/v1/responses/{name}/input_items") for name in names * 7]
-    lines = [place.line(raw, window=4096) for raw in asked]
-    for line in lines:
-        line.hear(lambda line: len(line.heard) > 20)
-    found = [
-        f"answers {bytes(line.heard[:30])!r}"
-        for line in lines
-        if line.heard[9:12] not in (b"200", b"413", b"503", b"429")
-    ]
-    return found if any(line.heard[9:12] == b"200" for line in lines) else [*found, "nobody is served"]
+    small = asked("openai_responses", "openai_chat", "say it", said={"previous_response_id": names[-1]})
+    listed = [http(None, method="GET", path=f"/v1/responses/{name}/input_items") for name in names * 7]
+    lines = [place.line(raw, window=4096) for raw in [small] * 20 + listed]
+    statuses = [bytes(line.hear(lambda line: len(line.heard) > 20).heard[9:12]) for line in lines]
+    found = [f"answers {status!r}" for status in statuses if status not in (b"200", b"413", b"503", b"429")]
+    return found if b"200" in statuses else [*found, "nobody is served"]
 
 
 OTHERS = [

@@ -11,6 +11,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -19,7 +20,7 @@ from llm_rest import wires
 from llm_rest.server.access import Limits
 from llm_rest.transport.framing import EntryCounter
 from llm_rest.unknown import MOST_UNKNOWN
-from tests.gateway.attacks.raw import Line, http, one
+from tests.gateway.attacks.raw import VERSION, Line, asked, http, one
 from tests.gateway.attacks.table import CLOSED, Attack, Does
 from tests.gateway.attacks.world import Place
 from tests.gateway.upstreams import question
@@ -65,31 +66,24 @@ def schema(wire: str, many: Any) -> Plain:
 
 
 def _call(wire: str, name: str, n: int) -> Any:
-    match wire:
-        case "openai_responses":
-            return {"type": "function_call", "call_id": name, "name": f"f{n}", "arguments": "{}"}
-        case "anthropic_messages":
-            return {"type": "tool_use", "id": name, "name": f"f{n}", "input": {}}
-        case "gemini_generate_content":
-            return {"functionCall": {"id": name, "name": f"f{n}", "args": {}}}
-        case "ollama_chat":
-            return {"id": name, "function": {"name": f"f{n}", "arguments": {}}}
-        case _:
-            return {"id": name, "type": "function", "function": {"name": f"f{n}", "arguments": "{}"}}
+    function = {"name": f"f{n}", "arguments": {} if wire == "ollama_chat" else "{}"}
+    return {
+        "openai_responses": {"type": "function_call", "call_id": name, **function},
+        "openai_chat": {"id": name, "type": "function", "function": function},
+        "anthropic_messages": {"type": "tool_use", "id": name, "name": f"f{n}", "input": {}},
+        "gemini_generate_content": {"functionCall": {"id": name, "name": f"f{n}", "args": {}}},
+        "ollama_chat": {"id": name, "function": function},
+    }[wire]
 
 
 def _result(wire: str, name: str, n: int) -> Any:
-    match wire:
-        case "openai_responses":
-            return {"type": "function_call_output", "call_id": name, "output": "1"}
-        case "anthropic_messages":
-            return {"type": "tool_result", "tool_use_id": name, "content": "1"}
-        case "gemini_generate_content":
-            return {"functionResponse": {"id": name, "name": f"f{n}", "response": {"output": "1"}}}
-        case "ollama_chat":
-            return {"role": "tool", "tool_name": f"f{n}", "tool_call_id": name, "content": "1"}
-        case _:
-            return {"role": "tool", "tool_call_id": name, "content": "1"}
+    return {
+        "openai_responses": {"type": "function_call_output", "call_id": name, "output": "1"},
+        "openai_chat": {"role": "tool", "tool_call_id": name, "content": "1"},
+        "anthropic_messages": {"type": "tool_result", "tool_use_id": name, "content": "1"},
+        "gemini_generate_content": {"functionResponse": {"id": name, "name": f"f{n}", "response": {"output": "1"}}},
+        "ollama_chat": {"role": "tool", "tool_name": f"f{n}", "tool_call_id": name, "content": "1"},
+    }[wire]
 
 
 def _rounds(wire: str, calls: list[Any], results: list[Any]) -> list[Any]:
@@ -105,11 +99,9 @@ def _rounds(wire: str, calls: list[Any], results: list[Any]) -> list[Any]:
             return [{"role": "assistant", "content": "", "tool_calls": calls}, *results]
 
 
-USER: dict[str, Any] = {"role": "user", "content": "hi"}
-
-
-def _user(wire: str) -> Any:
-    return {"role": "user", "parts": [{"text": "hi"}]} if wire == "gemini_generate_content" else USER
+def _user(wire: str, text: str = "hi") -> Any:
+    said = {"parts": [{"text": text}]} if wire == "gemini_generate_content" else {"content": text}
+    return {"role": "user", **said}
 
 
 def parallel(wire: str, n: int, *, reverse: bool = False) -> Plain:
@@ -128,12 +120,7 @@ def equal_ids(wire: str, n: int) -> Plain:
 
 def talk(wire: str, n: int) -> Plain:
     """n turns of one word."""
-    said = (
-        {"role": "user", "parts": [{"text": ""}]}
-        if wire == "gemini_generate_content"
-        else {"role": "user", "content": ""}
-    )
-    return turns(wire, [said] * n)
+    return turns(wire, [_user(wire, "")] * n)
 
 
 def _nested(depth: int) -> Any:
@@ -240,9 +227,9 @@ def cost(place: Place, raw: bytes, expected: tuple[int, ...]) -> list[str]:
     return found
 
 
-def posted(wire: str, behind: str, body: bytes, **how: Any) -> bytes:
+def posted(wire: str, behind: str, body: bytes) -> bytes:
     """The request of a client on that wire, for a model behind that one."""
-    return http(body.replace(b'"@"', json.dumps(behind).encode(), 1), "anthropic-version: 2026-10-21", path=question(wire, behind, "", **how)[0])  # fmt: skip
+    return http(body.replace(b'"@"', json.dumps(behind).encode(), 1), VERSION, path=question(wire, behind, "")[0])
 
 
 def over(names: Iterable[str], size: Callable[[str, str], bytes], callers: Iterable[str] = wires.NAMES) -> Does:
@@ -250,12 +237,11 @@ def over(names: Iterable[str], size: Callable[[str, str], bytes], callers: Itera
 
     def does(place: Place) -> list[str]:
         found: list[str] = []
-        for name in names:
-            for wire in callers:
-                body = size(name, wire)
-                expected = (413 if len(body) > Limits().body else 400, CLOSED)
-                faults = cost(place, posted(wire, "openai_chat", body), expected)
-                found += [f"{name} on {wire}: {fault}" for fault in faults]
+        for name, wire in product(names, callers):
+            body = size(name, wire)
+            expected = (413 if len(body) > Limits().body else 400, CLOSED)
+            faults = cost(place, posted(wire, "openai_chat", body), expected)
+            found += [f"{name} on {wire}: {fault}" for fault in faults]
         return found
 
     return does
@@ -294,12 +280,11 @@ def within(names: Iterable[str], pairs: Callable[[int], Iterable[tuple[str, str]
 
 
 def _all_pairs(n: int) -> list[tuple[str, str]]:
-    return [(wire, behind) for wire in wires.NAMES for behind in wires.NAMES]
+    return [*product(wires.NAMES, wires.NAMES)]
 
 
 def _some_pairs(n: int) -> list[tuple[str, str]]:
-    names = wires.NAMES
-    return [(names[n % 5], names[(2 * n) % 5])]
+    return [(wires.NAMES[n % 5], wires.NAMES[(2 * n) % 5])]
 
 
 def images(place: Place) -> list[str]:
@@ -326,23 +311,14 @@ def images(place: Place) -> list[str]:
 def calls(place: Place) -> list[str]:
     """A vendor that answers with a thousand calls."""
     found: list[str] = []
-    for wire in wires.NAMES:
-        for behind in wires.NAMES:
-            for streamed in (False, True):
-                path, document = question(wire, f"calls-{behind}", "hi", stream=streamed)
-                raw = http(encoded(document), "anthropic-version: 2026-10-21", path=path)
-                found += [f"{behind} for {wire}: {fault}" for fault in cost(place, raw, (200,))]
+    for wire, behind, streamed in product(wires.NAMES, wires.NAMES, (False, True)):
+        raw = asked(wire, f"calls-{behind}", stream=streamed)
+        found += [f"{behind} for {wire}: {fault}" for fault in cost(place, raw, (200,))]
     return found
 
 
 ELSEWHERE = {"gateway": "it has limits of its own", "simulator": "it stands behind the same door"}
-SAMPLE = (
-    "empty objects as turns",
-    "as many unknown parts as may be",
-    "turns of one word",
-    "turns whose calls share an id",
-    "parallel calls, answered in reverse",
-)
+SAMPLE = ("empty objects as turns", "as many unknown parts as may be", "turns of one word", "turns whose calls share an id", "parallel calls, answered in reverse")  # fmt: skip
 UNKNOWN = ("empty objects as turns", "empty lists as turns", "numbers as turns", "empty objects as parts")
 
 

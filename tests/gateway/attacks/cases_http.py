@@ -8,7 +8,7 @@ import json
 from urllib.parse import quote
 
 from tests.gateway.attacks.raw import CHUNKED, END, HOST, PATHS, chunk, http, one, upgrade
-from tests.gateway.attacks.table import CLOSED, Attack, Does, each, judged, sent
+from tests.gateway.attacks.table import CLOSED, Attack, Does, answers, each, judged, sent
 from tests.gateway.attacks.world import Place
 
 GOOD = json.dumps({"model": "openai_chat", "messages": [{"role": "user", "content": "say Fine."}]}).encode()
@@ -170,9 +170,7 @@ def forwarded(place: Place) -> list[str]:
         "X-HTTP-Method-Override: DELETE",
     )
     found = judged(place.line(http(GOOD, *lines)).hear(one), (200,), closes=False)
-    told = " ".join(
-        f"{name} {value}" for context in place.world.vendor.contexts for name, value in context.headers.items()
-    )
+    told = str([dict(context.headers) for context in place.world.vendor.contexts])
     return [*found, *(["reaches the vendor"] if "evil" in told or "1.2.3.4" in told else [])]
 
 
@@ -236,11 +234,8 @@ PIPELINES = [
 
 
 def echoed(method: str, path: str = "/v1/chat/completions") -> Does:
-    def does(place: Place) -> list[str]:
-        line = place.line(http(None, "X-Secret: mirrored", method=method, path=path)).hear(one)
-        return [*judged(line, (400, 404, 405, 501), closes=False), *(["echoes"] if b"mirrored" in line.heard else [])]
-
-    return does
+    raw = http(None, "X-Secret: mirrored", method=method, path=path)
+    return lambda place: answers(place, [(method, raw)], 400, 404, 405, 501, never=b"mirrored")
 
 
 METHODS = [
@@ -261,69 +256,34 @@ TRICKS = (
 def walked(place: Place) -> list[str]:
     found: list[str] = []
     for path in TRICKS:
-        line = place.line(http(None, method="GET", path=path)).hear(one)
-        good = (
-            (200,) if "?x=" in path else (200, 404) if "/models/" in path and place.name == "simulator" else (400, 404)
-        )
-        found += [f"{path} {fault}" for fault in judged(line, good, closes=False)]
-        if b"root:" in line.heard or b"\nset-cookie" in bytes(line.heard).lower():
-            found.append(f"{path} is answered {bytes(line.heard)!r}")
+        here = "/models/" in path and place.name == "simulator"
+        good = (200,) if "?x=" in path else (200, 404) if here else (400, 404)
+        raw = http(None, method="GET", path=path)
+        found += answers(place, [(path, raw)], *good, never=b"root:")
+        found += ["sets a cookie"] if b"\nset-cookie" in bytes(place.lines[-1].heard).lower() else []
     return found
 
 
 NAMES = (
-    "../../etc/passwd",
-    "x/../../secret",
-    "..",
-    "x?key=y",
-    "x#y",
-    "x\x00y",
-    "x\r\nEvil: 1",
-    "http://127.0.0.1:1/v1",
-    "//127.0.0.1:1/",
-    "x%2f..%2fy",
-    "\u202eevil",
-    "x" * 5000,
-    "simulator/../x",
-    "openai_chat/../../x",
-    "compatible/x",
-    "__class__",
-    "{0.__class__}",
-    "%s%n",
-)
+    "../../etc/passwd", "x/../../secret", "..", "x?key=y", "x#y", "x\x00y", "x\r\nEvil: 1", "http://127.0.0.1:1/v1", "//127.0.0.1:1/", "x%2f..%2fy", "\u202eevil", "x" * 5000, "simulator/../x", "openai_chat/../../x", "compatible/x", "__class__", "{0.__class__}", "%s%n",
+)  # fmt: skip
 
 
 def named(place: Place) -> list[str]:
     """In the path, where Google's clients write it, and in the body."""
     found: list[str] = []
+    simulated = (200,) if place.name == "simulator" else ()
     for name in NAMES:
-        for path in (
-            f"/v1beta/models/{quote(name, safe='')}:generateContent",
-            f"/v1beta/models/{quote(name, safe='/')}:generateContent",
-            f"/v1/models/{quote(name, safe='')}",
-        ):
-            get = path.startswith("/v1/")
-            asked = (
-                http(None, method="GET", path=path)
-                if get
-                else http(b'{"contents":[{"parts":[{"text":"hi"}]}]}', path=path)
-            )
-            line = place.line(asked).hear(one)
-            found += [
-                f"{path} {fault}"
-                for fault in judged(
-                    line, (200, 400, 404) if get or place.name == "simulator" else (400, 404), closes=False
-                )
-            ]
-            if b"\nEvil:" in line.heard:
-                found.append(f"{path} makes a header")
-        for wire in PATHS:
-            if "generateContent" not in PATHS[wire]:
-                line = place.line(place.question(wire, model=name)).hear(one)
-                found += [
-                    f"{wire} {name!r} {fault}"
-                    for fault in judged(line, (400, 404) if place.name == "gateway" else (200,), closes=False)
-                ]
+        paths = [f"/v1beta/models/{quote(name, safe=safe)}:generateContent" for safe in ("", "/")]
+        body = b'{"contents":[{"parts":[{"text":"hi"}]}]}'
+        found += answers(
+            place, ((path, http(body, path=path)) for path in paths), *simulated, 400, 404, never=b"\nEvil:"
+        )
+        path = f"/v1/models/{quote(name, safe='')}"
+        found += answers(place, [(path, http(None, method="GET", path=path))], 200, 400, 404, never=b"\nEvil:")
+        written = [wire for wire in PATHS if "generateContent" not in PATHS[wire]]
+        bodies = ((f"{wire} {name!r}", place.question(wire, model=name)) for wire in written)
+        found += answers(place, bodies, *(simulated or (400, 404)))
     if place.name == "gateway" and place.world.vendor.contexts:
         found.append("a vendor was asked")
     return found
@@ -340,14 +300,11 @@ def alike(place: Place) -> list[str]:
     found: list[str] = []
     for name in ALIKE:
         for wire in PATHS:
-            raw = place.question(wire, model=name) if "\ud800" not in name else b""
-            body = json.dumps(
-                {"model": name, "messages": [{"role": "user", "content": "hi"}], "input": "hi", "max_tokens": 9}
-            )
-            line = place.line(
-                raw or http(body.encode(), path=PATHS[wire].replace(quote(wire), "openai%ED%A0%80"))
-            ).hear(one)
-            found += [f"{wire} {name!r} {fault}" for fault in judged(line, (400, 404), closes=False)]
+            said = {"messages": [{"role": "user", "content": "hi"}], "input": "hi", "max_tokens": 9}
+            path = PATHS[wire].replace(quote(wire), "openai%ED%A0%80")  # half a character cannot be quoted
+            half = http(json.dumps({"model": name, **said}).encode(), path=path)
+            raw = half if "\ud800" in name else place.question(wire, model=name)
+            found += answers(place, [(f"{wire} {name!r}", raw)], 400, 404)
     return [*found, *(["a vendor was asked"] if place.world.vendor.contexts else [])]
 
 

@@ -12,6 +12,19 @@ from tests.gateway.attacks.table import Attack, judged
 from tests.gateway.attacks.world import Place, eventually
 
 DRIP = 0.1
+GET = http(None, method="GET", path="/v1/models")
+
+
+def served(place: Place) -> list[str]:
+    """Others are answered meanwhile."""
+    fine = place.ask(place.question("openai_chat", "say Fine."))
+    return [] if fine is not None and fine.status == 200 else [f"others are answered {fine}"]
+
+
+def endless(place: Place, text: str) -> bytes:
+    """A request for a stream that has no end, or a long one."""
+    model = "endless" if place.name == "gateway" else "openai_chat"
+    return place.question("openai_chat", f"pieces 1\n{text}", model=model, stream=True)
 
 
 def dripping(line: Line, crumb: Callable[[int], bytes]) -> Line:
@@ -25,11 +38,10 @@ def dripping(line: Line, crumb: Callable[[int], bytes]) -> Line:
 
 def heads(place: Place) -> list[str]:
     """Every way never to come to the end of a head, at the same time."""
-    good = http(None, method="GET", path="/v1/models")
     begun = {
         "nothing": b"", "a letter": b"G", "a line": b"GET / HTTP/1.1\r\n", "most": b"GET /v1/models HTTP/1.1\r\nHost: localhost\r\nX-Odd: ",
-        "all but the end": good[:-1], "empty lines": b"\r\n", "the second": good + b"GET /", "the second in one": good + good[:-2],
-        "a handshake": good[:-2] + b"Upgrade: websocket\r\n",
+        "all but the end": GET[:-1], "empty lines": b"\r\n", "the second": GET + b"GET /", "the second in one": GET + GET[:-2],
+        "a handshake": GET[:-2] + b"Upgrade: websocket\r\n",
     }  # fmt: skip
     lines = {name: place.line(raw) for name, raw in begun.items()}
     return [f"{name} stays open" for name, line in lines.items() if not line.hear().closed]
@@ -42,7 +54,7 @@ def headers_drip(place: Place) -> list[str]:
 
 def after_an_answer(place: Place) -> list[str]:
     """A connection that had its answer, on which nothing whole is asked any more."""
-    line = place.line(http(None, method="GET", path="/v1/models")).hear(one)
+    line = place.line(GET).hear(one)
     return [] if dripping(line, lambda n: b"G").closed else ["stays open"]
 
 
@@ -78,13 +90,12 @@ def slow_reader(place: Place) -> list[str]:
 
 def unread(place: Place) -> list[str]:
     """20 that ask for answers without end, and read nothing for 3 seconds."""
-    model = "endless" if place.name == "gateway" else "openai_chat"
-    text = "pieces 1\nsay " + "word " * 5000
-    lines = [place.line(place.question("openai_chat", text, model=model, stream=True), window=4096) for _ in range(20)]
+    for _ in range(20):
+        place.line(endless(place, "say " + "word " * 5000), window=4096)
     time.sleep(1)
-    fine = place.ask(place.question("openai_chat", "say Fine."))
+    found = served(place)
     time.sleep(2)
-    return [] if fine is not None and fine.status == 200 and lines else [f"others are answered {fine}"]
+    return found
 
 
 def forgotten(place: Place) -> list[str]:
@@ -103,15 +114,8 @@ SLOW = [
     Attack("S06", "a body that stops coming", stalled, slow=True),
     Attack("S07", "a client that reads slowly", slow_reader, slow=True),
     Attack("S08", "20 clients that read nothing for 3 seconds", unread, mib=128, slow=True),
-    Attack(
-        "S09",
-        "a client that never reads",
-        forgotten,
-        on=("gateway",),
-        slow=True,
-        cannot={"simulator": "what it has to say ends"},
-    ),
-]
+    Attack("S09", "a client that never reads", forgotten, on=("gateway",), slow=True, cannot={"simulator": "what it has to say ends"}),
+]  # fmt: skip
 
 
 # --- many -----------------------------------------------------------------------------------------------------------
@@ -119,29 +123,18 @@ SLOW = [
 
 def leaving(place: Place) -> list[str]:
     """200 that ask for a stream and are gone."""
-    model = "endless" if place.name == "gateway" else "openai_chat"
     for _ in range(200):
-        place.line(
-            place.question("openai_chat", "delay 0.1\npieces 1\nsay " + "word " * 100, model=model, stream=True)
-        ).close()
+        place.line(endless(place, "delay 0.1\nsay " + "word " * 100)).close()
     return []
 
 
 def after_a_byte(place: Place) -> list[str]:
     """100 that have read the beginning."""
-    model = "endless" if place.name == "gateway" else "openai_chat"
-    lines = [
-        place.line(place.question("openai_chat", "delay 0.1\npieces 1\nsay " + "word " * 100, model=model, stream=True))
-        for _ in range(100)
-    ]
-    found = [
-        f"answered {bytes(line.heard[:50])!r}"
-        for line in lines
-        if not line.hear(lambda line: len(line.heard) > 20).heard.startswith(b"HTTP/1.1 200")
-    ]
+    lines = [place.line(endless(place, "delay 0.1\nsay " + "word " * 100)) for _ in range(100)]
+    begun = [bytes(line.hear(lambda line: len(line.heard) > 20).heard[:50]) for line in lines]
     for line in lines:
         line.close()
-    return found
+    return [f"answered {said!r}" for said in begun if not said.startswith(b"HTTP/1.1 200")]
 
 
 def halfway(place: Place) -> list[str]:
@@ -176,9 +169,7 @@ def too_many(place: Place) -> list[str]:
 def idle(place: Place) -> list[str]:
     """1,000 connections on which nothing is said."""
     lines = [place.line() for _ in range(1000)]
-    fine = place.ask(place.question("openai_chat", "say Fine."))
-    found = [] if fine is not None and fine.status == 200 else [f"others are answered {fine}"]
-    return [*found, *([] if all(line.hear().closed for line in lines) else ["they stay open"])]
+    return [*served(place), *([] if all(line.hear().closed for line in lines) else ["they stay open"])]
 
 
 def small(place: Place) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import struct
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from llm_rest import wires
 from tests.gateway.upstreams import question
@@ -134,6 +135,15 @@ def http(
         lines.append(f"Content-Length: {length or len(body)}")
     raw = [line.encode("latin-1") if isinstance(line, str) else line for line in lines if line]
     return b"\r\n".join([*raw, b"", b""]) + (body or b"")
+
+
+VERSION = "anthropic-version: 2026-10-21"
+
+
+def asked(wire: str, model: str, text: str = "hi", *more: str | bytes, said: Any = None, **fields: Any) -> bytes:
+    """What a client of the wire sends, with these headers; `said` takes the place of some of its fields."""
+    path, document = question(wire, model, text, **fields)
+    return http(json.dumps({**document, **(said or {})}).encode(), VERSION, *more, path=path)
 
 
 CHUNKED = "Transfer-Encoding: chunked"

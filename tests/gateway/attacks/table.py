@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -61,6 +61,19 @@ def judged(line: Line, expected: tuple[int, ...], *, closes: bool, after: tuple[
         found.append(f"answered {statuses}")
     if closes and not line.closed:
         found.append("stays open")
+    return found
+
+
+def answers(
+    place: Place, requests: Iterable[tuple[str, bytes]], *expected: int, closes: bool = False, never: bytes = b"\0\0"
+) -> list[str]:
+    """What is wrong with the answers to these, each on a connection of its own; none of them says `never`."""
+    found: list[str] = []
+    for name, raw in requests:
+        line = place.line(raw).hear((lambda line: False) if closes else one)
+        found += [f"{name:.80} {fault}" for fault in judged(line, expected, closes=closes)]
+        found += [f"{name:.80} says {never!r}"] if never in line.heard else []
+        line.close()
     return found
 
 

@@ -24,8 +24,8 @@ from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Context, HandlerEvent
 from llm_rest.simulator import Simulator
 from tests.gateway.attacks.canned import canned
-from tests.gateway.attacks.raw import LONG, Answer, Line, http, one
-from tests.gateway.upstreams import Busy, question
+from tests.gateway.attacks.raw import LONG, Answer, Line, asked, one
+from tests.gateway.upstreams import Busy
 
 KEY = "key-of-the-gateway-0123456789"
 ALICE, BOB = "token-of-alice-0123456789", "token-of-bob-0123456789"
@@ -104,9 +104,7 @@ class Place:
         self, wire: str, text: str = SAID, *, model: str | None = None, token: str = "", **fields: Any
     ) -> bytes:
         """A request that is as it should be."""
-        path, document = question(wire, model or wire, text, **fields)
-        headers = ["anthropic-version: 2026-10-21", *([f"Authorization: Bearer {token}"] if token else [])]
-        return http(json.dumps(document).encode(), *headers, path=path)
+        return asked(wire, model or wire, text, f"Authorization: Bearer {token}" if token else "", **fields)
 
 
 @dataclass

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import socket
 from collections.abc import Generator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -46,42 +44,19 @@ def local() -> Generator[httpx.Client]:
 # --- tokens ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"authorization": "Bearer token-of-alice-0123"},
-        {"authorization": "bearer  token-of-alice-0123"},
-        {"x-api-key": "token-of-alice-0123"},
-        {"x-goog-api-key": "token-of-alice-0123"},
-        {"api-key": "token-of-alice-0123"},
-    ],
-)
-def test_a_token_says_whose_request_it_is(guarded: httpx.Client, echo: Echo, headers: dict[str, str]) -> None:
-    assert post(guarded, "openai_chat", "m", "hi", headers=headers).status_code == 200
+@pytest.mark.parametrize("header", ["authorization", "Authorization", "x-api-key", "x-goog-api-key", "api-key"])
+def test_a_token_says_whose_request_it_is(guarded: httpx.Client, echo: Echo, header: str) -> None:
+    scheme = {"authorization": "bearer  ", "Authorization": "Bearer "}.get(header, "")
+    assert post(guarded, "openai_chat", "m", "hi", headers={header: scheme + TOKENS["alice"]}).status_code == 200
     assert echo.contexts[-1].scope == "alice"
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        None,
-        "",
-        "nobody",
-        "token-of-alice-012",
-        "token-of-alice-01234",
-        "TOKEN-OF-ALICE-0123",
-        "' OR 1=1 --",
-        "x" * 10_000,
-        "caf\xe9",
-        "alice",
-    ],
-)
+@pytest.mark.parametrize("key", [None, "nobody", "token-of-alice-012", "token-of-alice-01234", "TOKEN-OF-ALICE-0123"])
 def test_without_a_token_of_this_server_nothing_is_answered(guarded: httpx.Client, echo: Echo, key: str | None) -> None:
+    """Attacks K01 to K06 come with other tokens, in other places."""
     before = len(echo.asked)
     for wire in wires.NAMES:
-        headers = {} if key is None else {"authorization": f"Bearer {key}".strip().encode("latin-1")}
-        path, document = question(wire, "m", "hi")
-        answer = guarded.post(path, json=document, headers=headers)  # type: ignore[arg-type]
+        answer = post(guarded, wire, "m", "hi", headers={"authorization": f"Bearer {key}"} if key else {})
         assert (answer.status_code, answer.headers["connection"]) == (401, "close")
         assert message_of(answer) == "A valid access token of this server is needed, as an API key."
         assert key is None or len(key) < 9 or key not in answer.text
@@ -98,17 +73,8 @@ def test_the_error_for_a_wrong_token_is_the_one_that_each_client_knows(guarded: 
     assert isinstance(bodies["ollama_chat"]["error"], str)
 
 
-def test_a_body_is_not_read_without_a_token(guarded: httpx.Client) -> None:
-    host, port = urlsplit(str(guarded.base_url)).netloc.split(":")
-    with socket.create_connection((host, int(port)), timeout=60) as plain:
-        plain.sendall(b"POST /v1/responses HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{")
-        assert plain.recv(100).startswith(b"HTTP/1.1 401 ")
-
-
 def test_anybody_may_ask_whether_it_runs(guarded: httpx.Client) -> None:
-    for method in ("GET", "HEAD"):
-        answer = guarded.request(method, "/healthz")
-        assert answer.status_code == 200
+    assert guarded.head("/healthz").status_code == 200
     assert guarded.get("/healthz").json() == {"status": "ok"}
 
 
@@ -148,9 +114,8 @@ def test_the_tokens_of_a_set_up_are_asked_for_however_it_is_served(monkeypatch: 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:9", "[::1]:8000"])
 def test_its_own_names_are_answered_to(local: httpx.Client, host: str) -> None:
     """Attacks D01 and D02 come with other names."""
-    path, document = question("openai_chat", "m", "hi")
     headers = {"host": host, "origin": f"http://{host}"}
-    assert local.post(path, json=document, headers=headers).status_code == 200
+    assert post(local, "openai_chat", "m", "hi", headers=headers).status_code == 200
 
 
 # --- methods --------------------------------------------------------------------------------------------------------
@@ -171,6 +136,7 @@ def test_every_path_says_which_methods_it_has(local: httpx.Client, method: str) 
             assert answer.headers["allow"] == ", ".join([*has, "OPTIONS"])
         elif method in has:
             assert answer.status_code == (400 if method == "POST" else 200)
+            assert method != "HEAD" or answer.headers["content-length"] == local.get(path).headers["content-length"]
         else:
             assert answer.status_code == 405
             assert answer.headers["allow"] == ", ".join([*has, "OPTIONS"])
@@ -197,23 +163,13 @@ def test_an_error_about_a_path_is_spelled_as_its_wire_does(local: httpx.Client) 
     assert local.get("/v1/chat/completions").json()["error"]["type"] == "invalid_request_error"
 
 
-def test_a_head_tells_what_a_get_would(local: httpx.Client) -> None:
-    got, head = local.get("/v1/models"), local.head("/v1/models")
-    assert head.content == b""
-    assert head.headers["content-length"] == got.headers["content-length"]
-
-
 def test_a_body_that_is_packed_is_refused_unopened(local: httpx.Client) -> None:
-    bomb = gzip.compress(b"[" * 100_000)
+    """Attacks Z05 and Z06 come with other codings."""
     for path in ASKED:
-        for coding in ("gzip", "deflate", "br", "zstd", "gzip, identity"):
-            answer = local.post(path, content=bomb, headers={"content-encoding": coding})
-            assert (answer.status_code, message_of(answer)) == (
-                415,
-                "Send the body as it is, without a content encoding.",
-            )
-    path, document = question("openai_chat", "m", "hi")
-    assert local.post(path, json=document, headers={"content-encoding": "identity"}).status_code == 200
+        answer = local.post(path, content=gzip.compress(b"[" * 100_000), headers={"content-encoding": "gzip"})
+        assert answer.status_code == 415
+        assert message_of(answer) == "Send the body as it is, without a content encoding."
+    assert post(local, "openai_chat", "m", "hi", headers={"content-encoding": "identity"}).status_code == 200
 
 
 # --- the file -------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from llm_rest.responses import Request, Response
 from llm_rest.responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
@@ -36,71 +37,45 @@ def returned(restored: Restored, *items: AnyItem, scope: str = "s") -> list[AnyI
     return request.input
 
 
-def test_a_thought_stands_before_its_call_again() -> None:
-    restored = kept(THOUGHT, call("weather"))
-    assert returned(restored, USER, call("weather"), output()) == [USER, THOUGHT, call("weather"), output()]
+ITEMS: dict[str, AnyItem] = {
+    "user": USER,
+    "other-user": Message(role="user", content="And in Oslo?"),
+    "text": Message(role="assistant", content="Sunny."),
+    "added": Message(role="assistant", content="Let me see."),
+    "thought": THOUGHT,
+    "whole-thought": replace(THOUGHT, content=[ReasoningText(text="Hm.")]),
+    "forged": Reasoning(summary=[], encrypted_content="another"),
+    "call": call("weather", arguments='{"city":"Oslo","n":1}'),
+    "call-spaced": call("weather", arguments='{ "n": 1, "city": "Oslo" }'),
+    "call-rome": call("weather", arguments='{"city":"Rome"}'),
+    "call-time": call("time"),
+    "call-own": call("weather", "toolu_1"),
+    "call-new": call("weather", "call_made_up"),
+    "output": output(),
+    "output-own": output("toolu_1"),
+    "output-new": output("call_made_up"),
+}
+TURNS = """
+a thought is put before its call      | thought call       | user call output               | user thought call output
+arguments may be spelled otherwise    | thought call       | user call-spaced output        | user thought call output
+other arguments are another call      | thought call       | user call-rome output          | user call-rome output
+another name is another call          | thought call       | user call-time output          | user call-time output
+a client may make up the ids of calls | thought call-own   | user call-new output-new       | user thought call-own output-own
+a text names its turn                 | thought text       | user text user                 | user thought text user
+what a turn brings stays              | thought call       | user thought call output       | user thought call output
+a thought gets the text that it lost  | whole-thought call | user thought call output       | user whole-thought call output
+an edited turn loses what it brings   | thought call       | user thought added call output | user added call output
+forged state is replaced              | thought call       | user forged call output        | user thought call output
+the same text elsewhere is another    | thought text       | other-user text user           | other-user text user
+the same call elsewhere is another    | thought call-own   | other-user call-new output-new | other-user call-new output-new
+"""
+"""What is to be seen; what the vendor answered; what the client sends; what the vendor gets."""
 
 
-def test_arguments_may_be_spelled_otherwise_when_they_return() -> None:
-    restored = kept(THOUGHT, call("weather", arguments='{"city":"Oslo","n":1}'))
-    again = call("weather", arguments='{ "n": 1, "city": "Oslo" }')
-    assert returned(restored, USER, again, output())[1] == THOUGHT
-
-
-@pytest.mark.parametrize(
-    "edited",
-    [call("weather", arguments='{"city":"Rome"}'), call("time")],
-)
-def test_an_edited_turn_stays_as_the_client_sent_it(edited: FunctionCall) -> None:
-    restored = kept(THOUGHT, call("weather"))
-    assert returned(restored, USER, edited, output()) == [USER, edited, output()]
-
-
-def test_a_client_without_ids_of_calls_is_understood_by_what_it_says() -> None:
-    restored = kept(THOUGHT, call("weather", "toolu_1"))
-    sent = (USER, call("weather", "call_made_up"), output("call_made_up"))
-    assert returned(restored, *sent) == [USER, THOUGHT, call("weather", "toolu_1"), output("toolu_1")]
-
-
-def test_the_text_of_a_turn_names_it_where_it_calls_nothing() -> None:
-    said = Message(role="assistant", content="Sunny.")
-    assert returned(kept(THOUGHT, said), USER, said, USER) == [USER, THOUGHT, said, USER]
-
-
-def test_a_turn_that_brings_its_state_is_left_alone() -> None:
-    brought = Reasoning(summary=[], content=[], encrypted_content=THOUGHT.encrypted_content)
-    restored = kept(THOUGHT, call("weather"))
-    assert returned(restored, USER, brought, call("weather"), output())[1] is brought
-
-
-def test_a_thought_that_comes_back_without_its_text_gets_it_again() -> None:
-    thought = Reasoning(summary=[], content=[ReasoningText(text="Hm.")], encrypted_content=THOUGHT.encrypted_content)
-    brought = Reasoning(summary=[], encrypted_content=THOUGHT.encrypted_content)
-    restored = kept(thought, call("weather"))
-    assert returned(restored, USER, brought, call("weather"), output())[1] == thought
-
-
-def test_a_turn_that_was_edited_goes_without_the_thought_it_brings() -> None:
-    restored = kept(THOUGHT, call("weather"))
-    added = Message(role="assistant", content="Let me see.")
-    assert returned(restored, USER, THOUGHT, added, call("weather"), output()) == [
-        *(USER, added, call("weather"), output())
-    ]
-
-
-def test_a_turn_that_brings_something_else_as_its_state_gets_its_own() -> None:
-    forged = Reasoning(summary=[], encrypted_content="another")
-    restored = kept(THOUGHT, call("weather"))
-    assert returned(restored, USER, forged, call("weather"), output()) == [USER, THOUGHT, call("weather"), output()]
-
-
-def test_the_same_words_in_another_conversation_are_another_turn() -> None:
-    said = Message(role="assistant", content="Sunny.")
-    restored = kept(THOUGHT, said)
-    elsewhere = Message(role="user", content="And in Oslo?")
-    assert returned(restored, elsewhere, said, USER) == [elsewhere, said, USER]
-    sent = (elsewhere, call("weather", "call_made_up"), output("call_made_up"))
-    assert returned(kept(THOUGHT, call("weather", "toolu_1")), *sent) == [*sent]
+@pytest.mark.parametrize("row", TURNS.strip().splitlines())
+def test_a_turn_gets_its_opaque_state_again_where_it_is_the_same_turn(row: str) -> None:
+    answered, sent, expected = ([ITEMS[name] for name in part.split()] for part in row.split("|")[1:])
+    assert returned(kept(*answered), *sent) == expected
 
 
 def test_calls_without_state_are_with_neutral_ids_under_the_same_names_every_time() -> None:

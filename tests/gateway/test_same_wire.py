@@ -12,25 +12,21 @@ from llm_rest import Client, wires
 from llm_rest.responses import FunctionCallOutput, FunctionTool, Message, Reasoning
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
-from tests.gateway.upstreams import VERSION, Echo, gateway, post
-
-Plain = dict[str, Any]
+from tests.gateway.upstreams import VERSION, Echo, Plain, gateway, post
 
 WEATHER = FunctionTool(
     name="get_weather",
     parameters={"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 )
+FUNCTION = {"name": "get_weather", "parameters": WEATHER.parameters}
+DECLARED = {"name": "get_weather", "parametersJsonSchema": WEATHER.parameters}
 OFFERED: dict[str, Plain] = {
-    "openai_responses": {"tools": [{"type": "function", "name": "get_weather", "parameters": WEATHER.parameters}]},
-    "openai_chat": {
-        "tools": [{"type": "function", "function": {"name": "get_weather", "parameters": WEATHER.parameters}}]
-    },
-    "anthropic_messages": {"tools": [{"name": "get_weather", "input_schema": WEATHER.parameters}]},
-    "gemini_generate_content": {
-        "tools": [{"functionDeclarations": [{"name": "get_weather", "parametersJsonSchema": WEATHER.parameters}]}]
-    },
+    "openai_responses": {"type": "function", **FUNCTION},
+    "openai_chat": {"type": "function", "function": FUNCTION},
+    "anthropic_messages": {"name": "get_weather", "input_schema": WEATHER.parameters},
+    "gemini_generate_content": {"functionDeclarations": [DECLARED]},
+    "ollama_chat": {"type": "function", "function": FUNCTION},
 }
-OFFERED["ollama_chat"] = OFFERED["openai_chat"]
 
 SCRIPTS = (
     "say Hello, world.",
@@ -59,7 +55,7 @@ def plain(body: str, wire: str) -> list[Any]:
 def test_an_answer_is_the_vendors_own_but_for_the_name(
     upstream: str, http: httpx.Client, wire: str, script: str
 ) -> None:
-    fields = OFFERED[wire] if "call" in script else {}
+    fields: Plain = {"tools": [OFFERED[wire]]} if "call" in script else {}
     if wire == "openai_responses":
         # What the client of a gateway would have to ask for to get what a gateway asks for.
         fields = {**fields, "store": False, "include": ["reasoning.encrypted_content"]}

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -88,29 +88,29 @@ output_tokens = 30
 """
 
 
-@pytest.mark.slow
-def test_a_gateway_from_a_file_remembers_and_lets_streams_finish_when_it_is_told_to_stop(tmp_path: Path) -> None:
-    (tmp_path / "gateway.toml").write_text(FILE)
-    arguments = ("--config", str(tmp_path / "gateway.toml"), "--keep", str(tmp_path / "kept.sqlite"))
+@contextmanager
+def of_a_file(folder: Path, file: str) -> Generator[tuple[httpx.Client, tuple[str, ...]]]:
+    """A client with a token, and how a gateway with that file is started."""
+    (folder / "gateway.toml").write_text(file)
     with httpx.Client(headers={"authorization": f"Bearer {TOKEN}"}, timeout=60) as http:
+        yield http, ("--config", str(folder / "gateway.toml"), "--keep", str(folder / "kept.sqlite"))
+
+
+@pytest.mark.slow
+def test_a_gateway_from_a_file_remembers_and_lets_streams_finish_when_it_is_stopped(tmp_path: Path) -> None:
+    with of_a_file(tmp_path, FILE) as (http, arguments), ExitStack() as open_:
         with serving(*arguments, end=signal.SIGTERM) as (url, _, log):
             assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
             first = http.post(f"{url}/v1/responses", json={"model": "fast", "input": "say The code word is slate."})
             assert first.json()["model"] == "fast"
             asked = {"input": "pieces 1\ndelay 0.1\nsay slate", "stream": True}
-            sending = http.stream("POST", f"{url}/v1/responses", json=asked)
-            answer = sending.__enter__()
+            answer = open_.enter_context(http.stream("POST", f"{url}/v1/responses", json=asked))
         # The block waits for the process to end, which waits for this stream.
         text = "".join(e.delta for e in read("openai_responses", [answer.read()]) if isinstance(e, ev.OutputTextDelta))
         assert text == "slate"
-        sending.__exit__(None, None, None)
         lines = [json.loads(line) for line in log]
         told = [(line["method"], line["path"], line.get("scope"), line["status"]) for line in lines]
-        assert told == [
-            ("GET", "/healthz", None, 200),
-            ("POST", "/v1/responses", "alice", 200),
-            ("POST", "/v1/responses", "alice", 200),
-        ]
+        assert told == [("GET", "/healthz", None, 200), *[("POST", "/v1/responses", "alice", 200)] * 2]
         assert "slate" not in "".join(log)
         with serving(*arguments) as (url, _, _):
             asked = {"input": "say Go on.", "previous_response_id": first.json()["id"], "max_output_tokens": 60}
@@ -121,28 +121,22 @@ def test_a_gateway_from_a_file_remembers_and_lets_streams_finish_when_it_is_told
 
 @pytest.mark.slow
 def test_a_stream_that_outlasts_the_grace_is_cut_and_logged(tmp_path: Path) -> None:
-    (tmp_path / "gateway.toml").write_text(FILE.replace("[limits]", "[limits]\ngrace = 0"))
-    arguments = ("--config", str(tmp_path / "gateway.toml"), "--keep", str(tmp_path / "kept.sqlite"))
-    with httpx.Client(headers={"authorization": f"Bearer {TOKEN}"}, timeout=60) as http:
+    file = FILE.replace("[limits]", "[limits]\ngrace = 0")
+    with of_a_file(tmp_path, file) as (http, arguments), ExitStack() as open_:
         with serving(*arguments, end=signal.SIGTERM) as (url, _, log):
             asked = {"input": "pieces 1\ndelay 0.1\nsay " + "long " * 20, "stream": True}
-            sending = http.stream("POST", f"{url}/v1/responses", json=asked)
-            answer = sending.__enter__()
+            answer = open_.enter_context(http.stream("POST", f"{url}/v1/responses", json=asked))
         with pytest.raises(httpx.RemoteProtocolError):
             answer.read()
-        sending.__exit__(None, None, None)
-    lines = [json.loads(line) for line in log]
-    assert [(line["path"], line["error"]) for line in lines if line["message"] == "request"] == [
-        ("/v1/responses", "gone")
-    ]
+    lines = [line for line in map(json.loads, log) if line["message"] == "request"]
+    assert [(line["path"], line["error"]) for line in lines] == [("/v1/responses", "gone")]
     assert not (tmp_path / "kept.sqlite-wal").exists(), "the file was closed"
 
 
 def test_without_tokens_any_key_is_printed() -> None:
-    assert "import os" not in clients("http://127.0.0.1:8000", "fast", None)
-    assert 'OpenAI(base_url="http://127.0.0.1:8000/v1", api_key="any")' in clients(
-        "http://127.0.0.1:8000", "fast", None
-    )
+    printed = clients("http://127.0.0.1:8000", "fast", None)
+    assert "import os" not in printed
+    assert 'OpenAI(base_url="http://127.0.0.1:8000/v1", api_key="any")' in printed
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from llm_rest.client.reply import Reply
 from llm_rest.responses import Request, Response
-from llm_rest.responses.items import FunctionCall, FunctionCallOutput, ItemReference, Message
+from llm_rest.responses.items import Compaction, FunctionCall, FunctionCallOutput, ItemReference, Message
 from llm_rest.server.handler import Refused
+from llm_rest.server.history import compacted_by_summary, with_open_summaries
 from llm_rest.server.store import MemoryStore
 from llm_rest.server.stored import Session, StoredTurns, continued
 from llm_rest.sync import drive
@@ -25,33 +27,24 @@ def said(request: Request) -> list[Any]:
     return [item.content for item in request.input if isinstance(item, Message)]
 
 
-def test_a_request_goes_on_from_the_turns_before() -> None:
-    kept = StoredTurns(MemoryStore(), "s")
-    drive(kept.keep(Request(model="m", input="one"), response("r1", "first")))
-    drive(kept.keep(Request(model="m", input="two", previous_response_id="r1"), response("r2", "second")))
-    asked = drive(continued(Request(model="m", input="three", previous_response_id="r2"), kept))
-    assert said(asked) == ["one", "first", "two", "second", "three"]
-    assert not asked.previous_response_id
-
-
-def test_instructions_are_not_carried_over() -> None:
+def two_turns() -> StoredTurns:
+    """What is stored of a conversation of two turns."""
     kept = StoredTurns(MemoryStore(), "s")
     drive(kept.keep(Request(model="m", input="one", instructions="Be brief."), response("r1", "first")))
-    assert not drive(continued(Request(input="two", previous_response_id="r1"), kept)).instructions
+    drive(kept.keep(Request(model="m", input="two", previous_response_id="r1"), response("r2", "second")))
+    return kept
 
 
-def test_two_requests_go_on_from_one_response() -> None:
-    kept = StoredTurns(MemoryStore(), "s")
-    drive(kept.keep(Request(input="one"), response("r1", "first")))
-    for text in ("left", "right"):
-        asked = drive(continued(Request(input=text, previous_response_id="r1"), kept))
-        assert said(asked) == ["one", "first", text]
+def test_a_request_continues_from_any_turn_before_without_its_instructions() -> None:
+    for name, before in {"r2": ["one", "first", "two", "second"], "r1": ["one", "first"]}.items():
+        asked = drive(continued(Request(model="m", input="three", previous_response_id=name), two_turns()))
+        assert said(asked) == [*before, "three"]
+        assert not asked.previous_response_id
+        assert not asked.instructions
 
 
 def test_a_turn_whose_history_was_deleted_is_not_found() -> None:
-    kept = StoredTurns(MemoryStore(), "s")
-    drive(kept.keep(Request(input="one"), response("r1", "first")))
-    drive(kept.keep(Request(input="two", previous_response_id="r1"), response("r2", "second")))
+    kept = two_turns()
     assert drive(kept.forget("r1"))
     with pytest.raises(Refused, match="r2"):
         drive(continued(Request(input="three", previous_response_id="r2"), kept))
@@ -61,13 +54,13 @@ def test_a_result_needs_a_call_in_the_conversation() -> None:
     kept = StoredTurns(MemoryStore(), "s")
     called = Response(id="r1", status="completed", output=[FunctionCall(call_id="c1", name="f", arguments="{}")])
     drive(kept.keep(Request(input="one"), called))
-    for name in ("c1", "c2"):
-        asked = Request(input=[FunctionCallOutput(call_id=name, output="1")], previous_response_id="r1")
-        if name == "c1":
-            assert len(drive(continued(asked, kept)).input or ()) == 3
-        else:
-            with pytest.raises(Refused, match="No tool call found for function call output with call_id c2"):
-                drive(continued(asked, kept))
+    good, bad = (
+        Request(input=[FunctionCallOutput(call_id=name, output="1")], previous_response_id="r1")
+        for name in ("c1", "c2")
+    )
+    assert len(drive(continued(good, kept)).input or ()) == 3
+    with pytest.raises(Refused, match="No tool call found for function call output with call_id c2"):
+        drive(continued(bad, kept))
 
 
 def test_a_session_goes_on_from_its_own_turns_and_from_those_before_it() -> None:
@@ -95,14 +88,11 @@ def test_sessions_share_a_store_and_nothing_in_it_and_leave_nothing_behind() -> 
     assert not store._kept
 
 
-def test_what_a_conversation_is_put_together_from_is_told_before_it_is_read() -> None:
-    kept = StoredTurns(MemoryStore(), "s")
-    drive(kept.keep(Request(input="x" * 1000), response("r1", "first")))
-    drive(kept.keep(Request(input="two", previous_response_id="r1"), response("r2", "second")))
+def test_what_a_conversation_is_made_of_is_measured_before_it_is_read() -> None:
     held: list[int] = []
-    drive(continued(Request(input="three", previous_response_id="r2"), kept, hold=held.append))
+    drive(continued(Request(input="three", previous_response_id="r2"), two_turns(), hold=held.append))
     assert len(held) == 2
-    assert sum(held) > 1000
+    assert sum(held) > 200
 
 
 def named(*names: str, **fields: Any) -> Request:
@@ -161,3 +151,21 @@ def test_a_connection_finds_its_own_items_and_those_that_were_stored() -> None:
         drive(continued(named("own"), two, kept))
     drive(one.end())
     assert not store._kept
+
+
+# --- compaction -----------------------------------------------------------------------------------------------------
+
+
+def test_a_summary_is_sealed_and_opened_for_the_model_again() -> None:
+    said = [Message(role=role, content=role) for role in ("user", "assistant", "user")]
+    answer = Reply(id="r", status="completed", output=[Message(role="assistant", content="The word: slate.")])
+    found = compacted_by_summary(Request(model="m", input=[*said]), answer)
+    *users, last = found.output
+    assert [item.content for item in users if isinstance(item, Message)] == ["user", "user"]
+    assert isinstance(last, Compaction)
+    assert "slate" not in last.encrypted_content
+    (opened,) = with_open_summaries(Request(model="m", input=[last])).input or ()
+    assert isinstance(opened, Message)
+    assert (opened.role, str(opened.content).endswith("The word: slate.")) == ("user", True)
+    vendors = Request(model="m", input=[Compaction(encrypted_content="gAAAA")])
+    assert with_open_summaries(vendors) == vendors, "what a vendor compacted is left for the vendor"

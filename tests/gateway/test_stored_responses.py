@@ -96,7 +96,10 @@ def test_a_conversation_is_compacted_and_goes_on(http: httpx.Client, wire: str) 
     assert answer.status_code == 200, answer.text
     found = answer.json()
     assert found["object"] == "response.compaction"
-    assert [item["type"] for item in found["output"]] == ["message", "message", "compaction"]
+    *users, last = found["output"]
+    assert [item["content"][0]["text"] for item in users] == ["The code word is slate.", "say A summary."]
+    assert last["type"] == "compaction"
+    assert "summary" not in last["encrypted_content"]
     again = created(http, [*found["output"], {"role": "user", "content": "say on"}], model=wire)
     assert [item["content"][0]["text"] for item in again["output"] if item["type"] == "message"] == ["on"]
 

@@ -50,7 +50,7 @@ END = b"0\r\n\r\n"
 
 def chunks(*pieces: bytes) -> bytes:
     """Pieces of a body, each in a chunk of its own."""
-    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces if piece)
 
 
 def send(data: bytes, *, close: bool = False) -> Act:

@@ -18,10 +18,7 @@ def main(wanted: list[str]) -> int:
     wanted = [name for name in wanted if name != "-f"]
     warnings.simplefilter("ignore")
     server, totals, began = Server(), Counter[tuple[str, str]](), time.monotonic()
-    print(
-        f"{'case':5} {'tier':5} "
-        + "".join(f"{wire.split('_')[0] + '_' + wire.split('_')[1][:4]:<28}" for wire in WIRES)
-    )
+    print(f"{'case':11} " + "".join(f"{wire[:24]:<28}" for wire in WIRES))
     for case in CASES:
         if wanted and not any(case.id == name or (len(name) == 1 and case.id.startswith(name)) for name in wanted):
             continue
@@ -40,11 +37,8 @@ def main(wanted: list[str]) -> int:
         totals[tier, "runs failed"] += len(failed)
         if brief and not failed:
             continue
-        print(
-            f"{case.id:5} {tier:5} "
-            + "".join(f"{cell:<28}" for cell in cells)
-            + f"{time.monotonic() - started:5.1f} s  {case.given}"
-        )
+        columns = "".join(f"{cell:<28}" for cell in cells)
+        print(f"{case.id:5} {tier:5} {columns}{time.monotonic() - started:5.1f} s  {case.given}")
         told: dict[str, list[str]] = {}
         for (wire, mode), faults in failed:
             told.setdefault("; ".join(faults), []).append(f"{wire} {mode}")

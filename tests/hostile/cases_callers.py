@@ -20,7 +20,7 @@ import anyio
 
 from llm_rest import AsyncClient, Client, ConfigError, RetryPolicy, Timeouts, image, user
 from tests.hostile.documents import Documents
-from tests.hostile.server import Script, chunks, fin, head, http, say, stall
+from tests.hostile.server import END, Script, chunks, fin, head, http, say, stall
 from tests.hostile.table import KEY, LEFT_OUT, Case, Expected, Seen, World, bad, either, good, streamed, whole
 
 REFUSED = ("config", "capability", "client_closed", "loss")
@@ -75,13 +75,8 @@ async def without_a_key(world: World) -> Any:
 
 async def key_of_the_environment(world: World) -> Any:
     """A key with a line break behind it, as a file or a secret store gives it."""
-    names = {
-        "openai": "OPENAI_API_KEY",
-        "anthropic": "ANTHROPIC_API_KEY",
-        "google": "GOOGLE_API_KEY",
-        "ollama": "OLLAMA_API_KEY",
-    }
-    with environment(**{names[world.documents.model.partition("/")[0]]: KEY + "\n"}):
+    vendor = world.documents.model.partition("/")[0]
+    with environment(**{f"{vendor.upper()}_API_KEY": KEY + "\n"}):
         return await world.client(api_key=LEFT_OUT).generate("Hi")
 
 
@@ -110,12 +105,6 @@ async def odd_model(world: World) -> Any:
     return await world.client(model=f"{name}/../../admin?key=x#y").generate("Hi")
 
 
-def proper_path(seen: Seen) -> bool:
-    return all(
-        b"/admin?" not in head.partition(b"\r\n")[0] and b"#" not in head.partition(b"\r\n")[0] for head in seen.heads
-    )
-
-
 def deep_list(levels: int) -> Any:
     found: Any = "x"
     for _ in range(levels):
@@ -142,7 +131,7 @@ H = [
     Case("H10", "a prompt with half a surrogate pair", ok, either(good(), refused(then=lambda s: s.connections == 0)), ask=asking("half \ud83d")),
     Case("H11", "an image URL that points at an internal address", ok, either(good(text=None), refused()), ask=inner_image),
     Case("H12", "an image that is file:///etc/passwd", ok, either(good(text=None, then=lambda s: b"root:" not in s.bodies[0]), refused(), refused("config")), ask=asking([{"type": "message", "role": "user", "content": [{"type": "input_image", "image_url": "file:///etc/passwd"}]}], on_loss="ignore")),
-    Case("H13", "the model name ../../admin?key=x#y", ok, either(good(then=proper_path), refused()), ask=odd_model),
+    Case("H13", "the model name ../../admin?key=x#y", ok, either(good(then=lambda seen: all(b"/admin?" not in head.partition(b"\r\n")[0] and b"#" not in head.partition(b"\r\n")[0] for head in seen.heads )), refused()), ask=odd_model),
     Case("H14", "a model name with CR LF, with blanks", ok, refused(), ask=clients(model="openai/gpt\r\nx: y")),
     Case("H15", "temperature NaN", ok, NOT_SENT, ask=asking("Hi", temperature=float("nan"))),
     Case("H16", "temperature Infinity, inside a schema too", ok, NOT_SENT, ask=asking("Hi", tools=tool({"type": "object", "maximum": float("inf")}))),
@@ -241,10 +230,8 @@ async def async_provider(world: World) -> Any:
 
 
 def frames(d: Documents) -> list[Any]:
-    from tests.hostile.cases_streams import opened
-    from tests.hostile.server import END, chunks
-
-    return [say(opened(d) + chunks(*d.frames()) + END)]
+    kind = "application/x-ndjson" if d.ndjson else "text/event-stream"
+    return [say(head(kind) + chunks(*d.frames()) + END)]
 
 
 M = [
@@ -283,19 +270,11 @@ async def _nonsense(world: World) -> Any:
 async def shown(world: World) -> Any:
     """What a client shows of itself."""
     llm = world.client()
-    real = getattr(llm, "_inner", llm)
+    real = world.clients[-1]
     caller = real._caller
-    texts = [
-        repr(real),
-        str(real),
-        f"{real}",
-        repr(caller.targets.find(None if world.documents.options else world.documents.model))
-        if not world.documents.options
-        else "",
-        repr(vars(caller)),
-        repr(caller.settings),
-        repr(real.with_options(user_token=KEY, extra_headers={"x-more": KEY})),
-    ]
+    more = real.with_options(user_token=KEY, extra_headers={"x-more": KEY})
+    target = None if world.documents.options else caller.targets.find(world.documents.model)
+    texts = [*map(repr, (real, target, vars(caller), caller.settings, more)), str(real), f"{real}"]
     for make in (pickle.dumps, copy.deepcopy):
         with contextlib.suppress(TypeError, pickle.PicklingError):
             texts.append(repr(make(real)))
@@ -391,11 +370,6 @@ def repeating(*heads: str) -> Any:
     return lambda d: [fin(head.encode()) for head in heads]
 
 
-def cut_key(d: Documents) -> list[Any]:
-    """A text with the key where what is kept of it ends."""
-    return [say(http(b"x" * (4096 - len(KEY) + 1) + KEY.encode(), "400 Bad Request"))]
-
-
 def hidden(seen: Seen) -> bool:
     return KEY[:12] not in repr(vars(seen.error))
 
@@ -423,7 +397,7 @@ K = [
     Case("K16", "the key as a status, a header and the length of a chunk", repeating(f"HTTP/1.1 {KEY}\r\n\r\n", f"HTTP/1.1 200 OK\r\n{KEY}\r\n\r\n", f"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{KEY}\r\n"), bad("protocol", attempts=3, then=hidden)),
     Case("K17", "the key as a content coding, and of a stream", repeating(f"HTTP/1.1 200 OK\r\ncontent-encoding: {KEY}\r\n\r\n"), bad("protocol", "stream_interrupted", attempts=1, retryable=False, then=hidden), ask=streamed),
     Case("K18", "the key as the host of a redirect", lambda d: [say(http(b"", "302 Found", f"location: http://{KEY}.example/"))], bad("protocol", then=hidden)),
-    Case("K19", "a text that is cut within the key", cut_key, bad("bad_request", status=400, then=hidden)),
+    Case("K19", "a text that is cut within the key", lambda d: [say(http(b"x" * (4096 - len(KEY) + 1) + KEY.encode(), "400 Bad Request"))], bad("bad_request", status=400, then=hidden)),
     Case("K20", "a chunk of a stream that repeats the key instead of its length", lambda d: [fin(head("text/event-stream") + chunks(*d.begin(), d.delta("Hi")) + KEY.encode() + b"\r\n")], bad("stream_interrupted", attempts=1, then=hidden), ask=streamed),
     Case("K14", "a page that repeats the key instead of an answer", lambda d: [say(http(f"<html>{KEY}</html>".encode()))], bad("malformed_response", attempts=2)),
 ]  # fmt: skip

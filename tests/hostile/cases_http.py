@@ -21,7 +21,7 @@ import trustme
 from llm_rest.transport import Timeouts
 from tests.hostile.cases_callers import environment
 from tests.hostile.documents import Documents
-from tests.hostile.server import END, LONGEST, Script, chunks, drip, fin, flood, gone, head, http, rst, say, stall
+from tests.hostile.server import END, LONGEST, Act, Script, chunks, drip, fin, flood, gone, head, http, rst, say, stall
 from tests.hostile.table import Bad, Case, World, bad, either, free_port, good, twice
 from tests.loopback import full
 from tests.transport import certificates
@@ -75,16 +75,6 @@ def then(end: Any) -> Any:
         return [act, say(ok(d))]
 
     return of
-
-
-def reader_of_uploads(d: Documents) -> list[Any]:
-    def act(connection: Any, script: Script) -> bool:
-        connection.sendall(http(d.error(413, "too large"), "413 Too Large", "connection: close"))
-        connection.shutdown(1)
-        gone(connection, script, 0.2)
-        return False
-
-    return [act]
 
 
 def certified(*names: str, **how: Any) -> Any:
@@ -162,11 +152,13 @@ async def to_a_full_server(world: World) -> Any:
         return await world.client(base_url=url).generate("Hi")
 
 
-def half_closed(d: Documents, answer: bytes | None = None) -> Any:
+def half_closed(answer: bytes, seconds: float = 5) -> Act:
+    """Answer, end one side of the connection, and the other a moment later."""
+
     def act(connection: Any, script: Script) -> bool:
-        connection.sendall(ok(d) if answer is None else answer)
+        connection.sendall(answer)
         connection.shutdown(socket.SHUT_WR)
-        gone(connection, script, 5)
+        gone(connection, script, seconds)
         return False
 
     return act
@@ -219,18 +211,6 @@ def deaf(d: Documents) -> list[Any]:
     return [act]
 
 
-def spoke_unasked(d: Documents) -> list[Any]:
-    """A server that tells an idle connection that it waited for too long."""
-
-    def act(connection: Any, script: Script) -> bool:
-        connection.sendall(ok(d))
-        script.go.wait(5)
-        connection.sendall(http(b"", "408 Request Timeout", "connection: close"))
-        return False
-
-    return [act, say(ok(d))]
-
-
 YESTERDAY = datetime.now(UTC) - timedelta(days=1)
 NO_TRUST = bad("tls", attempts=0, retryable=False, code="network_error", then=lambda s: len(s.error.attempts) == 1)
 SHORT = {"timeout": 0.5}
@@ -261,7 +241,7 @@ T = [
     Case("T22", "an idle connection is closed between two calls", then(fin), good(2), ask=after_a_pause),
     Case("T23", "the second request on a reused connection is met by FIN", lambda d: [say(ok(d)), fin(), say(ok(d))], good(3), ask=twice, counted=False),
     Case("T24", "the second request on a reused connection is met by RST", lambda d: [say(ok(d)), rst(), say(ok(d))], good(3), ask=twice, counted=False),
-    Case("T25", "413 while 6 MB are still being uploaded, then close", reader_of_uploads, bad("request_too_large", status=413), ask=big_upload, early=True, slow=True, own=True),
+    Case("T25", "413 while 6 MB are still being uploaded, then close", lambda d: [half_closed(http(d.error(413, "too large"), "413 Too Large", "connection: close"), 0.2)], bad("request_too_large", status=413), ask=big_upload, early=True, slow=True, own=True),
     Case("T26", "RST in the middle of the body, every time", lambda d: [rst(cut(d))], bad(*NETWORK, attempts=3), slow=True),
     Case("T27", "1xx answers for ever", lambda d: [drip(b"HTTP/1.1 103 Early Hints\r\n\r\n", pause=0.02, again=True)], bad("api_timeout", "protocol", attempts=(1, 3)), slow=True, best=True, options=SHORT),
     Case("T28", "100 Continue and 103 Early Hints before a good answer", lambda d: [say(b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n", ok(d))], good()),
@@ -283,7 +263,7 @@ T = [
     Case("T48", "the TLS handshake stalls", lambda d: [], bad("api_timeout", attempts=(1, 3)), before=lambda d: stall(), https=True, slow=True, options=SHORT),
     Case("T49", "connecting takes for ever", lambda d: [], bad("api_timeout", "connect", attempts=0, retryable=True, code="network_error"), ask=to_a_full_server, counted=False, slow=True, options={"timeout": Timeouts(connect=0.2)}),
     Case("T50", "RST in the middle of the body once, then good", lambda d: [rst(cut(d)), say(ok(d))], good(2)),
-    Case("T51", "the server ends its side behind a whole answer", lambda d: [half_closed(d)], good()),
+    Case("T51", "the server ends its side behind a whole answer", lambda d: [half_closed(ok(d))], good()),
     Case("T52", "stall in the middle of the head once, then good", lambda d: [stall(b"HTTP/1.1 200 OK\r\ncontent-le"), say(ok(d))], good(2), slow=True, options={"timeout": Timeouts(first_byte=1)}),
     Case("T53", "the answer comes before the request is read, then close", lambda d: [fin(ok(d))], either(good(), bad(*NETWORK, attempts=(1, 3))), ask=big_upload, early=True, slow=True, own=True, counted=False),
     Case("T54", "a name that nobody answers for", lambda d: [], bad("api_timeout", attempts=0, phase="connect", retryable=True, code="network_error"), ask=never_looked_up, counted=False, options={"timeout": Timeouts(connect=0.1), "retry": 1}),
@@ -303,9 +283,9 @@ T = [
     Case("T68", "6 MB are sent to a server that reads nothing", deaf, bad("api_timeout", attempts=(0, 1)), ask=big_upload, early=True, own=True, slow=True, lingers=True, counted=False, options={"timeout": 2}),
     Case("T69", "401 while 6 MB are still being uploaded, and nothing more is read or closed", lambda d: [stall(http(d.error(401), "401 Unauthorized"))], bad("authentication", status=401), ask=big_upload, early=True, own=True, slow=True),
     Case("T70", "the second request on a reused connection is met by silence", lambda d: [say(ok(d)), stall(), say(ok(d))], good(3), ask=twice, counted=False, slow=True, options={"timeout": Timeouts(first_byte=1)}),
-    Case("T71", "an idle connection is told that it waited for too long", spoke_unasked, good(2), ask=after_a_pause),
+    Case("T71", "an idle connection is told that it waited for too long", then(lambda: fin(http(b"", "408 Request Timeout", "connection: close"))), good(2), ask=after_a_pause),
     Case("T72", "Keep-Alive: timeout=0, max=0", lambda d: [say(http(d.good(), "200 OK", "keep-alive: timeout=0, max=0"))], good(2), ask=twice),
-    Case("T73", "the server ends its side before it answers, and stays", lambda d: [half_closed(d, b"")], bad(*NETWORK, attempts=3)),
+    Case("T73", "the server ends its side before it answers, and stays", lambda d: [half_closed(b"")], bad(*NETWORK, attempts=3)),
     Case("T74", "RST behind a whole answer", lambda d: [rst(ok(d))], good((2, 3)), ask=twice, counted=False),
     Case("T75", "a server that accepts and is silent", lambda d: [], bad("api_timeout", attempts=(1, 3), retryable=True), before=lambda d: stall(), slow=True, options=SHORT),
     Case("T36", "another protocol speaks first", lambda d: [], bad(*NETWORK, attempts=3), before=lambda d: fin(b"SSH-2.0-OpenSSH_9.6\r\n")),

@@ -149,14 +149,11 @@ def _response_events(texts: Sequence[str]) -> list[Plain]:
     begun = _response("", status="in_progress", output=[], usage=None)
     item = _response(text)["output"][0]
     part = {"type": "output_text", "text": "", "annotations": []}
+    added = {**item, "status": "in_progress", "content": []}
     events: list[Plain] = [
         {"type": "response.created", "response": begun},
         {"type": "response.in_progress", "response": begun},
-        {
-            "type": "response.output_item.added",
-            "output_index": 0,
-            "item": {**item, "status": "in_progress", "content": []},
-        },
+        {"type": "response.output_item.added", "output_index": 0, "item": added},
         {"type": "response.content_part.added", **at, "part": part},
         *({"type": "response.output_text.delta", **at, "delta": piece} for piece in texts),
         {"type": "response.output_text.done", **at, "text": text},
@@ -172,6 +169,7 @@ def _openai_error(status: int, message: str, word: str) -> Plain:
     return {"error": {"message": message, "type": kind, "param": None, "code": word or None}}
 
 
+_FAILED = {"type": "error", "message": "later", "param": None, "sequence_number": 9}
 RESPONSES = Documents(
     wire="openai_responses",
     model="openai/gpt-4o",
@@ -180,13 +178,7 @@ RESPONSES = Documents(
     events=_response_events,
     opening=4,
     refusing=_openai_error,
-    failing=lambda what: {
-        "type": "error",
-        "code": "server_overloaded" if what == "overloaded" else "server_error",
-        "message": "later",
-        "param": None,
-        "sequence_number": 9,
-    },
+    failing=lambda what: {**_FAILED, "code": "server_overloaded" if what == "overloaded" else "server_error"},
     items=("output",),
     text=("output", 0, "content", 0, "text"),
     count=("usage", "output_tokens"),
@@ -224,14 +216,7 @@ CHAT = Documents(
     events=_completion_events,
     opening=1,
     refusing=_openai_error,
-    failing=lambda what: {
-        "error": {
-            "message": "later",
-            "type": "server_error",
-            "param": None,
-            "code": "overloaded" if what == "overloaded" else None,
-        }
-    },
+    failing=lambda what: _openai_error(500, "later", "overloaded" if what == "overloaded" else ""),
     items=("choices",),
     text=("choices", 0, "message", "content"),
     count=("usage", "completion_tokens"),
@@ -273,13 +258,9 @@ def _message_events(texts: Sequence[str]) -> list[Plain]:
 
 
 _ANTHROPIC_TYPES = {
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    529: "overloaded_error",
-}
+    401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large",
+    429: "rate_limit_error", 529: "overloaded_error",
+}  # fmt: skip
 
 
 def _anthropic_error(status: int, message: str, word: str) -> Plain:
@@ -307,16 +288,9 @@ MESSAGES = Documents(
 
 _GEMINI_USAGE = {"promptTokenCount": 7, "candidatesTokenCount": 11, "totalTokenCount": 18}
 _GEMINI_STATUS = {
-    400: "INVALID_ARGUMENT",
-    401: "UNAUTHENTICATED",
-    403: "PERMISSION_DENIED",
-    404: "NOT_FOUND",
-    409: "ABORTED",
-    429: "RESOURCE_EXHAUSTED",
-    500: "INTERNAL",
-    503: "UNAVAILABLE",
-    504: "DEADLINE_EXCEEDED",
-}
+    400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 409: "ABORTED",
+    429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
+}  # fmt: skip
 
 
 def _candidates(text: str, **fields: Any) -> Plain:

@@ -16,6 +16,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tests.loopback import END as END
+from tests.loopback import chunks as chunks
+
 Act = Callable[[socket.socket, "Script"], bool]
 """Does something with a connection; whether it goes on listening to it."""
 
@@ -162,52 +165,41 @@ def _begun(script: Script) -> None:
 # --- acts -----------------------------------------------------------------------------------------------------------
 
 
-def say(*pieces: bytes) -> Act:
-    """Send this and listen on."""
+def _sending(pieces: Sequence[bytes], then: Callable[[socket.socket, Script], object]) -> Act:
+    """Send these, and do that, which says whether to go on listening."""
 
     def act(connection: socket.socket, script: Script) -> bool:
         for piece in pieces:
             connection.sendall(piece)
-        return True
+        return bool(then(connection, script))
 
     return act
+
+
+def say(*pieces: bytes) -> Act:
+    """Send this and listen on."""
+    return _sending(pieces, lambda connection, script: True)
 
 
 def fin(*pieces: bytes) -> Act:
     """Send this and close the connection."""
+    return _sending(pieces, lambda connection, script: False)
 
-    def act(connection: socket.socket, script: Script) -> bool:
-        for piece in pieces:
-            connection.sendall(piece)
-        return False
 
-    return act
+def stall(*pieces: bytes) -> Act:
+    """Send this and nothing more, until the client leaves."""
+    return _sending(pieces, lambda connection, script: gone(connection, script, LONGEST) and False)
 
 
 def rst(*pieces: bytes, late: float = 0.02) -> Act:
     """Send this and break the connection off."""
 
-    def act(connection: socket.socket, script: Script) -> bool:
-        for piece in pieces:
-            connection.sendall(piece)
+    def reset(connection: socket.socket, script: Script) -> None:
         if pieces:
             time.sleep(late)  # what was sent shall arrive
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        return False
 
-    return act
-
-
-def stall(*pieces: bytes) -> Act:
-    """Send this and nothing more, until the client leaves."""
-
-    def act(connection: socket.socket, script: Script) -> bool:
-        for piece in pieces:
-            connection.sendall(piece)
-        gone(connection, script, LONGEST)
-        return False
-
-    return act
+    return _sending(pieces, reset)
 
 
 def drip(*pieces: bytes, pause: float, first: bytes = b"", again: bool = False) -> Act:
@@ -245,15 +237,13 @@ def flood(first: bytes, piece: bytes, *, most: int) -> Act:
 def gone(connection: socket.socket, script: Script, seconds: float) -> bool:
     """Whether the client left, or the case is over, within so many seconds."""
     until = time.monotonic() + seconds
-    while not script.stopped.is_set() and (left := until - time.monotonic()) > 0:
-        readable, _, _ = select.select([connection], [], [], min(left, 0.05))
-        if readable:
-            try:
-                if connection.recv(65_536) == b"":
-                    return True
-            except OSError:
+    with contextlib.suppress(OSError):
+        while not script.stopped.is_set() and (left := until - time.monotonic()) > 0:
+            readable, _, _ = select.select([connection], [], [], min(left, 0.05))
+            if readable and connection.recv(65_536) == b"":
                 return True
-    return script.stopped.is_set()
+        return script.stopped.is_set()
+    return True
 
 
 def http(body: bytes = b"", status: str = "200 OK", *headers: str, length: int | None = None) -> bytes:
@@ -278,14 +268,3 @@ def head(kind: str = "application/json", *headers: str, status: str = "200 OK") 
     return "\r\n".join(
         [f"HTTP/1.1 {status}", f"content-type: {kind}", "transfer-encoding: chunked", *headers, "", ""]
     ).encode()
-
-
-def chunks(*pieces: bytes) -> bytes:
-    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces if piece)
-
-
-END = b"0\r\n\r\n"
-
-
-def fixed(*acts: Act) -> Sequence[Act]:
-    return acts

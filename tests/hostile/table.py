@@ -40,6 +40,10 @@ CODES = {"auth_error", "rate_limit", "network_error", "invalid_request", "unknow
 FOREIGN = set("httpx httpcore httpx2 httpcore2 h11 msgspec ssl anyio trio json zlib socket".split())
 
 
+Attempts = int | tuple[int, int]
+"""How many requests are made, or between which numbers."""
+
+
 @dataclass
 class Seen:
     """What came of one run."""
@@ -65,7 +69,7 @@ class Seen:
 class Good:
     """A whole answer, after so many requests."""
 
-    attempts: tuple[int, int] = (1, 1)
+    attempts: Attempts = 1
     text: str | None = "Hello"
     then: Callable[[Seen], bool] | None = None
 
@@ -87,7 +91,7 @@ class Bad:
     """An error of one of these kinds, after so many requests; attributes as `facts` say."""
 
     kinds: tuple[str, ...]
-    attempts: tuple[int, int] = (1, 1)
+    attempts: Attempts = 1
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
     partial: str | None = None
     then: Callable[[Seen], bool] | None = None
@@ -127,29 +131,22 @@ class Either:
 Expected = Good | Bad | Either
 
 
-def within(seen: Seen, attempts: tuple[int, int]) -> list[str]:
-    low, high = attempts
+def within(seen: Seen, attempts: Attempts) -> list[str]:
+    low, high = (attempts, attempts) if isinstance(attempts, int) else attempts
     return [] if low <= seen.requests <= high else [f"{seen.requests} requests"]
 
 
-def _range(attempts: int | tuple[int, int]) -> tuple[int, int]:
-    return (attempts, attempts) if isinstance(attempts, int) else attempts
-
-
-def good(
-    attempts: int | tuple[int, int] = 1, text: str | None = "Hello", then: Callable[[Seen], bool] | None = None
-) -> Good:
-    return Good(_range(attempts), text, then)
+good = Good
 
 
 def bad(
     *kinds: str,
-    attempts: int | tuple[int, int] = 1,
+    attempts: Attempts = 1,
     partial: str | None = None,
     then: Callable[[Seen], bool] | None = None,
     **facts: Any,
 ) -> Bad:
-    return Bad(kinds, _range(attempts), facts, partial, then)
+    return Bad(kinds, attempts, facts, partial, then)
 
 
 def either(*arms: Expected) -> Either:

@@ -164,7 +164,7 @@ def test_a_summary_is_sealed_and_opened_for_the_model_again() -> None:
     assert [item.content for item in users if isinstance(item, Message)] == ["user", "user"]
     assert isinstance(last, Compaction)
     assert "slate" not in last.encrypted_content
-    (opened,) = with_open_summaries(Request(model="m", input=[last])).input or ()
+    opened = [*(with_open_summaries(Request(model="m", input=[last])).input or ())][0]
     assert isinstance(opened, Message)
     assert (opened.role, str(opened.content).endswith("The word: slate.")) == ("user", True)
     vendors = Request(model="m", input=[Compaction(encrypted_content="gAAAA")])

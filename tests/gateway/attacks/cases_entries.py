@@ -279,14 +279,6 @@ def within(names: Iterable[str], pairs: Callable[[int], Iterable[tuple[str, str]
     return does
 
 
-def _all_pairs(n: int) -> list[tuple[str, str]]:
-    return [*product(wires.NAMES, wires.NAMES)]
-
-
-def _some_pairs(n: int) -> list[tuple[str, str]]:
-    return [(wires.NAMES[n % 5], wires.NAMES[(2 * n) % 5])]
-
-
 def images(place: Place) -> list[str]:
     """27 MB that are nothing special: they are taken."""
     found: list[str] = []
@@ -329,10 +321,10 @@ def _on_default(id: str, given: str, does: Does, **more: Any) -> Attack:
 CASES = [
     _on_default("Q01", "a million of {}, [] and numbers", over(UNKNOWN, million, ("openai_responses", "gemini_generate_content"))),
     _on_default("Q02", "as many as 27 MB hold", over(("empty objects as turns", "deep and wide in a schema"), swollen(LARGEST), ("openai_responses",)), whole=True),
-    _on_default("Q03", "as many as may be, on some wires", within(SAMPLE, _some_pairs)),
+    _on_default("Q03", "as many as may be, on some wires", within(SAMPLE, lambda n: [(wires.NAMES[n % 5], wires.NAMES[(2 * n) % 5])])),
     _on_default("Q04", "27 MB of images", images, whole=True),
     _on_default("Q05", "1,000 calls in one answer", calls, whole=True),
     _on_default("Q06", "a million of everything", over(SHAPES, million), whole=True),
     _on_default("Q07", "27 MB of everything", over(SHAPES, swollen(LARGEST)), whole=True),
-    *(_on_default(f"Q{n:02}", f"as many as may be: {name}", within([name], _all_pairs), whole=True) for n, name in enumerate(TAKEN, 10)),
+    *(_on_default(f"Q{n:02}", f"as many as may be: {name}", within([name], lambda n: [*product(wires.NAMES, wires.NAMES)]), whole=True) for n, name in enumerate(TAKEN, 10)),
 ]  # fmt: skip

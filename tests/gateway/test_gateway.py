@@ -120,15 +120,9 @@ def test_a_name_may_stand_for_several_models(upstream: str) -> None:
             answer = post(client, wire, model, "hi", stream=stream)
             assert (answer.status_code, told(wire, answer).output_text) == (200, "hi")
         answer = post(client, "openai_chat", "none", "hi")
-    assert answer.status_code == 502
-    assert "secret-name" not in answer.text
-
-
-def test_who_was_tried_is_not_for_callers(upstream: str) -> None:
-    several = tuple(Upstream(model=f"simulator/secret{i}", base_url=upstream) for i in range(2))
-    with gateway(Config(models={"m": several})) as client:
+        assert (answer.status_code, "secret" in answer.text) == (502, False)
         answer = post(client, "openai_chat", "m", "fail 402 insufficient_quota No credit.")
-    assert (answer.status_code, "No credit." in answer.text, "secret" in answer.text) == (402, True, False)
+        assert (answer.status_code, "No credit." in answer.text, "secret" in answer.text) == (402, True, False)
 
 
 def test_a_key_of_the_gateway_that_is_refused_is_no_fault_of_the_caller(
@@ -458,12 +452,8 @@ def test_a_request_is_one_line_of_json_without_what_was_said(
     found = [line for line in lines if line.get("scope") == "alice" or line.get("status") == 401]
     # A line is written when its answer has gone, so the next request may be quicker.
     whole, streamed, refused, unknown = sorted(found, key=lambda line: (line["status"], "streamed" in line))
-    assert (whole["wire"], whole["model"], whole["vendor"], whole["upstream_model"]) == (
-        "openai_chat",
-        "m",
-        "openai",
-        "gpt-5.2",
-    )
+    named = [whole[name] for name in ("wire", "model", "vendor", "upstream_model")]
+    assert named == ["openai_chat", "m", "openai", "gpt-5.2"]
     assert (whole["status"], whole["losses"], whole["attempts"]) == (200, 1, 1)
     assert whole["request_id"].startswith("req_")
     assert whole["seconds"] > 0

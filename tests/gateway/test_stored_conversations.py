@@ -1,4 +1,7 @@
-"""Stored conversations: a request continues from the response that it names, and from no other."""
+"""Stored conversations: a request continues from the response that it names, and from no other.
+
+Calls, references and connections are tested over HTTP and WebSockets, in `test_references.py` and `test_sockets.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,12 @@ import pytest
 
 from llm_rest.client.reply import Reply
 from llm_rest.responses import Request, Response
-from llm_rest.responses.items import Compaction, FunctionCall, FunctionCallOutput, ItemReference, Message
+from llm_rest.responses.items import Compaction, FunctionCall, ItemReference, Message
 from llm_rest.server.handler import Refused
 from llm_rest.server.history import compacted_by_summary, with_open_summaries
 from llm_rest.server.store import MemoryStore
 from llm_rest.server.stored import Session, StoredTurns, continued
 from llm_rest.sync import drive
-from llm_rest.unknown import Unknown
-from llm_rest.wires.openai_responses import complete_items
 
 
 def response(name: str, text: str) -> Response:
@@ -48,19 +49,6 @@ def test_a_turn_whose_history_was_deleted_is_not_found() -> None:
     assert drive(kept.forget("r1"))
     with pytest.raises(Refused, match="r2"):
         drive(continued(Request(input="three", previous_response_id="r2"), kept))
-
-
-def test_a_result_needs_a_call_in_the_conversation() -> None:
-    kept = StoredTurns(MemoryStore(), "s")
-    called = Response(id="r1", status="completed", output=[FunctionCall(call_id="c1", name="f", arguments="{}")])
-    drive(kept.keep(Request(input="one"), called))
-    good, bad = (
-        Request(input=[FunctionCallOutput(call_id=name, output="1")], previous_response_id="r1")
-        for name in ("c1", "c2")
-    )
-    assert len(drive(continued(good, kept)).input or ()) == 3
-    with pytest.raises(Refused, match="No tool call found for function call output with call_id c2"):
-        drive(continued(bad, kept))
 
 
 def test_a_session_goes_on_from_its_own_turns_and_from_those_before_it() -> None:
@@ -99,18 +87,6 @@ def named(*names: str, **fields: Any) -> Request:
     return Request(model="m", input=[*(ItemReference(id=name) for name in names), *fields.pop("more", [])], **fields)
 
 
-def test_items_are_found_by_the_ids_that_the_client_saw() -> None:
-    kept = StoredTurns(MemoryStore(), "s")
-    given_by_the_vendor = Message(id="msg_1", role="assistant", content="first")
-    without_id = FunctionCall(call_id="c1", name="f", arguments="{}")
-    answered = Response(id="resp_9", status="completed", output=[given_by_the_vendor, without_id])
-    drive(kept.keep(Request(input="one"), answered))
-    shown = complete_items(answered.output, "resp_9", "completed")
-    ids = [str(item.id) for item in shown if not isinstance(item, Unknown)]
-    again = drive(continued(named(*ids, more=[FunctionCallOutput(call_id="c1", output="1")]), kept))
-    assert again.input == [given_by_the_vendor, without_id, FunctionCallOutput(call_id="c1", output="1")]
-
-
 def test_items_of_a_deleted_response_are_gone() -> None:
     store = MemoryStore()
     kept = StoredTurns(store, "s")
@@ -138,21 +114,6 @@ def test_references_in_a_stored_turn_are_resolved_when_a_request_continues_it() 
     assert asked.input == [said, user, *response("", "second").output, Message(role="user", content="three")]
 
 
-def test_a_connection_finds_its_own_items_and_those_that_were_stored() -> None:
-    store = MemoryStore()
-    kept, one, two = StoredTurns(MemoryStore(), "s"), Session(store), Session(store)
-    for keeper, name in ((kept, "stored"), (one, "own")):
-        said = Message(id=name, role="assistant", content=name)
-        drive(keeper.keep(Request(input="one"), Response(id=f"r{name}", status="completed", output=[said])))
-    assert drive(continued(named("own", "stored"), one, kept)).input == [
-        Message(id=name, role="assistant", content=name) for name in ("own", "stored")
-    ]
-    with pytest.raises(Refused, match="'own' not found"):
-        drive(continued(named("own"), two, kept))
-    drive(one.end())
-    assert not store._kept
-
-
 # --- compaction -----------------------------------------------------------------------------------------------------
 
 
@@ -164,7 +125,7 @@ def test_a_summary_is_sealed_and_opened_for_the_model_again() -> None:
     assert [item.content for item in users if isinstance(item, Message)] == ["user", "user"]
     assert isinstance(last, Compaction)
     assert "slate" not in last.encrypted_content
-    opened = [*(with_open_summaries(Request(model="m", input=[last])).input or ())][0]
+    opened = next(iter(with_open_summaries(Request(model="m", input=[last])).input or ()))
     assert isinstance(opened, Message)
     assert (opened.role, str(opened.content).endswith("The word: slate.")) == ("user", True)
     vendors = Request(model="m", input=[Compaction(encrypted_content="gAAAA")])

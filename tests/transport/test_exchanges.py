@@ -8,6 +8,7 @@ import pytest
 
 from llm_rest.errors import APITimeoutError, ClientClosedError, ConfigError, ConnectError
 from llm_rest.transport import Timeouts
+from tests.hostile.table import locals_of
 from tests.loopback import END, STREAM, chunks, http, loopback, send, send_and_stall
 from tests.transport.support import KEY, NewTransport, exchange, nobody, ours, post
 
@@ -56,6 +57,7 @@ async def test_an_error_keeps_nothing_of_the_http_client(new_transport: NewTrans
     error = caught.value
     assert (error.__cause__, error.__context__) == (None, None)
     assert not [entry for entry in caught.traceback if "httpcore" in str(entry.path)]
+    assert not [text for text in locals_of(error) if KEY in text]
 
 
 @pytest.mark.parametrize("name", ["connect", "first_byte", "read", "stall", "total"])

@@ -81,6 +81,14 @@ async def test_a_client_of_the_callers_is_used_as_it_is_and_left_open(
         await exchange(new_transport, server.url, http=mine)
 
 
+async def test_without_such_a_tool_requests_do_not_pass_httpx(
+    new_transport: NewTransport, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(httpx.Client if way == "sync" else httpx.AsyncClient, "__init__", None)
+    with loopback(send(http(b"real"))) as server:
+        assert (await exchange(new_transport, server.url)).body == b"real"
+
+
 # --- respx ------------------------------------------------------------------------------------------------------------
 
 LAYERS = pytest.mark.parametrize("using", ["httpcore", "httpx"])

@@ -14,8 +14,8 @@ from tests.support.facts import plain
 
 Plain = dict[str, Any]
 
-OLD, ADAPTIVE, NEW, NEWEST = "claude-sonnet-4-5", "claude-opus-4-6", "claude-opus-4-8", "claude-opus-5-5"
-"""Models that think with a budget, of both kinds, adaptively with system messages, and always."""
+OLD, NEW, NEWEST = "claude-sonnet-4-5", "claude-opus-4-8", "claude-opus-5-5"
+"""Models that think with a budget, adaptively with system messages, and always."""
 
 VENDOR = MessagesDialect()
 
@@ -34,13 +34,6 @@ def sent(
     return plain(body), lost
 
 
-def messages(*items: AnyItem, model: str = NEW) -> list[Any]:
-    """The messages for items that lose nothing."""
-    body, lost = sent(*items, model=model)
-    assert lost == []
-    return body["messages"]
-
-
 def user(text: str = "Hi") -> Message:
     return Message(role="user", content=text)
 
@@ -53,14 +46,6 @@ def read(**fields: Any) -> Request:
     back, lost = wire.encode_request(request)
     assert (plain(back), lost) == (body, [])
     return request
-
-
-def heard(*items: Plain, role: str = "user") -> list[AnyItem]:
-    """The items that blocks of one message are."""
-    hello = {"role": "user", "content": "Hi"}
-    found = read(messages=[hello, {"role": role, "content": [*items]}, *([hello] if role == "assistant" else [])])
-    assert isinstance(found.input, list)
-    return found.input[1:-1] if role == "assistant" else found.input[1:]
 
 
 def answered(*blocks: Plain, request: Request | None = None, **fields: Any) -> Response:

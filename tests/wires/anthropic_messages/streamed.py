@@ -14,12 +14,9 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from llm_rest.responses import Response
 from llm_rest.responses import events as ev
-from llm_rest.responses.stream import Assembler
 from llm_rest.wires import anthropic_messages as wire
 from tests.corpus import Exchange, exchanges, file_of
-from tests.support.legal import faults
 
 Plain = dict[str, Any]
 
@@ -214,14 +211,6 @@ def encoded(events: Iterable[Any], **options: Any) -> tuple[list[Plain], Any]:
     return [json.loads(msgspec.json.encode(event)) for event in sent], machine
 
 
-def assembled(events: Iterable[Any]) -> Response:
-    """The response that events tell."""
-    assembler = Assembler()
-    for event in events:
-        assembler.feed(event)
-    return assembler.response
-
-
 def ends(events: Iterable[Any]) -> dict[int, Any]:
     """The items as their ends told them, by their places."""
     found = {event.output_index: event.item for event in events if isinstance(event, ev.OutputItemDone)}
@@ -282,23 +271,3 @@ def ended(stop: str | None = "end_turn", **fields: Any) -> list[Plain]:
     """The events that end an answer."""
     delta = {"stop_reason": stop, "stop_sequence": None, **fields}
     return [{"type": "message_delta", "delta": delta, "usage": {"output_tokens": 4}}, {"type": "message_stop"}]
-
-
-def told(*blocks: list[Plain], end: list[Plain] | None = None, **options: Any) -> list[Any]:
-    """The events of an answer with these blocks, which are in legal order and lose nothing."""
-    events = [started(), *(event for one in blocks for event in one), *(ended() if end is None else end)]
-    found, machine = decoded(events, **options)
-    assert faults(found) == []
-    assert machine.losses == []
-    want, _ = wire.decode_response(whole(events), **options)
-    assert assembled(found) == want
-    return found
-
-
-def tool(index: int, name: str, *pieces: str, kind: str = "server_tool_use", **fields: Any) -> list[Plain]:
-    given = {"id": f"srvtoolu_{index}", "name": name, "input": {}, **fields}
-    return block(index, kind, *({"partial_json": piece} for piece in pieces), **given)
-
-
-def result(index: int, kind: str, of: int, content: Any, **fields: Any) -> list[Plain]:
-    return block(index, kind, tool_use_id=f"srvtoolu_{of}", content=content, **fields)

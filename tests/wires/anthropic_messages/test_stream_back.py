@@ -10,16 +10,7 @@ from llm_rest.responses import CustomToolCall, Response
 from llm_rest.responses.stream import disassemble
 from llm_rest.wires import anthropic_messages as wire
 from tests.support.facts import plain
-from tests.wires.anthropic_messages.streamed import accumulated, block, call, decoded, encoded, ended, started, text
-
-CITED = {
-    "type": "char_location",
-    "cited_text": "c",
-    "document_index": 0,
-    "document_title": None,
-    "start_char_index": 0,
-    "end_char_index": 1,
-}
+from tests.wires.anthropic_messages.streamed import call, decoded, encoded, ended, started, text
 
 
 def test_every_part_of_text_is_a_block_and_every_piece_goes_out_at_once() -> None:
@@ -30,21 +21,6 @@ def test_every_part_of_text_is_a_block_and_every_piece_goes_out_at_once() -> Non
     assert sum(len(one) == 1 and one[0]["type"] == "content_block_delta" for one in pieces) == 120
     (last,) = [one for one in pieces if one and one[0]["type"] == "content_block_stop"][-1:]
     assert [event["type"] for event in last] == ["content_block_stop", "message_delta", "message_stop"]
-
-
-def test_sources_reach_the_client_with_their_texts() -> None:
-    """anthropic.stream_back.3"""
-    cited = block(0, "text", {"citation": CITED}, {"text": "a"}, {"citation": CITED}, text="", citations=[])
-    events = [started(), *cited, *text(1, "b"), *ended()]
-    found, machine = encoded(decoded(events)[0])
-    assert accumulated(found) == accumulated(events)
-    assert [event["delta"]["type"] for event in found if event["type"] == "content_block_delta"] == [
-        "citations_delta",
-        "text_delta",
-        "citations_delta",
-        "text_delta",
-    ]
-    assert machine.losses == []
 
 
 # --- calls ----------------------------------------------------------------------------------------------------------
@@ -74,16 +50,6 @@ def test_an_empty_piece_of_a_custom_call_begins_nothing() -> None:
 
 
 # --- ends -----------------------------------------------------------------------------------------------------------
-
-
-def test_an_end_tells_what_became_known() -> None:
-    """anthropic.stream_back.13"""
-    end = ended("max_tokens", container={"id": "c", "expires_at": "later"})
-    end[0] |= {"context_management": {"applied_edits": []}, "input_transformations": []}
-    end[0]["usage"] |= {"input_tokens": 3, "cache_read_input_tokens": 7, "x_new": 1}
-    found, machine = encoded(decoded([started(), *text(0, "a"), *end])[0])
-    assert found[-2:] == end
-    assert machine.losses == []
 
 
 def test_an_error_comes_back_as_it_came() -> None:

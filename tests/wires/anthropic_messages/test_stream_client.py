@@ -17,30 +17,15 @@ from tests.support.documents import differences
 from tests.support.facts import plain
 from tests.wires.anthropic_messages.streamed import (
     Plain,
-    block,
-    call,
     decoded,
     encoded,
-    ended,
     recorded_streams,
-    result,
-    started,
-    text,
-    tool,
 )
 
 anthropic = pytest.importorskip("anthropic", reason="the Anthropic client is a development-only peer")
 httpx2 = pytest.importorskip("httpx2", reason="the Anthropic client speaks through it")
 
 NAME = "anthropic_messages"
-CITED = {
-    "type": "char_location",
-    "cited_text": "c",
-    "document_index": 0,
-    "document_title": None,
-    "start_char_index": 0,
-    "end_char_index": 1,
-}
 
 
 def read_by_the_client(events: list[Plain]) -> Plain:
@@ -85,19 +70,3 @@ def test_the_vendors_client_reads_a_recorded_stream_the_same_when_we_pass_it_on(
     events = [json.loads(data) for data in exchange.events()]
     passed, _ = encoded(decoded(events)[0])
     assert told_late(read_by_the_client(passed)) == told_late(read_by_the_client(events))
-
-
-def test_the_vendors_client_reads_what_its_own_server_sent() -> None:
-    """Through events and back: thoughts, sources, tools of the vendor, a call."""
-    found = result(2, "web_search_tool_result", 1, [])
-    events = [
-        started(),
-        *block(0, "thinking", {"thinking": "Hm"}, {"signature": "s=="}, thinking="", signature=""),
-        *tool(1, "web_search", '{"query":"q"}'),
-        *found,
-        *block(3, "text", {"citation": CITED}, {"text": "a"}, text="", citations=[]),
-        *text(4, "b"),
-        *call(5, '{"a"', ":1}"),
-        *ended("tool_use"),
-    ]
-    assert read_by_the_client(encoded(decoded(events)[0])[0]) == read_by_the_client(events)

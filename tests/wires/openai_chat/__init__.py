@@ -15,7 +15,6 @@ Plain = dict[str, Any]
 
 OPENAI = CHAT_HOSTS["openai"]
 
-HI: Plain = {"role": "user", "content": "Hi"}
 CALL: Plain = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Oslo"}'}}
 
 

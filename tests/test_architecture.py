@@ -164,11 +164,11 @@ TESTS = {
     "transport": 3_050,
     "typing": 1_600,
     "vendors": 200,
-    "wires": 5_250,
+    "wires": 5_290,
 }
 """The lines of each folder of tests, 34,000 being the goal for all of them; these numbers go down as well."""
 
-ROW_LINES = 12_700
+ROW_LINES = 12_510
 """The lines of the mapping rows, which are data: what the pages of the wires say, and their cases."""
 
 LONGEST, LONGEST_IN_WIRE = 450, 600

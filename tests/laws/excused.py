@@ -18,12 +18,12 @@ RESPONSES, OLLAMA = "openai_responses", "ollama_chat"
 class Excuse(NamedTuple):
     """Why changes of a kind of place need not show elsewhere."""
 
-    source: str
-    kind: str
     ways: str
-    changes: str
-    targets: str
     why: str
+    source: str = ANY
+    kind: str = ANY
+    changes: str = ANY
+    targets: str = ANY
 
 
 DEFAULT = "the default written out"
@@ -34,99 +34,89 @@ CARRIED = "an event of a stream that carries a piece is read for the piece alone
 TABLE: tuple[Excuse, ...] = (
     # ids, dates and positions
     Excuse(
-        ANY,
-        ANY,
         r"\.(id|call_id|tool_call_id|tool_use_id|item_id|response_?[iI]d|created|created_at|createTime|completed_at)$",
-        ANY,
-        ANY,
         "ids are made anew, and dates describe one document",
     ),
-    Excuse(ANY, ANY, r"\.(index|\w+_index)$", "drop|other|zero", ANY, "the order says it"),
+    Excuse(r"\.(index|\w+_index)$", "the order says it", changes="drop|other|zero"),
     # one word
-    Excuse(ANY, ANY, r"\.(type|object|role|mode)$", EMPTY, ANY, ONE_WORD),
+    Excuse(r"\.(type|object|role|mode)$", ONE_WORD, changes=EMPTY),
+    Excuse(r"\.object$|\.output\[\]\.(role|type|status)$|user_location\.(approximate\.)?type$", ONE_WORD),
     Excuse(
-        ANY,
-        ANY,
-        r"\.object$|\.output\[\]\.(role|type|status)$|user_location\.(approximate\.)?type$",
-        ANY,
-        ANY,
-        ONE_WORD,
-    ),
-    Excuse(
-        ANTHROPIC,
-        "request",
         r"^\.tools\[\]\.(name|type)$",
-        "drop|empty|text|other",
-        ANY,
         "name and version of a hosted tool",
+        source=ANTHROPIC,
+        kind="request",
+        changes="drop|empty|text|other",
     ),
     Excuse(
-        f"{OLLAMA}|{GEMINI}",
-        "request",
         r"(functionResponse\.name|\.tool_name)$",
-        ANY,
-        ANY,
         "the name of the call that the result belongs to",
+        source=f"{OLLAMA}|{GEMINI}",
+        kind="request",
     ),
-    Excuse(ANY, "request", r"(json_schema|format)\.name$", ANY, ANY, "the name of a schema is a label of one format"),
+    Excuse(r"(json_schema|format)\.name$", "the name of a schema is a label of one format", kind="request"),
     # nothing in it
     Excuse(
-        ANY,
-        ANY,
         r"\.(annotations|tool_calls|audio|function_call|refusal|reasoning|reasoning_content|reasoning_details|thinking"
         r"|executed_tools|summary|content|logprobs|top_logprobs|error|incomplete_details|moderation|content_filters"
         r"|tool_usage|billing|caller|image_url|filename|error\.(code|param|type)|stop_reason|done_reason|finish_reason"
         r"|tools|tools\[\]|options|format|labels|metadata|arguments|args|parameters\w*|input_schema|properties|toolConfig"
         r"|functionCallingConfig|thinkingConfig|allowedFunctionNames|generationConfig|mcp_servers|cache_control|prompt_cache_\w+|filters"
         r"|context_management|instructions|web_search_options|headers|stream_options|tool_choice|include)$",
-        EMPTY,
-        ANY,
         NONE,
+        changes=EMPTY,
     ),
-    Excuse(RESPONSES, ANY, r"\.(input|output)\[\]\.status$", ANY, ANY, "what came whole is complete"),
-    Excuse(RESPONSES, "request", r"^\.input\[\]\.(role|tools\[\].*)$", ANY, ANY, "tools added later, offered at once"),
+    Excuse(r"\.(input|output)\[\]\.status$", "what came whole is complete", source=RESPONSES),
     Excuse(
-        ANY, "response|stream", r"[uU]sage\w*(\.\w+)*$", "drop|zero|empty|object", ANY, "no count, or a sum, or zero"
+        r"^\.input\[\]\.(role|tools\[\].*)$", "tools added later, offered at once", source=RESPONSES, kind="request"
+    ),
+    Excuse(
+        r"[uU]sage\w*(\.\w+)*$", "no count, or a sum, or zero", kind="response|stream", changes="drop|zero|empty|object"
     ),
     # defaults
     Excuse(
-        ANY,
-        "request",
         r"\.(stream|store|background|parallel_tool_calls|disable_parallel_tool_use|strict|is_error|defer_loading|truncat\w+"
         r"|enabled|responseLogprobs|include_?[tT]houghts|includeServerSideToolInvocations|include_usage|require_approval"
         r"|external_web_access|container(\.type)?|output_config(\.effort)?|\w+_penalty|n|logprobs|cache_control\.ttl)$",
-        "drop|false|other|empty|text|zero",
-        ANY,
         DEFAULT,
+        kind="request",
+        changes="drop|false|other|empty|text|zero",
     ),
-    Excuse(GEMINI, "request", r"\.(responseMimeType|responseModalities)$", ANY, ANY, DEFAULT),
-    Excuse(ANY, "request", r"\.additionalProperties$", "drop", ANTHROPIC, "this wire wants it said, so it is said"),
+    Excuse(r"\.(responseMimeType|responseModalities)$", DEFAULT, source=GEMINI, kind="request"),
+    Excuse(
+        r"\.additionalProperties$",
+        "this wire wants it said, so it is said",
+        kind="request",
+        changes="drop",
+        targets=ANTHROPIC,
+    ),
     # what the value itself says
-    Excuse(CHAT, "request", r"input_audio\.format$", ANY, OLLAMA, "the model reads what it is from the sound itself"),
-    Excuse(ANY, ANY, r"logprobs(\[\])?\.bytes(\[\])?$", ANY, GEMINI, "the bytes of a token are those of its text"),
+    Excuse(
+        r"input_audio\.format$",
+        "the model reads what it is from the sound itself",
+        source=CHAT,
+        kind="request",
+        targets=OLLAMA,
+    ),
+    Excuse(r"logprobs(\[\])?\.bytes(\[\])?$", "the bytes of a token are those of its text", targets=GEMINI),
     # echo
     Excuse(
-        RESPONSES,
-        "response|stream",
         r"^(\[\]\.response)?\.(background|frequency_penalty|instructions|max_output_tokens|max_tool_calls|metadata|parallel_tool_calls"
         r"|presence_penalty|previous_response_id|prompt_cache_key|prompt_cache_retention|prompt_cache_options|reasoning"
         r"|safety_identifier|store|temperature|text|tool_choice|tools|top_logprobs|top_p|truncation|user)\b",
-        ANY,
-        ANY,
         "an answer of a Responses host repeats its request, which the caller has",
+        source=RESPONSES,
+        kind="response|stream",
     ),
     # streams
     Excuse(
-        ANY,
-        "stream",
         r"^\[\](\.(type|done|brand_new|usage\w*(\..*)?|obfuscation|service_tier|system_fingerprint"
         r"|choices(\[\](\.delta(\.role|\.channel|\.tool_calls(\[\](\.function)?)?)?)?)?))?$",
-        ANY,
-        ANY,
         CARRIED,
+        kind="stream",
     ),
-    Excuse(RESPONSES, "stream", ANY, ANY, ANY, "each event repeats those before it, and the last one is the truth"),
-    Excuse(ANTHROPIC, "stream", r"^\[\]\.(delta|content_block|message)\b", ANY, ANY, CARRIED),
+    Excuse(ANY, "each event repeats those before it, and the last one is the truth", source=RESPONSES, kind="stream"),
+    Excuse(r"^\[\]\.(delta|content_block|message)\b", CARRIED, source=ANTHROPIC, kind="stream"),
 )
 
 SAMPLE = frozenset(

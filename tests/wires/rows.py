@@ -19,7 +19,8 @@ stand, as a table: `vendor` or `dialect` (facts of a host), `asked` (the request
 decoded document goes back to its wire: `again` (as what, if not as it came), `back` (losses of that), `kept` (losses with
 `keep=True`, where they are others), `left` (the fields that another wire then reports).
 
-A row says only what it is about. A document has the fields of `USUAL` unless it says otherwise (`(absent)`), and one that is a
+A row says only what it is about. A stream begins with `BEGINNINGS` unless it begins otherwise (`(absent)`: with none).
+A document has the fields of `USUAL` unless it says otherwise (`(absent)`), and one that is a
 list is the field of `MAIN`. In what is decoded, ids that the wire's document does not have are left out; those of calls stand
 as `#1`. Items of an output are completed, empty `annotations` and `summary` are left out. Opaque state is
 `{"sealed": "wire.issuer", ...}`: its content is there for encoders and is not compared. `leftovers` are not compared either:
@@ -124,6 +125,10 @@ USUAL: dict[str, dict[str, Any]] = {
         "model": "claude-opus-4-8",
         "usage": {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5},
     },
+    "anthropic_messages.streamed": {
+        "model": "m",
+        "usage": {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7},
+    },
     "gemini_generate_content.request": {"model": "gemini-3-flash-preview"},
     "gemini_generate_content.request.decoded": {"model": ABSENT},
     "gemini_generate_content.body": {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]},
@@ -134,6 +139,34 @@ USUAL: dict[str, dict[str, Any]] = {
     "openai_responses.answer": MADE,
 }
 """What documents have where a row says nothing else, and what a usual document decodes to beside that."""
+
+BEGUN = {"id": "r", "object": "response", "status": "in_progress"}
+CREATED, IN_PROGRESS = (
+    {"type": f"response.{kind}", "sequence_number": number, "response": {**BEGUN, "model": "m", "output": []}}
+    for number, kind in enumerate(("created", "in_progress"))
+)
+
+
+def message_start(id: str, **usage: int) -> dict[str, Any]:
+    """The event that begins a stream of Anthropic's."""
+    message = {"type": "message", "id": id, "role": "assistant", "model": "m", "content": [], "stop_reason": None}
+    return {"type": "message_start", "message": {**message, "stop_sequence": None, "usage": usage}}
+
+
+BEGINNINGS: dict[str, list[tuple[Any, list[str]]]] = {
+    "openai_responses.decode_stream": [
+        ({"type": "response.created", "response": {**BEGUN, "output": []}}, ["created"])
+    ],
+    "anthropic_messages.decode_stream": [
+        (message_start("msg_1", input_tokens=3, output_tokens=1), ["created; in_progress"])
+    ],
+    "anthropic_messages.encode_stream": [
+        (CREATED, [json.dumps(message_start("r", input_tokens=0, output_tokens=0))]),
+        (IN_PROGRESS, []),
+    ],
+    "gemini_generate_content.encode_stream": [(CREATED, []), (IN_PROGRESS, [])],
+}
+"""What streams begin with where a row says nothing else, and what it makes."""
 
 
 class Case(NamedTuple):
@@ -368,13 +401,22 @@ def interleaved(text: str) -> Iterator[tuple[Any, list[str]]]:
     return iter(found)
 
 
+def stream_of(case: Case, name: str) -> list[tuple[Any, list[str]]]:
+    """Each document of a stream with the lines below it; `(absent)` stands for the usual beginning of a stream without any."""
+    text = case.data.get(name, "").strip()
+    found = list(interleaved(text.removeprefix(ABSENT)))
+    usual = BEGINNINGS.get(f"{case.wire}.{case.function}", [])
+    starts = text.startswith(ABSENT) or any((found[0][0] or {}).get("type") == one["type"] for one, _ in usual if found)
+    return found if starts or not found else [*usual, *found]
+
+
 def streamed(case: Case) -> dict[str, Any]:
     """What is told after each chunk of a stream, and the response that it all makes up."""
     wire: Any = wires.load(case.wire)
     machine = wire.decode_stream(**options_of(case), keep=False)
     assembler = Assembler()
     told: list[list[str]] = []
-    chunks = [chunk and opened(complete(case.wire, chunk, "chunk")) for chunk, _ in interleaved(case.data["chunks"])]
+    chunks = [chunk and opened(complete(case.wire, chunk, "chunk")) for chunk, _ in stream_of(case, "chunks")]
     for chunk in chunks:
         events = machine.close() if chunk is None else machine.feed(wire.EVENT.decode(json.dumps(chunk)))
         told.append([outline(event) for event in events])
@@ -394,9 +436,7 @@ def written(case: Case) -> dict[str, Any]:
     """What is written for each event of a stream."""
     wire: Any = wires.load(case.wire)
     machine = wire.encode_stream(**{key: value for key, value in options_of(case).items() if key != "now"})
-    given: list[Any] = [
-        EVENT.decode(json.dumps(opened(e))) if e else e for e, _ in interleaved(case.data.get("events", ""))
-    ]
+    given: list[Any] = [EVENT.decode(json.dumps(opened(e))) if e else e for e, _ in stream_of(case, "events")]
     if case.has("of"):
         given = list(disassemble(RESPONSE.decode(json.dumps(opened(case.document("of", "response"))))))
     made: list[list[Any]] = []
@@ -458,13 +498,13 @@ def stream_problems(case: Case) -> Iterator[str]:
         told: list[Any] = [[json.loads(line) for line in case.data["chunks"].strip().splitlines()]]
     elif case.has("events"):
         result = written(case)
-        told = [[json.loads(line) for line in below] for _, below in interleaved(case.data["events"])]
+        told = [[json.loads(line) for line in below] for _, below in stream_of(case, "events")]
     else:
         result = streamed(case)
-        told = ["; ".join(below) for _, below in interleaved(case.data["chunks"])]
+        told = ["; ".join(below) for _, below in stream_of(case, "chunks")]
         result["told"] = ["; ".join(each) for each in result["told"]]
         if case.has("response"):
-            response = case.document("response", "response", "response.decoded")
+            response = case.document("response", "response", "response.decoded", "streamed")
             yield from differences(comparable(response), result["response"])
     if case.function != "decode_stream":
         told = [[comparable(opened(complete_line(case.wire, line))) for line in each] for each in told]

@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from llm_rest import wires
-from llm_rest.cli import LOST, main
+from llm_rest.cli import main
 from llm_rest.responses import FunctionCall, Message, Request, Response
 from llm_rest.responses.parts import InputImage
 from llm_rest.responses.stream import disassemble
@@ -131,13 +131,3 @@ def test_a_stream_says_the_same_on_every_other_wire(
     events = read(target, [out])
     assert faults(events) == []
     assert said(assembled(events)) == ("I look.", [("call_1", "weather", ARGUMENTS)], 17)
-
-
-@pytest.mark.parametrize("source", wires.NAMES)
-def test_what_is_lost_makes_a_strict_conversion_fail(
-    source: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    stdin = json.dumps(REQUESTS[source]).encode()
-    target = next(name for name in wires.NAMES if name != source)
-    assert convert(source, target, "request", stdin, monkeypatch, capsys, "--strict")[0] == LOST
-    assert convert(source, source, "request", stdin, monkeypatch, capsys, "--strict")[0] == 0

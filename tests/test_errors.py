@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import copy
-import gzip
 import json
-import os
 import pickle
 import re
 from pathlib import Path
 
 import anthropic
 import httpx
-import msgspec
 import openai
 import pytest
 
@@ -51,8 +48,8 @@ from llm_rest.errors import (
 )
 from llm_rest.losses import Loss
 from llm_rest.vendors.rows import VENDORS
-
-CORPUS = Path(os.environ.get("LLM_REST_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
+from llm_rest.wires.errors import error_facts
+from tests.corpus import exchanges
 
 CLASSES = [
     value
@@ -427,21 +424,15 @@ RECORDED: dict[tuple[str, int], set[type[APIStatusError]]] = {
 }
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no recorded traffic at {CORPUS}")
 @pytest.mark.parametrize("wire", ["openai_chat", "openai_responses", "anthropic_messages", "gemini_generate_content"])
 def test_recorded_refusals_become_the_class_they_should(wire: str) -> None:
-    from llm_rest.wires.errors import error_facts
-
     seen: dict[tuple[str, int], set[type[APIStatusError]]] = {}
-    with gzip.open(CORPUS / f"{wire}.jsonl.gz") as lines:
-        for line in lines:
-            exchange = msgspec.json.decode(line)
-            answer = exchange["response"]
-            if answer["status"] >= 400:
-                body = msgspec.json.encode(answer["body"])
-                error = api_error(error_facts(wire, answer["status"], answer["headers"], body))
-                assert error.message
-                seen.setdefault((exchange["vendor"], answer["status"]), set()).add(type(error))
+    for exchange in exchanges(wire):
+        if exchange.error is not None:
+            answer = exchange.response
+            error = api_error(error_facts(wire, answer.status, answer.headers, exchange.error))
+            assert error.message
+            seen.setdefault((exchange.vendor, answer.status), set()).add(type(error))
     assert seen
     for key, kinds in seen.items():
         assert kinds <= RECORDED[key], key

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import os
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,8 +22,7 @@ from llm_rest.vendors.models import (
     without,
 )
 from llm_rest.vendors.rows import VENDORS
-
-CORPUS = Path(os.environ.get("LLM_REST_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
+from tests.corpus import exchanges
 
 EFFORTS = {"none", "minimal", "low", "medium", "high", "xhigh", "max", "default"}
 
@@ -350,11 +346,10 @@ def test_a_close_value_is_taken_where_there_is_one() -> None:
     )
 
 
-def test_tools_go_with_everything_that_speaks_of_them() -> None:
+def test_without_tools_the_options_about_them_are_left_out() -> None:
     asked = request(tools=[TOOL], tool_choice="auto", parallel_tool_calls=True)
     left, lost = without(asked, check(asked, Capabilities(tools=False, parallel_tools=False)))
-    assert msgspec.to_builtins(left) == {"input": "hi"}
-    assert [loss.path for loss in lost] == ["tools"]
+    assert (msgspec.to_builtins(left), [loss.path for loss in lost]) == ({"input": "hi"}, ["tools"])
 
 
 def test_content_is_left_out_and_every_call_keeps_an_output() -> None:
@@ -397,29 +392,23 @@ def test_what_is_left_fits(row: Row) -> None:
 # --- recorded -------------------------------------------------------------------------------------------------------
 
 
-def recorded(wire: str) -> list[dict[str, Any]]:
-    with gzip.open(CORPUS / f"{wire}.jsonl.gz") as lines:
-        found = [msgspec.json.decode(line) for line in lines]
-    return [e for e in found if e["request"] and isinstance(e["request"]["body"], dict)]
-
-
-@pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no recorded traffic at {CORPUS}")
 def test_the_default_efforts_are_those_the_vendor_answered_with() -> None:
     seen: set[str] = set()
-    for exchange in recorded("openai_responses"):
-        body, answer = exchange["request"]["body"], exchange["response"].get("body")
-        if exchange["vendor"] != "openai" or exchange["response"]["status"] != 200 or not isinstance(answer, dict):
+    for exchange in exchanges("openai_responses"):
+        if exchange.vendor != "openai" or exchange.question is None or exchange.answer is None:
             continue
-        known = capabilities(body["model"], "openai")
-        if (body.get("reasoning") or {}).get("effort") is None and known is not UNKNOWN:
-            assert (answer.get("reasoning") or {}).get("effort") == known.default_effort, exchange["id"]
-            seen.add(body["model"])
+        asked, answer = msgspec.json.decode(exchange.question), msgspec.json.decode(exchange.answer)
+        known = capabilities(asked.get("model", ""), "openai")
+        if (asked.get("reasoning") or {}).get("effort") is None and known is not UNKNOWN and isinstance(answer, dict):
+            assert (answer.get("reasoning") or {}).get("effort") == known.default_effort, exchange.id
+            seen.add(asked["model"])
     assert {"gpt-4o", "gpt-5", "gpt-5-pro", "gpt-5.2", "gpt-5.4", "gpt-5.5", "gpt-5.6"} <= seen
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no recorded traffic at {CORPUS}")
 def test_the_efforts_of_a_model_are_those_its_vendor_listed_when_it_refused_another() -> None:
-    refusals = [e["response"]["body"] for e in recorded("anthropic_messages") if e["response"]["status"] == 400]
+    refusals = [
+        msgspec.json.decode(e.error) for e in exchanges("anthropic_messages") if e.response.status == 400 and e.error
+    ]
     (message,) = [body["error"]["message"] for body in refusals if "effort level" in body["error"]["message"]]
     listed = set(message.partition("Supported levels: ")[2].rstrip(".").split(", "))
     assert listed == set(capabilities("claude-opus-4-6", "anthropic").efforts or ()) - {"none"}

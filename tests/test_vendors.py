@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import os
 import re
 import traceback
 from pathlib import Path
@@ -30,9 +28,9 @@ from llm_rest.vendors.rows import (
     is_loopback,
     resolve,
 )
+from tests.corpus import RENAMED, exchanges
 
 ROOT = Path(__file__).parents[1]
-CORPUS = Path(os.environ.get("LLM_REST_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
 
 NAMED = """
     openai anthropic google xai groq deepseek sambanova together fireworks cerebras openrouter mistral meta huggingface
@@ -108,35 +106,33 @@ def test_local_servers_need_no_key_and_have_a_long_timeout() -> None:
         assert (found.key_optional, found.vendor.first_byte >= 600) == (True, True), name
 
 
-RECORDED_AS = {"azure": "azure_openai", "bedrock-mantle": "bedrock_mantle"}
 OTHER_SURFACES = re.compile(
     r"localhost:8787|europe-west4|ollama\.com|/deployments/|router\.huggingface\.co/\w+/v\d|bedrock-mantle.*aws/v1/responses"
 )
 """Recorded URLs that no row means: a proxy, a cloud, an older surface, a provider behind a router."""
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no recorded traffic at {CORPUS}")
+PLACES = {"{resource}": "resource", "{region}": "us-east-1", "{account}": "account"}
+
+
 @pytest.mark.parametrize("wire", wires.NAMES)
-def test_recorded_traffic_went_where_the_rows_say(wire: str) -> None:
+def test_recorded_requests_were_sent_to_the_urls_of_the_rows(wire: str) -> None:
     seen: set[str] = set()
-    with gzip.open(CORPUS / f"{wire}.jsonl.gz") as lines:
-        for line in lines:
-            exchange = msgspec.json.decode(line)
-            url = (exchange["request"] or {}).get("url", "").partition("?")[0]
-            url = url.replace("//127.0.0.1:11434/", "//localhost:11434/")  # the same server, as its own client calls it
-            name: str = exchange["vendor"]
-            row = VENDORS.get(RECORDED_AS.get(name, name))
-            if row is None or not url or OTHER_SURFACES.search(url):
-                continue
-            base_url = row.base_url
-            for place, value in {"{resource}": "resource", "{region}": "us-east-1", "{account}": "account"}.items():
-                base_url = base_url.replace(place, value)
-            if "/projects/PROJECT/" in url:
-                base_url += "/projects/PROJECT/locations/global"
-            found = at(f"{row.name}/m", wire=wire, base_url=base_url)
-            start, in_url, _ = (found.base_url + found.dialect.path).partition("{model}")
-            assert url.startswith(start) if in_url else url == start
-            seen.add(row.name)
+    for exchange in exchanges(wire):
+        row = VENDORS.get(RENAMED.get(exchange.vendor, exchange.vendor))
+        url = exchange.request.url.partition("?")[0] if exchange.request else ""
+        url = url.replace("//127.0.0.1:11434/", "//localhost:11434/")  # the same server, in the name of its own client
+        if row is None or not url or OTHER_SURFACES.search(url):
+            continue
+        base_url = row.base_url
+        for place, value in PLACES.items():
+            base_url = base_url.replace(place, value)
+        if "/projects/PROJECT/" in url:
+            base_url += "/projects/PROJECT/locations/global"
+        found = at(f"{row.name}/m", wire=wire, base_url=base_url)
+        start, in_url, _ = (found.base_url + found.dialect.path).partition("{model}")
+        assert url.startswith(start) if in_url else url == start
+        seen.add(row.name)
     assert seen
 
 

@@ -71,15 +71,16 @@ class MessageWriter:
         items: Any = self._items
         for i in range(start, end):
             item = sent = items[i]
+            kind: object = type(item)
             # Most items have no field that a host may treat differently. Reading a field is fast where the type is known.
             plain = False
-            if type(item) is Message:
+            if kind is Message:
                 if type(item.content) is str:
                     plain = item.id is item.leftovers is item.created_by is None
-            elif type(item) is FunctionCall:
+            elif kind is FunctionCall:
                 if len(item.call_id) <= longest and sent_name(item.name) == item.name:
                     plain = item.id is item.leftovers is item.created_by is item.namespace is item.caller is None
-            elif type(item) is FunctionCallOutput and type(item.output) is str and len(item.call_id or "") <= longest:
+            elif kind is FunctionCallOutput and type(item.output) is str and len(item.call_id or "") <= longest:
                 plain = item.id is item.leftovers is item.created_by is None
                 plain = plain and item.is_error is item.name is item.caller is None
             if not plain:

@@ -160,7 +160,7 @@ TESTS = {
     "support": 700,
     "telemetry": 900,
     "testing": 600,
-    "tools": 1_350,
+    "tools": 1_300,
     "transport": 3_050,
     "typing": 1_600,
     "vendors": 200,

@@ -100,7 +100,7 @@ async def test_a_stream_shows_the_value_as_it_grows(name: str, strategy: Any, ne
 @every_wire
 @pytest.mark.parametrize("strategy", ["native", "instructions"])
 @pytest.mark.parametrize("wrong", ['{"name": 3}', "I would rather not.", '{"name":"Ada","born":1}', '{"name":"Ada",}'])
-async def test_an_answer_that_does_not_fit_is_asked_for_again(
+async def test_an_answer_that_does_not_fit_is_re_prompted(
     name: str, strategy: Any, wrong: str, new_client: NewClient
 ) -> None:
     async with simulator(new_client, name) as llm:
@@ -171,7 +171,7 @@ def test_the_time_for_a_call_is_shared_by_its_repairs() -> None:
 
 
 @pytest.mark.parametrize("wire", ["openai_responses", "openai_chat", "anthropic_messages"])
-async def test_a_refusal_is_told_apart_and_never_repaired(wire: str, new_client: NewClient) -> None:
+async def test_a_refusal_is_an_error_of_its_own_and_never_repaired(wire: str, new_client: NewClient) -> None:
     async with simulator(new_client, wire) as llm:
         with pytest.raises(RefusalError, match="refused: No") as caught:
             await llm.generate_json("refuse No.", Person)
@@ -183,7 +183,9 @@ async def test_a_refusal_is_told_apart_and_never_repaired(wire: str, new_client:
 
 @every_wire
 @every_strategy
-async def test_a_cut_answer_is_told_apart_and_never_repaired(name: str, strategy: Any, new_client: NewClient) -> None:
+async def test_a_truncated_answer_is_an_error_of_its_own_and_never_repaired(
+    name: str, strategy: Any, new_client: NewClient
+) -> None:
     cut = f"{script(strategy)}\nlength"
     async with simulator(new_client, name) as llm:
         with pytest.raises(TruncatedError) as caught:
@@ -281,7 +283,7 @@ async def test_elements_of_a_schema_are_plain_data(new_client: NewClient, httpx_
         assert [element async for element in stream.elements()] == [{"a": 1}, {"a": 2}] == stream.value
 
 
-async def test_an_element_that_does_not_fit_ends_the_elements_and_is_told_at_the_end(
+async def test_an_element_that_does_not_fit_ends_the_elements_with_an_error(
     new_client: NewClient, httpx_mock: HTTPXMock
 ) -> None:
     text = '{"value": [{"name": "Ada"}, {"name": 3}, {"name": "Eve"}]}'
@@ -342,7 +344,7 @@ async def test_the_best_strategy_of_model_wire_and_type_is_taken(
     assert ("It has to fit this JSON Schema" in str(body)) == (way == "instructions")
 
 
-async def test_a_way_that_the_model_is_known_not_to_have_is_refused(
+async def test_a_strategy_that_the_model_is_known_not_to_have_is_refused(
     new_client: NewClient, httpx_mock: HTTPXMock
 ) -> None:
     httpx_mock.add_response(status_code=400, json={})
@@ -355,7 +357,9 @@ async def test_a_way_that_the_model_is_known_not_to_have_is_refused(
 
 
 @every_wire
-async def test_what_the_check_recovers_is_recorded_and_warned_of_by_nobody(name: str, new_client: NewClient) -> None:
+async def test_a_loss_that_the_validation_recovers_is_recorded_and_raises_nothing(
+    name: str, new_client: NewClient
+) -> None:
     async with simulator(new_client, name, on_loss="raise") as llm:
         lengthy = {"type": "object", "properties": {"a": {"type": "string", "minLength": 1}}, "required": ["a"]}
         reply = await llm.generate("Who?", output=lengthy)
@@ -364,7 +368,7 @@ async def test_what_the_check_recovers_is_recorded_and_warned_of_by_nobody(name:
     assert len(changed) == (name in ("openai_responses", "openai_chat", "anthropic_messages"))
 
 
-async def test_other_losses_are_still_told(new_client: NewClient) -> None:
+async def test_other_losses_still_raise(new_client: NewClient) -> None:
     async with simulator(new_client, "anthropic_messages", on_loss="raise") as llm:
         with pytest.raises(LossError, match="seed"):
             await llm.generate_json("Who?", Person, seed=1)

@@ -66,7 +66,7 @@ def test_its_definition_says_what_the_function_says() -> None:
     )
 
 
-def test_what_may_be_left_out_is_not_made_required_by_a_host_that_is_strict_unless_told() -> None:
+def test_optional_parameters_are_not_made_required_by_strict_hosts_by_default() -> None:
     """BUGS 52"""
 
     def whole(at: Node) -> None: ...
@@ -100,28 +100,21 @@ def test_options_say_how_a_run_treats_it() -> None:
 
 # --- what arrives -----------------------------------------------------------------------------------------------------
 
-CLOSED = {"additionalProperties": False}
-NODE = {
-    "type": "object",
-    "description": "A tree.",
-    "properties": {
-        "name": {"type": "string"},
-        "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}, "default": []},
-    },
-    "required": ["name"],
-    **CLOSED,
-}
-PERSON = {
-    "type": "object",
-    "properties": {
-        "first_name": {"type": "string", "minLength": 1},
-        "boss": {"anyOf": [{"$ref": "#/$defs/Person"}, {"type": "null"}], "default": None},
-    },
-    "required": ["first_name"],
-    **CLOSED,
-}
-ADA = Person(first_name="Ada")
 NUMBER, TEXT, NULL = {"type": "integer"}, {"type": "string"}, {"type": "null"}
+
+
+def closed(required: str, **properties: Any) -> Any:
+    """The schema of a class with one required property."""
+    return {"type": "object", "properties": properties, "required": [required], "additionalProperties": False}
+
+
+NODE = closed("name", name=TEXT, children={"type": "array", "items": {"$ref": "#/$defs/Node"}, "default": []})
+PERSON = closed(
+    "first_name",
+    first_name={"type": "string", "minLength": 1},
+    boss={"anyOf": [{"$ref": "#/$defs/Person"}, NULL], "default": None},
+)
+ADA = Person(first_name="Ada")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +146,12 @@ NUMBER, TEXT, NULL = {"type": "integer"}, {"type": "string"}, {"type": "null"}
         (UUID, {**TEXT, "format": "uuid"}, f"{UUID(int=1)}", UUID(int=1)),
         (bytes, {**TEXT, "contentEncoding": "base64"}, "YQ==", b"a"),
         (Unit, ("Unit", {"enum": ["C", "F"], **TEXT}), "F", Unit.FAHRENHEIT),
-        (Node, ("Node", NODE), {"name": "a", "children": [{"name": "b"}]}, Node("a", [Node("b")])),
+        (
+            Node,
+            ("Node", {"description": "A tree.", **NODE}),
+            {"name": "a", "children": [{"name": "b"}]},
+            Node("a", [Node("b")]),
+        ),
         (
             Person,
             ("Person", PERSON),
@@ -162,32 +160,11 @@ NUMBER, TEXT, NULL = {"type": "integer"}, {"type": "string"}, {"type": "null"}
         ),
         (
             Options,
-            (
-                "Options",
-                {
-                    "type": "object",
-                    "properties": {"depth": NUMBER, "deep": {"type": "boolean"}},
-                    "required": ["depth"],
-                    **CLOSED,
-                },
-            ),
+            ("Options", closed("depth", depth=NUMBER, deep={"type": "boolean"})),
             {"depth": 1},
             {"depth": 1},
         ),
-        (
-            Size,
-            (
-                "Size",
-                {
-                    "type": "object",
-                    "properties": {"width": NUMBER, "height": {**NUMBER, "default": 1}},
-                    "required": ["width"],
-                    **CLOSED,
-                },
-            ),
-            {"width": 2},
-            Size(2),
-        ),
+        (Size, ("Size", closed("width", width=NUMBER, height={**NUMBER, "default": 1})), {"width": 2}, Size(2)),
     ],
 )
 def test_a_parameter_has_the_schema_of_its_type_and_arrives_as_it(
@@ -236,7 +213,7 @@ def test_a_tagged_union_is_said_once() -> None:
     assert tool(turn).typed({"where": {"type": "Right", "steps": 1}}) == {"where": Right(1)}
 
 
-def test_a_name_in_a_map_that_does_not_fit_is_spoken_of_as_a_name() -> None:
+def test_an_invalid_name_in_a_map_is_reported_as_a_name() -> None:
     def take(x: dict[int, str]) -> None: ...
 
     with pytest.raises(DoesNotFit, match=r"^\$\.x: as a name: expected `int`, got `str`$"):
@@ -258,7 +235,7 @@ def test_defaults_that_json_can_say_are_in_the_schema() -> None:
     assert "default" not in shown["where"]
 
 
-def test_what_the_model_leaves_out_is_left_to_the_function() -> None:
+def test_absent_and_null_arguments_have_the_default_of_the_function() -> None:
     assert weather.typed({"city": "Oslo"}) == {"city": "Oslo"}
     assert weather.typed({"city": "Oslo", "unit": None}) == {"city": "Oslo"}, (
         "null is what many models write for absent"
@@ -279,7 +256,7 @@ def test_arguments_that_do_not_fit_are_named_one_by_one(arguments: dict[str, Any
     assert caught.value.problems == problems
 
 
-def test_what_only_the_type_knows_is_named_too() -> None:
+def test_errors_of_validators_are_reported_too() -> None:
     def hire(who: Person, at: list[UUID]) -> None: ...
 
     class Even(Person):
@@ -373,7 +350,7 @@ def wrapped(*args: Any, **kwargs: Any) -> str:
         (wrapped, "weather", "The weather now.", {"city": "Oslo", "unit": "C"}, "Oslo: 7 C"),
     ],
 )
-def test_whatever_can_be_called_can_be_a_tool(
+def test_any_callable_can_be_a_tool(
     function: Callable[..., Any], name: str, description: str, parameters: dict[str, Any], gives: str
 ) -> None:
     made: Tool[..., Any] = tool(function)
@@ -429,9 +406,7 @@ async def each_async(n: int) -> AsyncIterator[int]:
         (classmethod(without_annotation), "@tool goes below @classmethod"),
     ],
 )
-def test_what_a_model_cannot_be_offered_is_refused_when_the_tool_is_made(
-    function: Callable[..., Any], words: str
-) -> None:
+def test_an_unsuitable_function_is_refused_when_the_tool_is_made(function: Callable[..., Any], words: str) -> None:
     with pytest.raises(ConfigError) as caught:
         tool(function)
     assert words in str(caught.value)

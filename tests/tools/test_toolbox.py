@@ -169,7 +169,7 @@ def test_the_functions_of_a_namespace_are_run_by_name() -> None:
         ([3], "a int is no tool"),
     ],
 )
-def test_what_cannot_be_offered_is_refused_before_anything_is_sent(tools: list[Any], words: str) -> None:
+def test_an_invalid_tool_is_refused_before_anything_is_sent(tools: list[Any], words: str) -> None:
     """BUGS 41"""
     with pytest.raises(ConfigError) as caught:
         Toolbox(tools)
@@ -222,7 +222,7 @@ def test_names_are_given_once_in_a_registry() -> None:
         ("add", '{"a":' + "[" * 1000, ["the arguments are no valid JSON: $: nested deeper than 400 levels"]),
     ],
 )
-def test_a_call_that_cannot_run_is_answered_in_words(name: str, arguments: str, problems: list[str]) -> None:
+def test_an_invalid_call_has_its_problems_listed(name: str, arguments: str, problems: list[str]) -> None:
     assert Toolbox([add, Remote()]).prepare(name, arguments) == problems
     assert Toolbox().prepare(name, arguments) == [f"there is no tool called {name!r}; there are none"]
 
@@ -260,7 +260,7 @@ def test_an_executor_gets_plain_arguments(run: Run, remote: type[Remote]) -> Non
     assert executor.calls == ["search", "grep", "shell"]
 
 
-def test_the_context_of_the_call_is_handed_in(run: Run) -> None:
+def test_a_tool_gets_the_context_of_its_call(run: Run) -> None:
     def who(context: ToolContext | None = None) -> str:
         assert context is not None
         return f"{context.execution_id}/{context.call_id}/{context.run}"
@@ -304,7 +304,7 @@ def test_the_repr_of_a_context_does_not_show_the_deps() -> None:
     assert repr(ToolContext(call_id="c", deps="secret")) == "ToolContext(execution_id='', call_id='c')"
 
 
-def test_a_registry_executes_for_anybody() -> None:
+def test_a_registry_executes_without_a_run() -> None:
     registry = ToolRegistry(add, wait)
     assert registry.execute("add", {"a": 1}) == 2
     assert anyio.run(registry.execute, "wait", {"seconds": 0}) == "waited 0.0"
@@ -337,7 +337,7 @@ class Odd(Exception):
     ],
 )
 @pytest.mark.parametrize("kind", ["sync", "async"])
-def test_what_a_tool_raises_is_told_without_traceback_and_secrets(
+def test_a_tool_error_is_a_message_without_traceback_and_secrets(
     run: Run, problem: BaseException, said: str, kind: str
 ) -> None:
     def f() -> None:
@@ -354,13 +354,13 @@ def test_what_a_tool_raises_is_told_without_traceback_and_secrets(
     assert caught.value is problem or caught.value.__cause__ is not None, "programmers find the first exception"
 
 
-def test_what_nobody_runs_fails(run: Run) -> None:
+def test_a_tool_without_an_implementation_fails(run: Run) -> None:
     with pytest.raises(ToolFailedError, match="no executor runs f"):
         run(Toolbox([FunctionTool(name="f")]), "f")
 
 
 @pytest.mark.parametrize("problem", [asyncio.CancelledError(), GeneratorExit(), BaseException("odd")])
-def test_what_a_plain_function_raises_ends_nothing_else(run: Run, problem: BaseException) -> None:
+def test_any_exception_of_a_function_is_a_tool_error(run: Run, problem: BaseException) -> None:
     def fails() -> None:
         raise problem
 

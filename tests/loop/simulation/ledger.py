@@ -33,8 +33,6 @@ LEGAL = {
 }
 """Where a call may go from where it stands; what has ended stays as it is. `completed` without running: by somebody's word."""
 
-CALLS = (FunctionCall, CustomToolCall, ShellCall, ApplyPatchCall)
-
 
 class Broken(AssertionError):
     """A rule does not hold."""
@@ -85,7 +83,6 @@ class Ledger:
         self.asking = False
         self.last: list[AnyItem] = []
         self.events: Counter[tuple[str, str]] = Counter()
-        self.asks = 0
         self.answered = 0
         self.starts: Counter[str] = Counter()
         self.allowed: set[str] = set()
@@ -93,7 +90,6 @@ class Ledger:
         self.unanswered: set[str] = set()  # what was delivered in a request that has no answer yet
         self.stops = 0
         self.failed_late = False
-        self.steps = 0
         self.in_threads = True  # whether every tool holds a thread
 
     def restarted(self) -> None:
@@ -103,7 +99,6 @@ class Ledger:
 
     def saw(self, before: RunState, input: Any, after: RunState, actions: list[Any]) -> None:
         """One step was made."""
-        self.steps += 1
         self.failed_late = False
         self._happened(before, input)
         self._moved(before, after)
@@ -155,7 +150,6 @@ class Ledger:
     def _ask(self, items: Any, after: RunState) -> None:
         rule(not self.asking, "one model call at a time")
         self.asking = True
-        self.asks += 1
         rule(after.iteration <= after.limits.max_iterations, "the model is not asked too often")
         if not (after.limits.use_previous_response_id and after.response is not None):
             rule(items[: len(self.last)] == self.last, "what was sent before stays as it was")

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from llm_rest.client.call import PreparedCall
 from llm_rest.client.client import Client
@@ -80,6 +80,7 @@ def filled(value: Any, schema: Any, root: Any) -> Any:
 @every_wire
 @settings(max_examples=200 if WHOLE else 50)
 @given(pair=fitting())
+@example(pair=({"type": "integer", "exclusiveMinimum": 2}, 3))
 def test_what_is_sent_forbids_no_right_answer(name: str, pair: Pair) -> None:
     schema, value = pair
     output = Output[Any](schema)

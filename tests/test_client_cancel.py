@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ import pytest
 
 from llm_rest import (
     CallCancelledError,
+    Client,
     ClientCallEnd,
     ClientCallStart,
     RequestCancelled,
@@ -26,7 +28,7 @@ from llm_rest import (
 )
 from llm_rest.responses import OutputTextDelta
 from tests.callers import BEGIN, NewClient, answer, completed, delta
-from tests.loopback import END, STREAM, Act, Loopback, chunks, http, loopback, send, send_and_stall
+from tests.loopback import END, STREAM, Act, Loopback, chunks, full, http, loopback, send, send_and_stall
 
 pytestmark = pytest.mark.anyio
 
@@ -106,6 +108,14 @@ async def test_a_wait_for_a_connection_ends(new_client: NewClient) -> None:
             assert reply.info.attempts == () or reply.info.attempts[0].outcome == "cancelled"
             assert told(stream.response)[1]
             assert (await llm.generate("Hi")).output_text == "Hello"
+
+
+async def test_connecting_ends(new_client: NewClient) -> None:
+    with full() as url:
+        async with new_client(base_url=url) as llm:
+            with cancelled(llm, Loopback([]), after=0):
+                reply = await llm.generate("Hi")
+    assert told(reply) == ("cancelled", True, "")
 
 
 async def test_a_call_without_a_reply_raises(new_client: NewClient) -> None:
@@ -202,6 +212,20 @@ async def test_a_stream_that_is_over_stays_what_it_was(new_client: NewClient) ->
     assert told(stream.response) == ("completed", False, "Hello")
 
 
+async def test_a_stream_that_is_cancelled_in_its_own_loop_ends(new_client: NewClient) -> None:
+    whole = send(STREAM + chunks(BEGIN + delta("one ") + delta("two") + completed("one two")) + END)
+    with loopback(whole, GOOD) as server:
+        async with new_client(base_url=server.url) as llm:
+            found: list[str] = []
+            async with llm.stream("Hi") as stream:
+                async for text in stream.text:
+                    found.append(text)
+                    await llm.cancel()
+            assert found == ["one "]
+            assert told(stream.response) == ("cancelled", True, "one ")
+            assert (await llm.generate("Hi")).output_text == "Hello"
+
+
 # --- native cancellation ----------------------------------------------------------------------------------------
 
 
@@ -225,3 +249,27 @@ async def test_native_cancellation_passes_through(new_client: NewClient, way: st
         "cancelled",
         "completed",
     ]
+
+
+def test_ctrl_c_passes_through_and_the_client_stays_usable() -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    events: list[Any] = []
+    try:
+        with (
+            loopback(SILENT, TWO_WORDS, GOOD) as server,
+            Client("openai/gpt-4o", api_key="sk-test-0123456789", base_url=server.url, on_event=events.append) as llm,
+        ):
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with pytest.raises(KeyboardInterrupt):
+                llm.generate("Hi")
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with pytest.raises(KeyboardInterrupt):
+                list(llm.stream("Hi"))
+            assert llm.generate("Hi").output_text == "Hello"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert [type(event) for event in events].count(RequestCancelled) == 2

@@ -151,7 +151,7 @@ class FakeModel:
         from ..client.client import Client
 
         made = Client(model, vendor=self.vendor(model.partition("/")[0]), **options)
-        _OF_CLIENTS[made] = self
+        _OF_TRANSPORTS[made._caller.transport] = self  # pyright: ignore[reportPrivateUsage]  (runs share it)
         return made
 
     def async_client(self, model: str = MODEL, **options: Any) -> AsyncClient:
@@ -159,7 +159,7 @@ class FakeModel:
         from ..client.client import AsyncClient
 
         made = AsyncClient(model, vendor=self.vendor(model.partition("/")[0]), **options)
-        _OF_CLIENTS[made] = self
+        _OF_TRANSPORTS[made._caller.transport] = self  # pyright: ignore[reportPrivateUsage]  (runs share it)
         return made
 
     def check(self) -> None:
@@ -228,7 +228,7 @@ class _Turn(Simulator):
 
 _NUMBERS = count(1)
 _MODELS: WeakValueDictionary[str, FakeModel] = WeakValueDictionary()
-_OF_CLIENTS: WeakKeyDictionary[Any, FakeModel] = WeakKeyDictionary()
+_OF_TRANSPORTS: WeakKeyDictionary[Any, FakeModel] = WeakKeyDictionary()
 
 
 def handle(method: str, path: str, headers: Any, body: bytes) -> Answer:

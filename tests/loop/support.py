@@ -60,9 +60,7 @@ def new_run(way: str, answers: FakeModel | list[Any], tools: Any = (), input: An
     """A run of a client of this kind, with these answers of the model."""
     model = answers if isinstance(answers, FakeModel) else FakeModel(answers)
     client = model.client(retry=1) if way == "sync" else model.async_client(retry=1)
-    run: Any = client.run(None if "state" in options else input, tools, **options)
-    run.model = model  # which lives as long as the run
-    return run
+    return client.run(None if "state" in options else input, tools, **options)
 
 
 def outputs(run: Any) -> list[Any]:

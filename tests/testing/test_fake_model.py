@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +81,12 @@ def test_a_stream_breaks_with_an_error_after_its_text() -> None:
             with llm.stream("hi") as events, pytest.raises(kind) as caught:
                 list(events)
             assert caught.value.partial.output_text == text
+
+
+def test_a_run_keeps_its_model_without_another_reference() -> None:
+    run = FakeModel(["Hello"]).client().run("hi", [])
+    gc.collect()
+    assert run.result().output_text == "Hello"
 
 
 def test_the_script_is_strict_about_its_ends() -> None:

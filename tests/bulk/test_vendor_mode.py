@@ -103,6 +103,7 @@ FAULTS: dict[str, dict[str, int]] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", FAULTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_row_is_answered_once(name: str, kind: str, tmp_path: Path) -> None:

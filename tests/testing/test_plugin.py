@@ -68,6 +68,7 @@ def test_fixtures_are_there_and_the_network_is_blocked_where_the_project_wants_t
     result.stdout.fnmatch_lines([unused, blocked])
 
 
+@pytest.mark.slow
 def test_record_writes_a_file_once_and_replays_it_afterwards(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

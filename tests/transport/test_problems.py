@@ -244,6 +244,7 @@ async def test_an_error_names_the_host_and_the_limit(opened: Opened, row: Row, t
     assert isinstance(error, row.kind)
 
 
+@pytest.mark.sample(3)
 async def test_the_limit_of_the_whole_call_is_named_in_full_at_a_later_attempt(opened: Opened) -> None:
     with loopback(send(http(b"{}", "HTTP/1.1 503 Not now", "retry-after: 0.1")), SILENT) as server:
         async with opened(base_url=server.url, timeout=Timeouts(total=1.5), retry=2) as llm:

@@ -71,7 +71,7 @@ class MessageWriter:
         items: Any = self._items
         for i in range(start, end):
             item = sent = items[i]
-            kind: object = type(item)
+            kind: object = item.__class__
             # Most items have no field that a host may treat differently. Reading a field is fast where the type is known.
             plain = False
             if kind is Message:

@@ -269,9 +269,8 @@ def _patched(encoded: Any, left: Any, how: Any, decoder: Decoder[Any]) -> Any:
         others = {name: value for name, value in as_object(left).items() if mine.get(name) is None}
         return _fitting(decoder, _encode({**mine, **others})) if how == WITHIN and others else mine
     if isinstance(encoded, list):
-        return (
-            _patch_entries(cast("Any", encoded), as_object(left), decoder) if how == ENTRIES else cast("Any", encoded)
-        )
+        entries: list[Any] = cast("Any", encoded)
+        return _patch_entries(entries, as_object(left), decoder) if how == ENTRIES else entries
     if how == GROUP and _is_absent(encoded):
         return patch(empty, left) if isinstance(empty := decoder.decode(b"{}"), Model) else encoded
     return _fitting(decoder, _encode(left)) if _is_absent(encoded) and how not in (WITHIN, ENTRIES) else encoded

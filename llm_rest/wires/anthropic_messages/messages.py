@@ -617,10 +617,7 @@ class MessageWriter:
             repeated = self._repeated[call_id] = self._repeated.get(call_id, 0) + 1
         self._ids.add(id)
         block = encode_call(item, id, f"input[{i}]", self.context)
-        if self._role == "user" and not (self._waiting or self._deferred):
-            self._open("assistant", [block])
-        else:
-            self._answer_with([block], i)
+        self._answer_with([block], i)
         self._waiting.setdefault(call_id, deque()).append((block, i))
 
     # --- results

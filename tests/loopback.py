@@ -1,4 +1,7 @@
-"""A server on this machine that answers with the very bytes a test gives it, one entry per request."""
+"""A server on this machine that does to each request what a test says, with the very bytes that the test gives it.
+
+Every act ends when the client closes its connection, and when the test is over.
+"""
 
 from __future__ import annotations
 
@@ -8,44 +11,89 @@ import socket
 import ssl
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 Act = Callable[[socket.socket, "Loopback"], bool]
-"""Does something with a connection; whether it goes on listening to it."""
+"""Does something with a connection; whether the server reads another request from it."""
+
+LONGEST = 30.0
+"""Seconds after which any act ends."""
+ROOM = 65_536
+"""Bytes that the kernel receives for a server that does not read them."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Loopback:
-    """What it heard, and how many connections it saw; `acts` is what it does with each request in turn."""
+    """What it received; `acts` is what it does with each request in turn, the last again and again."""
 
     acts: list[Act]
-    greeting: bytes = b""
+    before: Act | None = None
+    """Done with a connection before anything is read from it."""
+    by_head: Callable[[bytes], Act] | None = None
+    """What is done with a request that begins so, instead of `acts`."""
+    tls: ssl.SSLContext | None = None
     port: int = 0
     heads: list[bytes] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
+    """Of the requests that were received whole."""
     connections: int = 0
+    sent: int = 0
+    """The bytes that `flood` sent."""
     stopped: threading.Event = field(default_factory=threading.Event)
     go: threading.Event = field(default_factory=threading.Event)
     """What `gated` waits for."""
+    heard: threading.Event = field(default_factory=threading.Event)
+    """Set when a request was received."""
     left: threading.Event = field(default_factory=threading.Event)
-    """Set once a client closed a connection that `watched` answers on."""
+    """Set when a client closed a connection while an act answered on it, or waited."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
     sockets: list[socket.socket] = field(default_factory=list)
-    tls: ssl.SSLContext | None = None
+    workers: list[threading.Thread] = field(default_factory=list)
 
     @property
     def url(self) -> str:
         return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
+    @property
+    def open(self) -> int:
+        """How many connections are open."""
+        return sum(worker.is_alive() for worker in self.workers)
 
-def http(body: bytes, head: str = "HTTP/1.1 200 OK", *headers: str) -> bytes:
-    """An answer with its length."""
-    return "\r\n".join([head, f"content-length: {len(body)}", *headers, "", ""]).encode() + body
+    def wait_closed(self, seconds: float = 10.0) -> int:
+        """How many connections are still open after the clients had time to close them."""
+        until = time.monotonic() + seconds
+        while (count := self.open) and time.monotonic() < until:
+            time.sleep(0.002)
+        return count
+
+    def next_act(self, head: bytes) -> Act:
+        if self.by_head:
+            return self.by_head(head)
+        with self.lock:
+            return self.acts.pop(0) if len(self.acts) > 1 else self.acts[0]
 
 
-STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def http(body: bytes = b"", status: str = "200 OK", *headers: str, length: int | None = None) -> bytes:
+    """An answer with its length, which may be wrong."""
+    named = [] if any(h.lower().startswith("content-type") for h in headers) else ["content-type: application/json"]
+    size = len(body) if length is None else length
+    return "\r\n".join([f"HTTP/1.1 {status}", f"content-length: {size}", *named, *headers, "", ""]).encode() + body
+
+
+def head(kind: str = "application/json", *headers: str, status: str = "200 OK") -> bytes:
+    """The head of an answer in chunks."""
+    lines = [f"HTTP/1.1 {status}", f"content-type: {kind}", "transfer-encoding: chunked", *headers, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+STREAM = head("text/event-stream")
 END = b"0\r\n\r\n"
-"""The head of an answer in chunks, and the last of them."""
+"""The last of the chunks of an answer."""
 
 
 def chunks(*pieces: bytes) -> bytes:
@@ -53,113 +101,213 @@ def chunks(*pieces: bytes) -> bytes:
     return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces if piece)
 
 
-def send(data: bytes, *, close: bool = False) -> Act:
-    """Send these bytes and wait for the next request, or end the connection."""
+def each_byte(data: bytes) -> list[bytes]:
+    """Pieces of one byte."""
+    return [data[i : i + 1] for i in range(len(data))]
+
+
+# --- acts -------------------------------------------------------------------------------------------------------------
+
+
+def send(*pieces: bytes, close: bool = False) -> Act:
+    """Send these bytes and read the next request, or close the connection."""
 
     def act(connection: socket.socket, server: Loopback) -> bool:
-        connection.sendall(data)
+        for piece in pieces:
+            connection.sendall(piece)
         return not close
 
     return act
 
 
-def send_and_close(data: bytes) -> Act:
-    return send(data, close=True)
+def send_and_close(*pieces: bytes) -> Act:
+    return send(*pieces, close=True)
 
 
-def send_and_stall(data: bytes) -> Act:
+def send_and_stall(*pieces: bytes) -> Act:
     """Send these bytes and nothing more."""
+    return drip(pause=LONGEST, first=b"".join(pieces), again=True)
+
+
+def reset(*pieces: bytes) -> Act:
+    """Send these bytes and break the connection off."""
 
     def act(connection: socket.socket, server: Loopback) -> bool:
-        connection.sendall(data)
-        server.stopped.wait(20)
+        for piece in pieces:
+            connection.sendall(piece)
+        if pieces:
+            time.sleep(0.02)  # what was sent shall arrive
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         return False
 
     return act
 
 
-def drip(data: bytes, pause: float = 0.05, *, first: bytes = b"") -> Act:
-    """Send these bytes one at a time, after those that come first."""
+def drip(*pieces: bytes, pause: float = 0.05, first: bytes = b"", again: bool = False) -> Act:
+    """Send the pieces one by one with a pause after each, without an end with `again`."""
 
     def act(connection: socket.socket, server: Loopback) -> bool:
         connection.sendall(first)
-        for i in range(len(data)):
-            if server.stopped.wait(pause):
-                break
-            connection.sendall(data[i : i + 1])
+        until = time.monotonic() + LONGEST
+        while True:
+            for piece in pieces or [b""]:
+                connection.sendall(piece)
+                if gone(connection, server, pause) or time.monotonic() > until:
+                    return False
+            if not again:
+                return True
+
+    return act
+
+
+def flood(first: bytes, piece: bytes, *, most: int) -> Act:
+    """Send `piece` again and again until the client leaves, at most so many bytes."""
+
+    def act(connection: socket.socket, server: Loopback) -> bool:
+        connection.sendall(first)
+        server.sent = 0
+        while server.sent < most and not server.stopped.is_set():
+            connection.sendall(piece)
+            server.sent += len(piece)
         return False
 
     return act
 
 
-def gated(first: bytes, rest: bytes) -> Act:
-    """Send the first bytes, and the rest once the test says `go`."""
+def gated(first: bytes, rest: bytes = b"", then: Act | None = None) -> Act:
+    """Send the first bytes, and once the test says `go` the rest, or act."""
 
     def act(connection: socket.socket, server: Loopback) -> bool:
         connection.sendall(first)
         server.go.wait(10)
-        connection.sendall(rest)
-        return True
+        return (then or send(rest))(connection, server)
 
     return act
 
 
-def watched(data: bytes, *, every: bytes = b"") -> Act:
-    """Send these bytes, and then `every` again and again, until the other side closes the connection."""
+def half_closed(*pieces: bytes, seconds: float = 5) -> Act:
+    """Send these bytes, end one side of the connection, and the other a moment later."""
 
     def act(connection: socket.socket, server: Loopback) -> bool:
-        connection.sendall(data)
-        with contextlib.suppress(OSError):
-            while not server.stopped.is_set():
-                readable, _, _ = select.select([connection], [], [], 0.02)
-                if readable and connection.recv(65536) == b"":
-                    break
-                connection.sendall(every)
-        server.left.set()
+        for piece in pieces:
+            connection.sendall(piece)
+        connection.shutdown(socket.SHUT_WR)
+        gone(connection, server, seconds)
         return False
 
     return act
 
 
-def reset(connection: socket.socket, server: Loopback) -> bool:
-    """Break the connection off."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    return False
+def early(act: Act) -> Act:
+    """The same as soon as the head of a request is there; its body is not read."""
+
+    def at_once(connection: socket.socket, server: Loopback) -> bool:
+        return act(connection, server)
+
+    at_once.__dict__["early"] = True
+    return at_once
+
+
+def _early(act: Act) -> bool:
+    return hasattr(act, "early")
+
+
+def gone(connection: socket.socket, server: Loopback, seconds: float) -> bool:
+    """Whether the client closes the connection, or the test ends, within so many seconds."""
+    until = time.monotonic() + seconds
+    while not server.stopped.is_set() and (left := until - time.monotonic()) > 0:
+        readable, _, _ = select.select([connection], [], [], min(left, 0.05))
+        if readable and connection.recv(65_536) == b"":
+            server.left.set()
+            return True
+    return server.stopped.is_set()
+
+
+# --- servers ----------------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def loopback(*acts: Act, greeting: bytes = b"", tls: ssl.SSLContext | None = None) -> Iterator[Loopback]:
-    """A running server; the last act is repeated. It sends `greeting` to whoever connects."""
-    server = Loopback(list(acts), greeting, tls=tls)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.settimeout(0.01)
+def loopback(
+    *acts: Act,
+    before: Act | None = None,
+    by_head: Callable[[bytes], Act] | None = None,
+    tls: ssl.SSLContext | None = None,
+) -> Iterator[Loopback]:
+    """A running server; the last act is repeated."""
+    server = Loopback(list(acts), before, by_head, tls)
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as listening:
+        if any(map(_early, acts)):
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ROOM)
         server.port = listening.getsockname()[1]
-        thread = threading.Thread(target=_listen, args=(server, listening), daemon=True)
-        thread.start()
+        accepts = threading.Thread(target=_accept, args=(server, listening), daemon=True)
+        accepts.start()
         try:
             yield server
         finally:
             server.stopped.set()
-            thread.join(10)
+            server.go.set()
+            _shut_down(listening)
+            accepts.join(10)
+            for each in server.sockets:
+                _shut_down(each)
+            for worker in server.workers:
+                worker.join(10)
 
 
-@contextlib.contextmanager
-def accepting(act: Callable[[socket.socket], object]) -> Iterator[str]:
-    """The URL of a server that reads nothing by itself: it does this with each connection, one after the other, and closes."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+def _shut_down(each: socket.socket) -> None:
+    """Wake the thread that waits for this socket; TLS is not ended in its own way."""
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(each, socket.SHUT_RDWR)
 
-        def accept() -> None:
-            with contextlib.suppress(OSError):
-                while True:
-                    connection, _ = listening.accept()
-                    with connection, contextlib.suppress(OSError):
-                        act(connection)
 
-        thread = threading.Thread(target=accept, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        listening.shutdown(socket.SHUT_RDWR)
-        thread.join(10)
+def _accept(server: Loopback, listening: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            connection, _ = listening.accept()
+            server.connections += 1
+            server.workers.append(threading.Thread(target=_serve, args=(server, connection), daemon=True))
+            server.workers[-1].start()
+
+
+def _serve(server: Loopback, connection: socket.socket) -> None:
+    with contextlib.ExitStack() as at_the_end:
+        connection.settimeout(LONGEST)
+        if server.tls is not None:
+            connection = server.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        at_the_end.enter_context(connection)
+        server.sockets.append(connection)
+        try:
+            if isinstance(connection, ssl.SSLSocket):
+                connection.do_handshake()
+            if server.before is None or server.before(connection, server):
+                _answer_requests(server, connection)
+        except OSError:
+            server.left.set()
+
+
+def _answer_requests(server: Loopback, connection: socket.socket) -> None:
+    came = bytearray()
+    while True:
+        while b"\r\n\r\n" not in came:
+            came += (piece := connection.recv(262_144))
+            if not piece:
+                return
+        start, _, _ = bytes(came).partition(b"\r\n\r\n")
+        del came[: len(start) + 4]
+        act = server.next_act(start)
+        length = int(start.lower().partition(b"content-length:")[2].partition(b"\r\n")[0] or 0)
+        while len(came) < length and not _early(act):
+            came += (piece := connection.recv(262_144))
+            if not piece:
+                return
+        with server.lock:
+            server.heads.append(start)
+            if len(came) >= length:
+                server.bodies.append(bytes(came[:length]))
+        del came[:length]
+        server.heard.set()
+        if not act(connection, server):
+            return
 
 
 @contextlib.contextmanager
@@ -171,45 +319,3 @@ def full() -> Iterator[str]:
             waiting.setblocking(False)
             waiting.connect_ex(listening.getsockname())
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-
-
-def _listen(server: Loopback, listening: socket.socket) -> None:
-    workers: list[threading.Thread] = []
-    while not server.stopped.is_set():
-        try:
-            connection, _ = listening.accept()
-        except TimeoutError:
-            continue
-        connection.setblocking(True)
-        server.connections += 1
-        workers.append(threading.Thread(target=_serve, args=(server, connection), daemon=True))
-        workers[-1].start()
-    for worker in workers:
-        worker.join(10)
-
-
-def _serve(server: Loopback, connection: socket.socket) -> None:
-    pending = b""
-    with contextlib.ExitStack() as at_the_end, contextlib.suppress(OSError):
-        at_the_end.enter_context(connection)
-        if server.tls is not None:
-            connection = at_the_end.enter_context(server.tls.wrap_socket(connection, server_side=True))
-        connection.sendall(server.greeting)
-        while True:
-            head, end, rest = pending.partition(b"\r\n\r\n")
-            length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0] or 0)
-            if end and len(rest) >= length:
-                pending = rest[length:]
-                server.heads.append(head)
-                server.bodies.append(rest[:length])
-                act = server.acts.pop(0) if len(server.acts) > 1 else server.acts[0]
-                if not act(connection, server):
-                    return
-                continue
-            readable, _, _ = select.select([connection], [], [], 0.01)
-            if server.stopped.is_set():
-                return
-            data = connection.recv(65536) if readable else None
-            if data == b"":
-                return
-            pending += data or b""

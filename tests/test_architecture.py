@@ -143,13 +143,13 @@ TELEMETRY = "telemetry"
 """A module at the top with a size of its own."""
 
 TESTS = {
-    "": 13_900,  # the files at the top alone
+    "": 14_000,  # the files at the top alone
     "bulk": 2_300,
     "clients": 2_250,
     "conversation": 2_250,
     "corpus": 1_060,
     "gateway": 4_850,
-    "hostile": 3_600,
+    "hostile": 2_800,
     "laws": 3_890,
     "loop": 2_550,
     "oracles": 510,
@@ -161,7 +161,7 @@ TESTS = {
     "telemetry": 900,
     "testing": 600,
     "tools": 1_300,
-    "transport": 3_050,
+    "transport": 2_800,
     "typing": 1_600,
     "vendors": 200,
     "wires": 5_100,

@@ -36,7 +36,7 @@ GOOD = http(json.dumps(answer()).encode())
 
 
 def refused(status: int, *headers: str, body: bytes = b'{"error": {"message": "no"}}') -> Act:
-    return send(http(body, f"HTTP/1.1 {status} No", *headers))
+    return send(http(body, f"{status} No", *headers))
 
 
 async def failing(llm: Any, **options: Any) -> LLMError:

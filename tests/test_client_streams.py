@@ -31,7 +31,7 @@ from tests.loopback import (
     chunks,
     gated,
     loopback,
-    watched,
+    send_and_stall,
 )
 from tests.support.legal import faults
 
@@ -220,7 +220,7 @@ async def test_an_event_is_returned_before_the_next_is_received(new_client: NewC
 
 
 def test_a_sync_stream_is_closed_from_another_thread() -> None:
-    with loopback(watched(STREAM + chunks(BEGIN, delta("one")))) as server:
+    with loopback(send_and_stall(STREAM + chunks(BEGIN, delta("one")))) as server:
         with Client("openai/gpt-4o", api_key="k", base_url=server.url) as llm, llm.stream("Hi") as stream:
             pieces = stream.text
             assert next(pieces) == "one"

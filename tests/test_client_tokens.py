@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -14,22 +14,14 @@ import pytest
 
 from llm_rest import APITimeoutError, AsyncClient, AuthenticationError, ConfigError, LLMError, RetryPolicy
 from tests.callers import NewClient, answer
-from tests.hostile.server import Act, Script, Server, http, say
+from tests.loopback import Act, Loopback, http, loopback, send
 
 pytestmark = pytest.mark.anyio
 
 MANY = 50
-GOOD = say(http(json.dumps(answer()).encode()))
+GOOD = send(http(json.dumps(answer()).encode()))
 EXPIRED = http(b'{"error": {"message": "expired"}}', "401 Unauthorized")
-BUSY = say(http(b'{"error": {"message": "later"}}', "503 Busy"))
-
-
-@contextmanager
-def serving(*acts: Act, by_head: Callable[[bytes], Act] | None = None) -> Iterator[Script]:
-    server = Server()
-    with server.script(Script(list(acts), by_head=by_head)) as script:
-        yield script
-    server.close()
+BUSY = send(http(b'{"error": {"message": "later"}}', "503 Busy"))
 
 
 class Provider:
@@ -72,7 +64,7 @@ def refusing_old(provider: Provider, count: int) -> Callable[[bytes], Act]:
         if b"old-token" not in head:
             return GOOD
 
-        def act(connection: Any, script: Script) -> bool:
+        def act(connection: Any, server: Loopback) -> bool:
             with lock:
                 waiting[0] += 1
                 if waiting[0] == count:
@@ -114,7 +106,7 @@ def run(work: Any, *args: Any) -> None:
 
 async def test_many_calls_ask_once_when_their_token_has_expired(new_client: NewClient, way: str) -> None:
     provider = Provider(way)
-    with serving(by_head=refusing_old(provider, MANY)) as server:
+    with loopback(by_head=refusing_old(provider, MANY)) as server:
         async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=1) as llm:
 
             async def streamed() -> Any:
@@ -132,7 +124,7 @@ async def test_many_calls_ask_once_when_their_token_has_expired(new_client: NewC
 
 async def test_the_token_of_each_account_is_renewed_once(new_client: NewClient, way: str) -> None:
     provider = Provider(way)
-    with serving(by_head=refusing_old(provider, 10)) as server:
+    with loopback(by_head=refusing_old(provider, 10)) as server:
         async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=1) as llm:
             ada, bob = (lambda: llm.generate("Hi", account="ada")), (lambda: llm.generate("Hi", account="bob"))
             await together(way, [ada, bob] * 5)
@@ -144,7 +136,7 @@ async def test_a_token_is_renewed_once_and_that_of_one_call_never(
     new_client: NewClient, way: str, token: dict[str, str], requests: int
 ) -> None:
     provider = Provider(way, slow=0)
-    with serving(say(EXPIRED)) as server:
+    with loopback(send(EXPIRED)) as server:
         async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=None) as llm:
             with pytest.raises(AuthenticationError) as caught:
                 await llm.generate("Hi", **token)
@@ -154,7 +146,7 @@ async def test_a_token_is_renewed_once_and_that_of_one_call_never(
 
 async def test_calls_whose_new_token_is_rejected_too_share_that_error(new_client: NewClient, way: str) -> None:
     provider = Provider(way)
-    with serving(by_head=refusing_old(provider, 10)) as server:
+    with loopback(by_head=refusing_old(provider, 10)) as server:
         provider.expired.set = lambda: None  # type: ignore[method-assign]
         async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=1) as llm:
 
@@ -170,7 +162,7 @@ async def test_calls_whose_new_token_is_rejected_too_share_that_error(new_client
 async def test_the_new_attempt_is_not_one_of_the_retries(new_client: NewClient, way: str) -> None:
     provider = Provider(way, slow=0)
     policy = RetryPolicy(attempts=3, base_delay=0)
-    with serving(say(EXPIRED), BUSY, BUSY, GOOD) as server:
+    with loopback(send(EXPIRED), BUSY, BUSY, GOOD) as server:
         async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=policy) as llm:
             reply = await llm.generate("Hi")
     outcomes = [attempt.outcome for attempt in reply.info.attempts]
@@ -214,7 +206,7 @@ async def test_where_the_call_that_renews_is_cancelled_another_one_renews(new_cl
         await anyio.sleep(60 if len(asked) == 1 else 0)
         return "a-token-of-somebody"
 
-    with serving(GOOD) as server:
+    with loopback(GOOD) as server:
         async with new_client(base_url=server.url, api_key=None, credentials=provider) as llm:
             async with anyio.create_task_group() as group, anyio.create_task_group() as given_up:
                 given_up.start_soon(llm.generate, "Hi")

@@ -44,9 +44,7 @@ def counts(prompt: int, spoken: int, thoughts: int = 0) -> Any:
 
 
 def whole(*parts: Any, **about: Any) -> Any:
-    return send(
-        http(json.dumps(document(*parts, **about)).encode(), "HTTP/1.1 200 OK", "content-type: application/json")
-    )
+    return send(http(json.dumps(document(*parts, **about)).encode(), "200 OK", "content-type: application/json"))
 
 
 def frames(*documents: Any) -> bytes:
@@ -146,7 +144,7 @@ async def test_a_hop_that_is_refused_leaves_what_came_before(new_client: NewClie
     error = {"error": {"code": 400, "message": "Token expired.", "status": "INVALID_ARGUMENT"}}
     acts = [
         whole("One", token="T1", finish="CONTINUATION", usage=counts(1, 2)),
-        send(http(json.dumps(error).encode(), "HTTP/1.1 400 Bad Request")),
+        send(http(json.dumps(error).encode(), "400 Bad Request")),
     ]
     with loopback(*acts) as server:
         async with new_client(MODEL, base_url=server.url) as client:
@@ -205,7 +203,7 @@ async def test_a_stream_for_a_whole_answer_is_retried_when_it_breaks_off(
 
 def refused(status: int, message: str, word: str) -> Any:
     error = {"error": {"code": status, "message": message, "status": word}}
-    return http(json.dumps(error).encode(), f"HTTP/1.1 {status} No")
+    return http(json.dumps(error).encode(), f"{status} No")
 
 
 class Told(NamedTuple):
@@ -275,7 +273,7 @@ TOLD = {
     ),
     "the next hop is refused": Told([ONE, send(EXPIRED)], "One ", [None, "T1"], (BadRequestError, "Token expired")),
     "a hop is retried like any request": Told(
-        [ONE, send(BUSY), reset, LAST_OF_TWO], "One two.", [None, "T1", "T1", "T1"]
+        [ONE, send(BUSY), reset(), LAST_OF_TWO], "One two.", [None, "T1", "T1", "T1"]
     ),
     "an error in the middle, though a checkpoint came": Told(
         [streamed(document("One ", token="T1"), {"error": {"code": 500, "message": "Oh.", "status": "INTERNAL"}})],

@@ -17,7 +17,7 @@ from llm_rest.server.config import Config, Upstream
 from llm_rest.transport import connection as line
 from tests.gateway.attacks.canned import answer
 from tests.gateway.upstreams import gateway, post
-from tests.loopback import accepting
+from tests.loopback import http, loopback, send
 
 FEW = """
 import logging, resource, sys
@@ -64,17 +64,8 @@ def test_idle_connections_to_a_vendor_are_closed_in_time_though_nothing_is_asked
 ) -> None:
     monkeypatch.setattr(line, "KEEP_ALIVE", 0.3)
     monkeypatch.setattr(app, "TIDY_SECONDS", 0.1)
-    closed = threading.Event()
-
-    def serve(asked: socket.socket) -> None:
-        asked.recv(100_000)
-        body = answer("openai_chat", calls=False, streamed=False)[1]
-        asked.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-        if not asked.recv(1):
-            closed.set()
-
-    with accepting(serve) as url:
-        config = Config(models={"m": Upstream(model="simulator/x", base_url=url, wire="openai_chat")})
+    with loopback(send(http(answer("openai_chat", calls=False, streamed=False)[1]))) as server:
+        config = Config(models={"m": Upstream(model="simulator/x", base_url=server.url, wire="openai_chat")})
         with gateway(config) as client:
             assert post(client, "openai_chat", "m", "hi").status_code == 200
-            assert closed.wait(30)
+            assert server.wait_closed(30) == 0

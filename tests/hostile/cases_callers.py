@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import io
 import json
 import logging
@@ -13,22 +12,32 @@ import os
 import pickle
 import socket
 import urllib.parse
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import anyio
-
-from llm_rest import AsyncClient, Client, ConfigError, RetryPolicy, Timeouts, image, user
+from llm_rest import image, user
+from tests.hostile.cases_streams import opened
 from tests.hostile.documents import Documents
-from tests.hostile.server import END, Script, chunks, fin, head, http, say, stall
-from tests.hostile.table import KEY, LEFT_OUT, Case, Expected, Seen, World, bad, either, good, streamed, whole
+from tests.hostile.table import (
+    KEY,
+    LEFT_OUT,
+    Case,
+    Expected,
+    Seen,
+    World,
+    bad,
+    either,
+    good,
+    streamed,
+)
+from tests.loopback import END, Loopback, chunks, head, http, loopback, send, send_and_close
 
 REFUSED = ("config", "capability", "client_closed", "loss")
 PROMPT = "a-very-private-prompt"
 
 
 def ok(d: Documents) -> list[Any]:
-    return [say(http(d.good()))]
+    return [send(http(d.good()))]
 
 
 def refused(*kinds: str, **facts: Any) -> Expected:
@@ -92,7 +101,7 @@ def sent_as_json(seen: Seen) -> bool:
 
 async def inner_image(world: World) -> Any:
     """The URL of an image that points at this machine: nobody but the vendor may look."""
-    with world.server.script(Script([say(http(b"image"))])) as bait:
+    with loopback(send(http(b"image"))) as bait:
         try:
             url = bait.url + "/latest/meta-data.png"
             return await world.client(on_loss="ignore").generate(user("What is this?", image(url)))
@@ -134,21 +143,13 @@ H = [
     Case("H13", "the model name ../../admin?key=x#y", ok, either(good(then=lambda seen: all(b"/admin?" not in head.partition(b"\r\n")[0] and b"#" not in head.partition(b"\r\n")[0] for head in seen.heads )), refused()), ask=odd_model),
     Case("H14", "a model name with CR LF, with blanks", ok, refused(), ask=clients(model="openai/gpt\r\nx: y")),
     Case("H15", "temperature NaN", ok, NOT_SENT, ask=asking("Hi", temperature=float("nan"))),
-    Case("H16", "temperature Infinity, inside a schema too", ok, NOT_SENT, ask=asking("Hi", tools=tool({"type": "object", "maximum": float("inf")}))),
     Case("H17", "a set in the input", ok, either(good(text=None, then=sent_as_json), refused()), ask=asking([{"role": "user", "content": {"a set"}}])),
     Case("H18", "an input that holds itself", ok, NOT_SENT, ask=asking(cyclic())),
-    Case("H19", "bytes as the input", ok, NOT_SENT, ask=asking(b"Hi")),
     Case("H20", "a class, a lambda and a module in the input", ok, NOT_SENT, ask=asking([{"role": "user", "content": lambda: 1}])),
     Case("H21", "a schema nested 5 000 deep", ok, SOMETIMES, ask=asking("Hi", tools=tool({"type": "object", "properties": {"a": deep_list(5000)}}), on_loss="ignore")),
-    Case("H22", "an option that does not exist", ok, refused(then=lambda s: "temperature" in (s.error.hint or "")), ask=asking("Hi", temprature=1)),
-    Case("H23", "a temperature of words", ok, NOT_SENT, ask=asking("Hi", temperature="hot")),
-    Case("H24", "an empty input", ok, NOT_SENT, ask=asking("")),
-    Case("H25", "no input at all", ok, NOT_SENT, ask=asking()),
     Case("H26", "a prompt of 5 MB", ok, good(then=lambda s: len(s.bodies[0]) > 5_000_000), ask=asking("x" * 5_000_000)),
     Case("H27", "U+2028 and emoji in the prompt", ok, good(then=lambda s: "\u2028😀".encode() in s.bodies[0] or b"\\u2028" in s.bodies[0]), ask=asking("a\u2028😀")),
     Case("H28", "an integer of 5 000 digits", ok, either(refused(), good(text=None)), ask=asking("Hi", max_output_tokens=10**4000)),
-    Case("H29", "an extra header that is no text", ok, NOT_SENT, ask=asking("Hi", extra_headers={"x-a": 1})),
-    Case("H30", "extra fields that hold a set and NaN", ok, either(refused(), good(text=None, then=sent_as_json)), ask=asking("Hi", extra={"openai_responses": {"a": float("nan")}, "openai_chat": {"a": float("nan")}, "anthropic_messages": {"a": float("nan")}, "gemini_generate_content": {"a": float("nan")}, "ollama_chat": {"a": float("nan")}})),
     Case("H31", "a tool without a name, one with a name of 10 kB", ok, either(refused(), good(text=None)), ask=asking("Hi", tools=[{"type": "function", "name": "x" * 10_000, "parameters": {}}], on_loss="ignore")),
     Case("H32", "a role nobody knows", ok, either(refused(), good(text=None)), ask=asking([{"role": "wizard", "content": "Hi"}], on_loss="ignore")),
 ]  # fmt: skip
@@ -171,35 +172,6 @@ async def stream_after_close(world: World) -> Any:
     return await world.read(llm.stream("Hi"))
 
 
-async def two_loops(world: World) -> Any:
-    """One async client, used from an event loop that ends and then from another."""
-    llm = AsyncClient(world.documents.model, api_key=KEY, base_url=world.script.url, **world.documents.options)
-    found: list[Any] = []
-
-    async def once() -> None:
-        found.append(await llm.generate("Hi"))
-
-    def loops() -> None:
-        anyio.run(once, backend=world.mode)
-        anyio.run(once, backend=world.mode)
-
-    if world.mode == "sync":
-        return await whole(world)
-    await anyio.to_thread.run_sync(loops)
-
-    async def end() -> None:
-        await llm.aclose()
-
-    await anyio.to_thread.run_sync(lambda: anyio.run(end, backend=world.mode))
-    return found[-1]
-
-
-async def inside_a_loop(world: World) -> Any:
-    """The sync client where an event loop runs."""
-    with Client(world.documents.model, api_key=KEY, base_url=world.script.url, **world.documents.options) as llm:
-        return llm.generate("Hi")
-
-
 async def read_twice(world: World) -> Any:
     stream = world.client().stream("Hi")
     first = await world.read(stream)
@@ -208,109 +180,48 @@ async def read_twice(world: World) -> Any:
     return first
 
 
-async def never_entered(world: World) -> Any:
-    """A stream without its `with`."""
-    stream = world.client().stream("Hi")
-    async for _ in stream:
-        pass
-    return stream.response
-
-
-async def wrong_client(world: World) -> Any:
-    return await world.client(http=object()).generate("Hi")
-
-
-async def async_provider(world: World) -> Any:
-    async def provider(vendor: str, account: str | None) -> str:
-        return KEY
-
-    if world.mode != "sync":
-        raise ConfigError("an async client takes it")
-    return await world.client(api_key=LEFT_OUT, credentials=provider).generate("Hi")
+async def async_provider(vendor: str, account: str | None) -> str:
+    return KEY
 
 
 def frames(d: Documents) -> list[Any]:
-    kind = "application/x-ndjson" if d.ndjson else "text/event-stream"
-    return [say(head(kind) + chunks(*d.frames()) + END)]
+    return [send(opened(d) + chunks(*d.frames()) + END)]
 
 
 M = [
-    Case("M01", "a call after close", ok, bad("client_closed", attempts=1, code="invalid_request"), ask=after_close, best=True, counted=False),
-    Case("M02", "a stream after close, and close twice", ok, refused("client_closed"), ask=stream_after_close, best=True, counted=False),
-    Case("M03", "timeout -1", ok, refused("config"), ask=clients(timeout=-1), best=True),
-    Case("M04", "timeout 0, NaN, a word", ok, refused("config"), ask=clients(timeout=float("nan")), best=True),
-    Case("M05", "a base URL without a scheme", ok, refused("config"), ask=clients(base_url="api.example.com/v1"), best=True),
-    Case("M06", "a base URL of ftp, with a user, with a query", ok, refused("config", then=lambda s: "hunter2" not in str(s.error)), ask=clients(base_url="https://ada:hunter2@api.example.com/v1"), best=True),
-    Case("M07", "one async client used from two event loops, one after the other", lambda d: [say(http(d.good(), "200 OK"))], good((1, 2)), ask=two_loops, counted=False),
-    Case("M08", "the sync client inside an event loop", ok, good(), ask=inside_a_loop),
+    Case("M01", "a call after close", ok, bad("client_closed", attempts=1, code="invalid_request"), ask=after_close, counted=False),
+    Case("M02", "a stream after close, and close twice", ok, refused("client_closed"), ask=stream_after_close, counted=False),
+    Case("M04", "timeout 0, NaN, a word", ok, refused("config"), ask=clients(timeout=float("nan"))),
+    Case("M05", "a base URL without a scheme", ok, refused("config"), ask=clients(base_url="api.example.com/v1")),
+    Case("M06", "a base URL of ftp, with a user, with a query", ok, refused("config", then=lambda s: "hunter2" not in str(s.error)), ask=clients(base_url="https://ada:hunter2@api.example.com/v1")),
     Case("M09", "a key over plain http to another machine", ok, refused("config", then=lambda s: "http" in str(s.error)), ask=clients(base_url="http://api.example.com/v1"), cannot={"ollama_chat": "servers at home are reached by plain http; a key is then refused, as H33 says"}),
     Case("M10", "a stream that is read twice", frames, good(), ask=read_twice),
-    Case("M11", "a stream without its `with`", frames, good(), ask=never_entered),
     Case("M12", "retry 0, -1, a word", ok, refused("config"), ask=clients(retry=0)),
-    Case("M13", "a model without a vendor", ok, refused("config", then=lambda s: "vendor" in str(s.error)), ask=clients(model="gpt-4o", base_url=LEFT_OUT, api_key=LEFT_OUT)),
-    Case("M14", "an http= that is no client", ok, refused("config"), ask=wrong_client),
+    Case("M14", "an http= that is no client", ok, refused("config"), ask=clients(http=object())),
     Case("M15", "max_connections 0", ok, refused("config"), ask=clients(max_connections=0)),
-    Case("M16", "an async token provider in the sync client", ok, refused("config"), ask=async_provider),
-    Case("M17", "a vendor that does not exist", ok, refused("config"), ask=clients(model="opnai/gpt-4o", base_url=LEFT_OUT, api_key=LEFT_OUT)),
-    Case("M18", "timeouts and policies that make no sense", ok, refused("config"), ask=lambda world: _nonsense(world)),
+    Case("M16", "an async token provider in the sync client", ok, refused("config"), ask=clients(api_key=LEFT_OUT, credentials=async_provider), modes=("sync",)),
 ]  # fmt: skip
-
-
-async def _nonsense(world: World) -> Any:
-    for make in (lambda: Timeouts(stall=-1), lambda: Timeouts(total=0), lambda: RetryPolicy(base_delay=float("nan"))):
-        with contextlib.suppress(ConfigError):
-            make()
-            raise AssertionError("it was taken")
-    return await world.client(on_loss="maybe").generate("Hi")
 
 
 # --- secrets --------------------------------------------------------------------------------------------------------
 
 
-async def shown(world: World) -> Any:
-    """What a client shows of itself."""
-    llm = world.client()
-    real = world.clients[-1]
-    caller = real._caller
-    more = real.with_options(user_token=KEY, extra_headers={"x-more": KEY})
-    target = None if world.documents.options else caller.targets.find(world.documents.model)
-    texts = [*map(repr, (real, target, vars(caller), caller.settings, more)), str(real), f"{real}"]
-    for make in (pickle.dumps, copy.deepcopy):
-        with contextlib.suppress(TypeError, pickle.PicklingError):
-            texts.append(repr(make(real)))
-    assert not [text for text in texts if KEY in text]
-    return await llm.generate("Hi")
-
-
-@contextlib.contextmanager
-def logged(level: int, *secrets: str) -> Iterator[None]:
-    """Any logger may say anything at this level but these."""
-    stream = io.StringIO()
+async def quiet(world: World) -> Any:
+    """Any logger may say anything at DEBUG but the key and the prompt."""
+    stream, root = io.StringIO(), logging.getLogger()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(logging.Formatter("%(name)s %(message)s %(args)s"))
-    root = logging.getLogger()
-    before, root.level = root.level, level
+    before, root.level = root.level, logging.DEBUG
     root.addHandler(handler)
     try:
-        yield
+        llm = world.client()
+        await llm.generate(PROMPT)
+        return await world.read(llm.stream(PROMPT))
     finally:
+        await world.close()
         root.removeHandler(handler)
         root.level = before
-        assert not [secret for secret in secrets if secret in stream.getvalue()], stream.getvalue()
-
-
-def quiet(*secrets: str) -> Callable[[World], Awaitable[Any]]:
-    async def ask(world: World) -> Any:
-        with logged(logging.DEBUG, *secrets):
-            try:
-                llm = world.client()
-                await llm.generate(PROMPT)
-                reply = await world.read(llm.stream(PROMPT))
-            finally:
-                await world.close()
-        return reply
-
-    return ask
+        assert not [secret for secret in (KEY, PROMPT) if secret in stream.getvalue()], stream.getvalue()
 
 
 async def observed(world: World) -> Any:
@@ -332,72 +243,42 @@ def in_a_header(seen: Seen) -> bool:
     )
 
 
-async def mcp_token(world: World) -> Any:
-    tools = [{"type": "mcp", "server_label": "a", "server_url": "https://mcp.example.com", "authorization": KEY}]
-    return await world.client(on_loss="ignore", invalid_options="send").generate("Hi", tools=tools)
-
-
-async def token_of_a_call(world: World) -> Any:
-    return await world.client(api_key="sk-other-0123456789").generate("Hi", user_token=KEY)
-
-
-async def secret_header(world: World) -> Any:
-    return await world.client(api_key="sk-other-0123456789").generate("Hi", extra_headers={"x-secret": KEY})
-
-
 def both(d: Documents) -> list[Any]:
-    return [say(http(d.good())), *frames(d)]
+    return [send(http(d.good())), *frames(d)]
 
 
 def echoing(d: Documents) -> list[Any]:
     """An error that repeats every header it got."""
     message = f"bad header {KEY} in request; body was {PROMPT}"
-    return [say(http(d.error(400, message), "400 Bad Request", f"x-request-id: {KEY}"))]
+    return [send(http(d.error(400, message), "400 Bad Request", f"x-request-id: {KEY}"))]
 
 
-def echo(d: Documents) -> Any:
-    """A server that says what it hears."""
-
-    def act(connection: socket.socket, script: Script) -> bool:
-        connection.sendall(connection.recv(65_536))
-        return False
-
-    return act
+def echo(connection: socket.socket, server: Loopback) -> bool:
+    """A server that repeats what it receives."""
+    connection.sendall(connection.recv(65_536))
+    return False
 
 
 def repeating(*heads: str) -> Any:
     """Answers that are none, with the key in each of them, one attempt after the other."""
-    return lambda d: [fin(head.encode()) for head in heads]
+    return lambda d: [send_and_close(head.encode()) for head in heads]
 
 
 def hidden(seen: Seen) -> bool:
     return KEY[:12] not in repr(vars(seen.error))
 
 
-def refusing(status: str) -> Any:
-    return lambda d: [say(http(d.error(int(status[:3]), "no"), status))]
-
-
 K = [
-    Case("K01", "repr, str, pickle and copy of the client", ok, good(), ask=shown),
     Case("K02", "an error that repeats the key, in its message and its headers", echoing, bad("bad_request", status=400)),
-    Case("K03", "a network error, with the locals of every frame", lambda d: [], bad("connect", attempts=0), refused=True, counted=False, best=True),
-    Case("K04", "a timeout, with the locals of every frame", lambda d: [stall()], bad("api_timeout"), slow=True, options={"timeout": 0.3}, best=True),
-    Case("K05", "an auth error, pickled", refusing("401 Unauthorized"), bad("authentication"), best=True),
-    Case("K06", "every logger at DEBUG: no key", both, good(2), ask=quiet(KEY), counted=False),
-    Case("K07", "every logger at DEBUG: no prompt", both, good(2), ask=quiet(PROMPT), best=True, counted=False),
-    Case("K21", "every logger at DEBUG, and an error that repeats key and prompt", echoing, bad("bad_request", status=400), ask=quiet(KEY, PROMPT)),
+    Case("K06", "every logger at DEBUG: no key, no prompt", both, good(2), ask=quiet, counted=False),
+    Case("K21", "every logger at DEBUG, and an error that repeats key and prompt", echoing, bad("bad_request", status=400), ask=quiet),
     Case("K08", "what event hooks, replies and their pickles show", ok, good(), ask=observed),
     Case("K09", "the key on the wire: in a header, never in the URL or the body", ok, good(then=in_a_header)),
-    Case("K10", "the token of an MCP server, repeated by an error", echoing, either(bad("bad_request", status=400), refused("loss")), ask=mcp_token),
-    Case("K11", "a token of one call, repeated by an error", echoing, bad("bad_request", status=400), ask=token_of_a_call),
-    Case("K12", "an extra header, repeated by an error", echoing, bad("bad_request", status=400), ask=secret_header),
-    Case("K13", "an error event in a stream that repeats the key", lambda d: [say(http(d.error(500, f"failed for {KEY}")))], bad("internal_server", "api_status", "bad_request", "overloaded", attempts=(1, 3)), ask=streamed),
+    Case("K13", "an error event in a stream that repeats the key", lambda d: [send(http(d.error(500, f"failed for {KEY}")))], bad("internal_server", "api_status", "bad_request", "overloaded", attempts=(1, 3)), ask=streamed),
     Case("K15", "a server that says what it hears", lambda d: [], bad("protocol", attempts=3, then=hidden), before=echo),
     Case("K16", "the key as a status, a header and the length of a chunk", repeating(f"HTTP/1.1 {KEY}\r\n\r\n", f"HTTP/1.1 200 OK\r\n{KEY}\r\n\r\n", f"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{KEY}\r\n"), bad("protocol", attempts=3, then=hidden)),
     Case("K17", "the key as a content coding, and of a stream", repeating(f"HTTP/1.1 200 OK\r\ncontent-encoding: {KEY}\r\n\r\n"), bad("protocol", "stream_interrupted", attempts=1, retryable=False, then=hidden), ask=streamed),
-    Case("K18", "the key as the host of a redirect", lambda d: [say(http(b"", "302 Found", f"location: http://{KEY}.example/"))], bad("protocol", then=hidden)),
-    Case("K19", "a text that is cut within the key", lambda d: [say(http(b"x" * (4096 - len(KEY) + 1) + KEY.encode(), "400 Bad Request"))], bad("bad_request", status=400, then=hidden)),
-    Case("K20", "a chunk of a stream that repeats the key instead of its length", lambda d: [fin(head("text/event-stream") + chunks(*d.begin(), d.delta("Hi")) + KEY.encode() + b"\r\n")], bad("stream_interrupted", attempts=1, then=hidden), ask=streamed),
-    Case("K14", "a page that repeats the key instead of an answer", lambda d: [say(http(f"<html>{KEY}</html>".encode()))], bad("malformed_response", attempts=2)),
+    Case("K18", "the key as the host of a redirect", lambda d: [send(http(b"", "302 Found", f"location: http://{KEY}.example/"))], bad("protocol", then=hidden)),
+    Case("K19", "a text that is cut within the key", lambda d: [send(http(b"x" * (4096 - len(KEY) + 1) + KEY.encode(), "400 Bad Request"))], bad("bad_request", status=400, then=hidden)),
+    Case("K20", "a chunk of a stream that repeats the key instead of its length", lambda d: [send_and_close(head("text/event-stream") + chunks(*d.begin(), d.delta("Hi")) + KEY.encode() + b"\r\n")], bad("stream_interrupted", attempts=1, then=hidden), ask=streamed),
 ]  # fmt: skip

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from tests.loopback import Act, http, send
+
 Plain = dict[str, Any]
 Path = tuple[str | int, ...]
 
@@ -26,9 +28,7 @@ class Documents:
     options: Plain
     whole: Callable[[str], Plain]
     events: Callable[[Sequence[str]], list[Plain]]
-    """A whole stream as documents; the one at `1 + i` of `opening` on says the text number i."""
-    opening: int
-    """How many events stand before the first text."""
+    """A whole stream as documents, with one for each text."""
     refusing: Callable[[int, str, str], Plain]
     """The body of an error: status, message, and the vendor's word for it."""
     failing: Callable[[str], Plain]
@@ -42,9 +42,9 @@ class Documents:
     done: bytes = b""
 
     @property
-    def told_apart(self) -> bool:
-        """Whether the vendor has a word for being overloaded inside a stream."""
-        return self.wire != "ollama_chat"
+    def opening(self) -> int:
+        """How many events stand before the first text."""
+        return next(i for i, event in enumerate(self.events([LONG])) if LONG in str(event))
 
     def good(self, text: str = "Hello") -> bytes:
         return encode(self.whole(text))
@@ -120,6 +120,16 @@ def encode(document: Any) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+LONG = "@@long@@"
+
+
+def long(document: bytes, millions: int, letter: bytes = b"x") -> Act:
+    """A good answer with so many million letters where the document says `LONG`, sent in pieces that share their bytes."""
+    before, _, after = document.partition(LONG.encode())
+    pieces = [before, *[letter * 1_000_000] * millions, after]
+    return send(http(length=sum(map(len, pieces))), *pieces)
+
+
 @cache
 def bomb(mib: int, byte: bytes = b"\0") -> bytes:
     """So many MiB of one byte in gzip: one compressed MiB again and again, because compressing a whole GiB takes 7 s."""
@@ -176,7 +186,6 @@ RESPONSES = Documents(
     options={},
     whole=_response,
     events=_response_events,
-    opening=4,
     refusing=_openai_error,
     failing=lambda what: {**_FAILED, "code": "server_overloaded" if what == "overloaded" else "server_error"},
     items=("output",),
@@ -214,7 +223,6 @@ CHAT = Documents(
     options={"wire": "openai_chat"},
     whole=_completion,
     events=_completion_events,
-    opening=1,
     refusing=_openai_error,
     failing=lambda what: _openai_error(500, "later", "overloaded" if what == "overloaded" else ""),
     items=("choices",),
@@ -274,7 +282,6 @@ MESSAGES = Documents(
     options={},
     whole=_message,
     events=_message_events,
-    opening=2,
     refusing=_anthropic_error,
     failing=lambda what: _anthropic_error(200, "later", "overloaded_error" if what == "overloaded" else "api_error"),
     items=("content",),
@@ -318,7 +325,6 @@ GEMINI = Documents(
     options={},
     whole=_candidates,
     events=_candidate_events,
-    opening=0,
     refusing=_google_error,
     failing=lambda what: _google_error(503 if what == "overloaded" else 500, "later", ""),
     items=("candidates",),
@@ -349,7 +355,6 @@ OLLAMA = Documents(
     options={},
     whole=_chat,
     events=_chat_events,
-    opening=0,
     refusing=lambda status, message, word: {"error": f"{message} {word}".strip()},
     failing=lambda what: {"error": "server busy, please try again.  maximum pending requests exceeded"},
     items=("message",),

@@ -1,7 +1,8 @@
 """What a case is, what may come of it, and how one is run on one wire in one mode.
 
-Whatever is expected, every run is also held to what is promised of all: nothing but an `LLMError`, told apart and complete;
-as many attempts told as requests were made; no key in anything it shows; no connection open once the client is closed.
+Whatever is expected, every run is also held to what is promised of all: nothing but an `LLMError` is raised, complete and with
+the right kind; it lists as many attempts as requests were made; no key is in anything it shows; no connection is open once the
+client is closed.
 """
 
 from __future__ import annotations
@@ -10,12 +11,11 @@ import copy
 import os
 import pickle
 import re
-import socket
-import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from ssl import SSLContext
 from typing import Any
 
 import anyio
@@ -24,21 +24,21 @@ import anyio._backends._trio  # both here, because threads that load one at once
 
 from llm_rest import AsyncClient, Client, LLMError
 from llm_rest.responses import OutputTextDelta
+from llm_rest.sync import drive
 from tests.callers import Awaited
 from tests.hostile.documents import ALL, Documents
-from tests.hostile.server import Act, Script, Server
+from tests.loopback import Act, Loopback, loopback
+from tests.transport.support import nobody
 
 MODES = ("sync", "asyncio", "trio")
 KEY = "hostile0123456789abcdef0123456789"
 """Of no known shape, so that what hides it must know it."""
-WIRES = tuple(documents.wire for documents in ALL)
 
 BELOW_DOCUMENTS = "TPRC"
-"""The letters of cases of which no wire knows: connections, HTTP, exhaustion, cancellation."""
+"""The letters of cases that are the same on every wire: connections, HTTP, exhaustion, cancellation."""
 
 CODES = {"auth_error", "rate_limit", "network_error", "invalid_request", "unknown"}
 FOREIGN = set("httpx httpcore httpx2 httpcore2 h11 msgspec ssl anyio trio json zlib socket".split())
-
 
 Attempts = int | tuple[int, int]
 """How many requests are made, or between which numbers."""
@@ -54,120 +54,83 @@ class Seen:
     reply: Any = None
     error: Any = None
     waits: list[float] = field(default_factory=list)
-    seconds: float = 0.0
     heads: list[bytes] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
 
-    def __str__(self) -> str:
-        if self.error is None:
-            return f"ok {self.requests}"
-        kind = self.error.kind if isinstance(self.error, LLMError) else f"!{type(self.error).__name__}"
-        return f"{kind} {self.requests}"
-
 
 @dataclass(frozen=True)
-class Good:
-    """A whole answer, after so many requests."""
+class Expected:
+    """A whole answer, or an error of one of these kinds where there are any; or what one of `others` expects instead."""
 
+    kinds: tuple[str, ...] = ()
     attempts: Attempts = 1
-    text: str | None = "Hello"
-    then: Callable[[Seen], bool] | None = None
-
-    def faults(self, seen: Seen, documents: Documents) -> list[str]:
-        if seen.error is not None:
-            return [f"raised {seen.error!r}"]
-        found = within(seen, self.attempts)
-        if self.text is not None and (seen.reply is None or seen.reply.output_text != self.text):
-            found.append(f"says {seen.reply and seen.reply.output_text[:80]!r}")
-        if seen.reply is not None and seen.reply.status != "completed" and self.text is not None:
-            found.append(f"is {seen.reply.status}")
-        if self.then is not None and not self.then(seen):
-            found.append(f"is not what was promised: waits {seen.waits}")
-        return found
-
-
-@dataclass(frozen=True)
-class Bad:
-    """An error of one of these kinds, after so many requests; attributes as `facts` say."""
-
-    kinds: tuple[str, ...]
-    attempts: Attempts = 1
-    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    text: str | None = None
     partial: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Attributes of the error."""
     then: Callable[[Seen], bool] | None = None
+    others: tuple[Expected, ...] = ()
 
-    def faults(self, seen: Seen, documents: Documents) -> list[str]:
-        error = seen.error
-        if error is None:
-            return [f"gave {seen.reply and seen.reply.output_text[:80]!r}"]
-        if not isinstance(error, LLMError):
-            return []  # said already
-        found = within(seen, self.attempts)
-        if error.kind not in self.kinds:
-            found.append(f"{error.kind}: {error}")
-        for name, value in self.facts.items():
-            if getattr(error, name, None) != value:
-                found.append(f"{name} is {getattr(error, name, None)!r}")
-        if self.partial is not None and getattr(error.partial, "output_text", None) != self.partial:
-            found.append(f"partial is {getattr(error.partial, 'output_text', None)!r}")
-        if error.partial is not None and error.partial.status == "completed":
-            found.append("partial looks complete")
+    def faults(self, seen: Seen) -> list[str]:
+        found = self._faults(seen)
+        others = [other.faults(seen) for other in self.others]
+        return [] if not all([found, *others]) else [*found, *(fault for faults in others for fault in faults)]
+
+    def _faults(self, seen: Seen) -> list[str]:
+        error, reply = seen.error, seen.reply
+        if bool(self.kinds) != (error is not None):
+            return [f"raised {error!r}" if error is not None else f"returned {reply and reply.output_text[:80]!r}"]
+        if error is not None and not isinstance(error, LLMError):
+            return []  # reported as a broken promise
+        found: list[str] = []
+        low, high = (self.attempts, self.attempts) if isinstance(self.attempts, int) else self.attempts
+        if not low <= seen.requests <= high:
+            found.append(f"{seen.requests} requests")
+        if error is not None:
+            facts = {name: (value, getattr(error, name, None)) for name, value in self.facts.items()}
+            if self.partial is not None:
+                facts["partial"] = self.partial, getattr(error.partial, "output_text", None)
+            found += [f"{name} is {value!r}" for name, (expected, value) in facts.items() if value != expected]
+            if error.kind not in self.kinds:
+                found.append(f"{error.kind}: {error}")
+            if error.partial is not None and error.partial.status == "completed":
+                found.append("partial looks complete")
+        elif self.text is not None and (reply is None or (reply.output_text, reply.status) != (self.text, "completed")):
+            found.append(f"is {reply and (reply.status, reply.output_text[:80])}")
         if self.then is not None and not self.then(seen):
             found.append(f"is not what was promised: waits {seen.waits}, {error}")
         return found
 
 
-@dataclass(frozen=True)
-class Either:
-    """Any of several."""
-
-    arms: tuple[Good | Bad | Either, ...]
-
-    def faults(self, seen: Seen, documents: Documents) -> list[str]:
-        found = [arm.faults(seen, documents) for arm in self.arms]
-        return [] if any(not faults for faults in found) else [" / ".join("; ".join(faults) for faults in found)]
+Check = Callable[[Seen], bool] | None
 
 
-Expected = Good | Bad | Either
+def good(attempts: Attempts = 1, text: str | None = "Hello", then: Check = None) -> Expected:
+    return Expected(attempts=attempts, text=text, then=then)
 
 
-def within(seen: Seen, attempts: Attempts) -> list[str]:
-    low, high = (attempts, attempts) if isinstance(attempts, int) else attempts
-    return [] if low <= seen.requests <= high else [f"{seen.requests} requests"]
+def bad(*kinds: str, attempts: Attempts = 1, partial: str | None = None, then: Check = None, **facts: Any) -> Expected:
+    return Expected(kinds, attempts, partial=partial, facts=facts, then=then)
 
 
-good = Good
-
-
-def bad(
-    *kinds: str,
-    attempts: Attempts = 1,
-    partial: str | None = None,
-    then: Callable[[Seen], bool] | None = None,
-    **facts: Any,
-) -> Bad:
-    return Bad(kinds, attempts, facts, partial, then)
-
-
-def either(*arms: Expected) -> Either:
-    return Either(arms)
+def either(first: Expected, *others: Expected) -> Expected:
+    return replace(first, others=(*first.others, *others))
 
 
 @dataclass
 class World:
-    """What a run has to do with: a wire, a mode, a script that answers, and clients that it closes in the end."""
+    """What a run has to do with: a wire, a mode, a server, and clients that it closes in the end."""
 
     documents: Documents
     mode: str
-    script: Script
-    server: Server
+    server: Loopback
     seen: Seen
     options: Mapping[str, Any]
     clients: list[Any] = field(default_factory=list)
 
     def client(self, *, really: bool = False, **options: Any) -> Any:
         """A client of this mode whose waits between attempts are noted and not waited, unless `really`."""
-        given = {"api_key": KEY, "base_url": self.script.url, **self.documents.options, **self.options, **options}
+        given = {"api_key": KEY, "base_url": self.server.url, **self.documents.options, **self.options, **options}
         model = given.pop("model", self.documents.model)
         real = (Client if self.mode == "sync" else AsyncClient)(
             model, **{name: value for name, value in given.items() if value is not LEFT_OUT}
@@ -219,6 +182,18 @@ async def twice(world: World) -> Any:
     return await llm.generate("Hi")
 
 
+async def to_nobody(world: World) -> Any:
+    return await world.client(base_url=nobody()).generate("Hi")
+
+
+async def failed(work: Awaitable[Any]) -> Any:
+    """The error of a call, or its value."""
+    try:
+        return await work
+    except LLMError as problem:
+        return problem
+
+
 @dataclass(frozen=True)
 class Case:
     """One fault: what the server does or the caller gives, and what must come of it."""
@@ -228,27 +203,20 @@ class Case:
     does: Callable[[Documents], Sequence[Act]]
     expected: Expected | Callable[[Documents], Expected]
     ask: Ask = whole
-    best: bool = False
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    before: Callable[[Documents], Act] | None = None
-    early: bool = False
-    tls: Any = None
-    refused: bool = False
-    """Nobody listens at the port."""
-    own: bool = False
-    https: bool = False
-    """The URL says https, whatever the server speaks."""
+    before: Act | None = None
+    tls: Callable[[], SSLContext] | None = None
     slow: bool = False
     """Waits for something; every wire and mode of it runs at the same time."""
     modes: tuple[str, ...] = MODES
     cannot: Mapping[Any, str] = field(default_factory=dict[Any, str])
     """Wires on which there is no such case, and why."""
     counted: bool = True
-    """Whether the attempts told are the requests that were heard."""
+    """Whether the attempts listed are the requests that were received."""
     lingers: bool = False
     """Whether a connection may stay open for a moment, because nobody closes it."""
 
-    def runs(self, *, whole: bool = True) -> list[tuple[Documents, str]]:
+    def runs(self, *, whole: bool) -> list[tuple[Documents, str]]:
         """The wires and modes it is made on: with `whole` in every mode on every wire, else faults below the documents in every
         mode on one wire, others on every wire in one mode; which one it is changes from case to case."""
         found = [documents for documents in ALL if documents.wire not in self.cannot]
@@ -260,17 +228,11 @@ class Case:
         return [(documents, self.modes[(number + i) % len(self.modes)]) for i, documents in enumerate(found)]
 
 
-def run(case: Case, documents: Documents, mode: str, server: Server) -> tuple[Seen, list[str]]:
-    """What came of a case, and what is wrong with that."""
-    script = Script(list(case.does(documents)), before=case.before and case.before(documents), early=case.early)
-    script.tls = case.tls() if case.tls else None
+def run(case: Case, documents: Documents, mode: str) -> list[str]:
+    """What is wrong with what comes of a case."""
     seen = Seen()
-    with server.script(script, own=case.own) as script:
-        if case.refused:
-            script.url = f"http://127.0.0.1:{free_port()}"
-        if case.https:
-            script.url = script.url.replace("http:", "https:")
-        world = World(documents, mode, script, server, seen, case.options)
+    with loopback(*case.does(documents), before=case.before, tls=case.tls and case.tls()) as server:
+        world = World(documents, mode, server, seen, case.options)
 
         async def body() -> None:
             try:
@@ -281,61 +243,40 @@ def run(case: Case, documents: Documents, mode: str, server: Server) -> tuple[Se
             finally:
                 await world.close()
 
-        began = time.monotonic()
         if mode == "sync":
             drive(body())
         else:
             anyio.run(body, backend=mode)
-        seen.seconds = time.monotonic() - began
-        left = 0 if case.lingers else script.wait_closed()
-        seen.requests = len(script.heads)
-        seen.connections = script.connections
-        seen.heads, seen.bodies = script.heads, script.bodies
-        if case.before:
-            seen.requests = max(seen.requests, seen.connections)
+        left = 0 if case.lingers else server.wait_closed()
+    seen.heads, seen.bodies, seen.connections = server.heads, server.bodies, server.connections
+    seen.requests = max(len(server.heads), server.connections if case.before else 0)
     faults = promised(case, seen, documents)
     if left:
         faults.append(f"{left} connections stay open")
-    expected = case.expected if isinstance(case.expected, Good | Bad | Either) else case.expected(documents)
-    return seen, faults + expected.faults(seen, documents)
+    expected = case.expected if isinstance(case.expected, Expected) else case.expected(documents)
+    return faults + expected.faults(seen)
 
 
-def drive(work: Any) -> None:
-    try:
-        work.send(None)
-    except StopIteration:
-        return
-    raise AssertionError("a synchronous call waited for an event loop")
-
-
-def run_all(case: Case, server: Server, *, whole: bool = True) -> dict[tuple[str, str], tuple[str, list[str]]]:
-    """What came of a case on every wire in every mode, as a line, and what is wrong with that."""
-
-    def told(documents: Documents, mode: str) -> tuple[str, list[str]]:
-        seen, faults = run(case, documents, mode, server)
-        return str(seen), faults
-
+def run_all(case: Case, *, whole: bool) -> dict[tuple[str, str], list[str]]:
+    """What is wrong with a case, for each wire and mode in which something is."""
     runs = case.runs(whole=whole)
     if not case.slow:
-        return {(documents.wire, mode): told(documents, mode) for documents, mode in runs}
-    with ThreadPoolExecutor(len(runs)) as pool:
-        futures = {(d.wire, mode): pool.submit(told, d, mode) for d, mode in runs}
-    return {key: future.result() for key, future in futures.items()}
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
+        found = [run(case, *each) for each in runs]
+    else:
+        with ThreadPoolExecutor(len(runs)) as pool:
+            found = list(pool.map(lambda each: run(case, *each), runs))
+    return {(documents.wire, mode): faults for (documents, mode), faults in zip(runs, found, strict=True) if faults}
 
 
 # --- what is promised of every run ----------------------------------------------------------------------------------
 
 
 def promised(case: Case, seen: Seen, documents: Documents) -> list[str]:
+    """What is broken of that which is promised whatever comes of a case."""
     found: list[str] = []
     if seen.error is None:
         if case.counted and seen.reply is not None and len(seen.reply.info.attempts) not in (seen.requests, 1):
-            found.append(f"{len(seen.reply.info.attempts)} attempts told, {seen.requests} requests made")
+            found.append(f"{len(seen.reply.info.attempts)} attempts listed, {seen.requests} requests made")
         return found
     error = seen.error
     if not isinstance(error, LLMError):
@@ -347,7 +288,7 @@ def promised(case: Case, seen: Seen, documents: Documents) -> list[str]:
     if seen.requests and (error.vendor, error.model) != tuple(documents.model.split("/", 1)):
         found.append(f"from {error.vendor}/{error.model}")
     if case.counted and len(error.attempts) != seen.requests:
-        found.append(f"{len(error.attempts)} attempts told, {seen.requests} requests made")
+        found.append(f"{len(error.attempts)} attempts listed, {seen.requests} requests made")
     found += [f"shows {kind} behind it" for kind in causes(error)]
     shown = [repr(error), str(error), repr(error.to_dict()), repr(error.body), repr(error.__dict__), *locals_of(error)]
     if any(KEY in text for text in shown):

@@ -42,8 +42,7 @@ from llm_rest.responses.request import items_of
 from llm_rest.simulator import handle
 from llm_rest.testing import FakeModel, ToolCall
 from tests.loop.support import opened, outputs, result, watched
-from tests.loopback import loopback
-from tests.loopback import watched as silent
+from tests.loopback import loopback, send_and_stall
 
 pytestmark = pytest.mark.anyio
 
@@ -475,7 +474,7 @@ def silent_client(way: str, url: str) -> Any:
 @whole_and_streamed
 async def test_cancelling_ends_the_model_call_that_is_under_way(way: str, whose: str, streams: bool) -> None:
     """What nobody waits for any more is not left to run until the server answers."""
-    with loopback(silent(b"")) as server:
+    with loopback(send_and_stall()) as server:
         llm = silent_client(way, server.url)
         run = llm.run("Hi", [get_weather])
 
@@ -511,7 +510,7 @@ async def test_cancelling_ends_the_model_call_that_is_under_way(way: str, whose:
 async def test_seconds_limit_a_run_and_timeouts_each_of_its_model_calls(
     way: str, limit: Any, phase: str, outcome: str
 ) -> None:
-    with loopback(silent(b"")) as server:
+    with loopback(send_and_stall()) as server:
         llm = silent_client(way, server.url)
         with pytest.raises(APITimeoutError) as caught:
             await result(llm.run("Hi", [get_weather], timeout=limit))

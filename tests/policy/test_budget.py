@@ -76,7 +76,7 @@ async def test_tasks_on_the_simulator_exceed_a_budget_by_no_more_than_their_requ
 
 
 async def test_calls_stop_at_the_budget_and_failed_ones_count_nothing(new_client: NewClient) -> None:
-    budget, failed = Budget(tokens=40), send(http(b"{}", "HTTP/1.1 500 No"))
+    budget, failed = Budget(tokens=40), send(http(b"{}", "500 No"))
     with loopback(GOOD, failed, GOOD) as server:
         async with new_client(base_url=server.url, budget=budget) as llm:
             await llm.generate("Hi", max_output_tokens=16)

@@ -18,13 +18,13 @@ from tests.loopback import END, STREAM, Act, chunks, http, loopback, send, send_
 pytestmark = pytest.mark.anyio
 
 ID = "x-request-id: req_"
-WHOLE = send(http(json.dumps(answer("secret answer", service_tier="flex")).encode(), "HTTP/1.1 200 OK", f"{ID}good"))
+WHOLE = send(http(json.dumps(answer("secret answer", service_tier="flex")).encode(), "200 OK", f"{ID}good"))
 HEAD = STREAM.replace(b"\r\n\r\n", f"\r\n{ID}good\r\n\r\n".encode())
 STREAMED = send(HEAD + chunks(BEGIN, delta("secret "), completed("secret answer")) + END)
 CUT = send_and_close(HEAD + chunks(BEGIN, delta("secret ")))
 STALLED = send_and_stall(HEAD + chunks(BEGIN, delta("secret ")))
-BUSY = send(http(b'{"error": {"message": "secret"}}', "HTTP/1.1 503 Busy", f"{ID}busy", "retry-after-ms: 20"))
-WRONG = send(http(b'{"error": {"message": "secret"}}', "HTTP/1.1 400 Bad", f"{ID}wrong"))
+BUSY = send(http(b'{"error": {"message": "secret"}}', "503 Busy", f"{ID}busy", "retry-after-ms: 20"))
+WRONG = send(http(b'{"error": {"message": "secret"}}', "400 Bad", f"{ID}wrong"))
 IDS = {"request_id": "req_good", "response_id": "resp_1"}
 GOOD = {"outcome": "completed", "error": None, "status": 200, **IDS}
 TOKENS = {"input_tokens": 7, "output_tokens": 3, "cached_input_tokens": None, "reasoning_tokens": None}

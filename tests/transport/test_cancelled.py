@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import random
+import socket
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -16,9 +18,9 @@ import pytest
 
 from llm_rest import AsyncClient, RetryPolicy
 from llm_rest.errors import LLMError
-from tests.loopback import full
+from tests.hostile.documents import GEMINI
+from tests.loopback import END, STREAM, Act, Loopback, chunks, full, http, loopback, send, send_and_stall
 from tests.support import WHOLE
-from tests.transport.stuck_server import stuck_server
 from tests.transport.support import open_sockets
 
 pytestmark = pytest.mark.anyio
@@ -31,6 +33,26 @@ HOW_MANY = {
     for ways, number in {("asyncio", "native"): 4000, ("asyncio", "scope"): 4000, ("trio", "scope"): 2000}.items()
 }
 """Ten thousand of them in `make test-whole`, a quarter of that otherwise."""
+
+
+def stuck(chance: random.Random) -> Callable[[bytes], Act]:
+    """Sends an answer up to a random byte, or all of it; some are errors that are retried."""
+
+    def by_head(head: bytes) -> Act:
+        streamed = b":streamGenerateContent" in head
+        whole = STREAM + chunks(*GEMINI.frames()) + END if streamed else http(GEMINI.good())
+        cut = chance.choice([0, 0, len(whole) // 9, chance.randrange(len(whole)), len(whole)])
+        size = 100 if streamed else len(whole)
+
+        def act(connection: socket.socket, server: Loopback) -> bool:
+            for at in range(0, cut, size):
+                connection.sendall(whole[at : min(cut, at + size)])
+                time.sleep(0.001)
+            return cut == len(whole) or send_and_stall()(connection, server)
+
+        return send(http(b"{}", "503 Busy", "retry-after-ms: 20")) if chance.random() < 0.25 else act
+
+    return by_head
 
 
 async def call(llm: AsyncClient, stream: bool) -> None:
@@ -76,7 +98,7 @@ def test_ten_thousand_cancellations_leave_nothing_behind(backend: str, how: str)
             "retry": RetryPolicy(base_delay=0.02),
             "max_connections": CONNECTIONS,
         }
-        clients = [AsyncClient("openai/gpt-4o", base_url=url, **options) for url in (good, f"{never}/v1")]
+        clients = [AsyncClient(GEMINI.model, base_url=url, **options) for url in (good, never)]
 
         async def worker() -> None:
             nonlocal counted
@@ -108,7 +130,7 @@ def test_ten_thousand_cancellations_leave_nothing_behind(backend: str, how: str)
         raise AssertionError(f"no call was answered any more: {seen}")
 
     before = open_sockets()
-    with stuck_server(SEED) as good, full() as never:
-        anyio.run(main, good, never, backend=backend)
+    with loopback(by_head=stuck(random.Random(SEED))) as good, full() as never:
+        anyio.run(main, good.url, never, backend=backend)
     gc.collect()
     assert open_sockets() == before

@@ -23,7 +23,7 @@ from tests.loopback import END, STREAM, chunks, http, loopback, send
 from tests.transport.support import post, rest
 
 FOLDER = str(Path(llm_rest.transport.__file__).parent)
-POOL = ("exchange.py", "blocking.py", "connections.py")
+POOL = ("exchange.py", "blocking.py")
 """The code that keeps places and connections."""
 FIVE_SECONDS = Timeouts(total=5)
 IN_PROCESS = f"inproc:{post.__module__}"

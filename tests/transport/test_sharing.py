@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Generator
-from concurrent.futures import ThreadPoolExecutor
 
 import anyio
 import pytest
@@ -14,7 +13,6 @@ import pytest
 from llm_rest.sync import drive
 from llm_rest.transport import Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
-from llm_rest.transport.blocking import SyncTransport
 from tests.callers import BEGIN, NewClient, answer, completed, delta
 from tests.loopback import END, STREAM, chunks, gated, http, loopback, send, send_and_close
 from tests.transport.support import NewTransport, forked, open_sockets, post
@@ -22,22 +20,6 @@ from tests.transport.support import NewTransport, forked, open_sockets, post
 pytestmark = pytest.mark.anyio
 
 OURS = "a client of the caller's keeps its own connections"
-
-
-def test_threads_share_one_sync_transport() -> None:
-    """BUGS 72."""
-    with loopback(send(http(b"1"))) as server:
-        transport = SyncTransport(max_connections=4)
-
-        def calls() -> None:
-            for _ in range(10):
-                assert drive(transport.send(post(server.url), Timeouts())).body == b"1"
-
-        with ThreadPoolExecutor(20) as pool:
-            for done in [pool.submit(calls) for _ in range(20)]:
-                done.result()
-        drive(transport.close())
-    assert server.connections <= 4
 
 
 def test_one_transport_serves_two_event_loops_one_after_the_other() -> None:

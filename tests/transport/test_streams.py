@@ -13,7 +13,7 @@ from llm_rest.errors import APIConnectionError, APITimeoutError
 from llm_rest.transport import HTTPRequest, Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.deadlines import Deadline
-from tests.loopback import END, STREAM, chunks, gated, loopback, send, watched
+from tests.loopback import END, STREAM, chunks, gated, loopback, send, send_and_stall
 from tests.transport.support import SOON, NewTransport, ours, rest
 from tests.transport.support import post as asked
 
@@ -42,7 +42,7 @@ async def test_a_stream_that_is_finished_leaves_its_connection_where_the_end_com
 
 
 async def test_a_stream_whose_end_does_not_come_is_closed_when_it_is_finished(new_transport: NewTransport) -> None:
-    with loopback(watched(STREAM + chunks(b"one"))) as server:
+    with loopback(send_and_stall(STREAM + chunks(b"one"))) as server:
         transport = new_transport()
         incoming = await transport.open(post(server.url), SOON)
         assert await incoming.read() == b"one"
@@ -130,7 +130,7 @@ def test_a_stream_forgotten_in_another_thread_is_closed_in_its_loop(backend: str
             await anyio.sleep(0.01)
         await transport.close()
 
-    with loopback(watched(STREAM)) as server:
+    with loopback(send_and_stall(STREAM)) as server:
         anyio.run(main, backend=backend)
 
 
@@ -156,6 +156,6 @@ def test_an_async_stream_is_closed_by_another_task(backend: str) -> None:
                 await rest(incoming)
         await transport.close()
 
-    with loopback(watched(STREAM + chunks(b"one"))) as server:
+    with loopback(send_and_stall(STREAM + chunks(b"one"))) as server:
         anyio.run(main, backend=backend)
         assert server.left.wait(5)

@@ -39,16 +39,6 @@ def ends() -> Generator[Pair]:
         one.close()
 
 
-async def test_a_wait_ends_by_its_limit_or_when_bytes_arrive(ends: Pair) -> None:
-    with pytest.raises(TimeoutError):
-        await TaskWaiter().readable(ends[0], 0.01)
-    async with create_task_group() as tasks:
-        tasks.start_soon(TaskWaiter().readable, ends[0], 60)
-        await wait_all_tasks_blocked()
-        ends[1].send(b"x")
-    assert ends[0].recv(10) == b"x"
-
-
 async def test_a_wait_that_is_cancelled_leaves_nothing(ends: Pair, anyio_backend_name: str) -> None:
     with move_on_after(0.01):
         await TaskWaiter().readable(ends[0], None)

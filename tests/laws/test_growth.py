@@ -9,6 +9,7 @@ Of the other wires, and of the ways to stream an answer, each shape is measured 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,7 +21,8 @@ from llm_rest.responses import events as ev
 from llm_rest.responses.stream import disassemble
 from llm_rest.transport.framing import NDJSON, SSE
 from llm_rest.vendors.rows import DIALECTS
-from tests.laws.growth import ANSWERS, HISTORIES, OWN_ANSWERS, OWN_HISTORIES, OWN_STREAMS, SPELLERS
+from tests.laws import growth as shapes
+from tests.laws.growth import ANSWERS, HISTORIES, HOSTED, OWN_ANSWERS, OWN_HISTORIES, OWN_STREAMS
 from tests.laws.harness import every_wire
 from tests.support import WHOLE, WIRES
 from tests.support.counting import MOST, growth
@@ -52,7 +54,7 @@ def test_the_law_sees_what_grows_too_fast() -> None:
 def decoded(name: str, shape: str, n: int) -> tuple[Callable[[], Any], Any]:
     """How a history is read from the bytes of a wire, and what comes of it."""
     wire = wires.load(name)
-    document = encode(SPELLERS[name](HISTORIES[shape](n)))
+    document = encode(shapes.history(name, {**HISTORIES, **OWN_HISTORIES}[shape](n)))
     dialect = DIALECTS[name]()
 
     def decode() -> Any:
@@ -62,8 +64,9 @@ def decoded(name: str, shape: str, n: int) -> tuple[Callable[[], Any], Any]:
 
 
 @pytest.mark.sample(4)
-@every_wire
-@pytest.mark.parametrize("shape", HISTORIES)
+@pytest.mark.parametrize(
+    ("name", "shape"), [*product(WIRES, HISTORIES), *product(["gemini_generate_content"], OWN_HISTORIES)]
+)
 def test_reading_a_history_costs_what_its_length_does(name: str, shape: str) -> None:
     check(reading=growth(lambda n: decoded(name, shape, n)[0]))
 
@@ -85,17 +88,6 @@ def test_writing_a_history_costs_what_its_length_does(name: str, shape: str) -> 
     check(**{source: growth(writing(source)) for source in some(WIRES, name, shape, HISTORIES)})
 
 
-@pytest.mark.parametrize("shape", OWN_HISTORIES)
-def test_reading_a_history_without_ids_costs_what_its_length_does(shape: str) -> None:
-    wire = wires.load("gemini_generate_content")
-
-    def reading(n: int) -> Callable[[], object]:
-        document = wire.REQUEST.decode(encode(OWN_HISTORIES[shape](n)))
-        return lambda: wire.decode_request(document)
-
-    check(reading=growth(reading))
-
-
 @pytest.mark.parametrize(("host", "shape"), [("perplexity", "many answers in a row"), ("openrouter", "many thoughts")])
 def test_writing_a_history_for_a_host_with_rules_of_its_own_costs_what_its_length_does(host: str, shape: str) -> None:
     """Roles that take turns at one, and thoughts in entries at the other."""
@@ -108,8 +100,7 @@ def test_writing_a_history_for_a_host_with_rules_of_its_own_costs_what_its_lengt
 
 
 def answer(shape: str, n: int) -> Response:
-    document = {"id": "resp_1", "model": "m", "status": "completed", "output": ANSWERS[shape](n)}
-    return wires.load("openai_responses").RESPONSE.decode(encode(document))
+    return wires.load("openai_responses").RESPONSE.decode(encode(shapes.answer("openai_responses", ANSWERS[shape](n))))
 
 
 @pytest.mark.sample(4)
@@ -151,7 +142,7 @@ def test_an_answer_of_a_vendor_costs_what_its_length_does(name: str, shape: str)
     source, dialect = wires.load(name), DIALECTS[name]()
 
     def reading(n: int) -> Callable[[], Any]:
-        document = encode(OWN_ANSWERS[name][shape](n))
+        document = encode(shapes.answer(name, OWN_ANSWERS[name][shape](n)))
         return lambda: source.decode_response(source.RESPONSE.decode(document), dialect=dialect)
 
     def writing(wire: str) -> Callable[[int], Callable[[], object]]:
@@ -180,7 +171,7 @@ def test_a_stream_of_a_vendor_costs_what_its_length_does(name: str, shape: str) 
     frame = NDJSON.encode if wires.load(name).FRAMING == "ndjson" else SSE.encode
 
     def reading(n: int) -> Callable[[], list[Any]]:
-        stream = b"".join(frame(encode(event)) for event in OWN_STREAMS[name][shape](n))
+        stream = b"".join(frame(encode(event)) for event in shapes.stream(name, OWN_STREAMS[name][shape](n)))
         return lambda: read(name, [stream])
 
     def assembling(n: int) -> Callable[[], object]:
@@ -201,7 +192,7 @@ def test_a_stream_of_a_vendor_costs_what_its_length_does(name: str, shape: str) 
 def test_items_of_another_vendor_before_a_run_of_tools_cost_what_their_number_is() -> None:
     """They wait for what may hold them, and the run behind them says how many of them are its own."""
     wire = wires.load("anthropic_messages")
-    document = OWN_ANSWERS["anthropic_messages"]["hosted"](2)
+    document = shapes.answer("anthropic_messages", [HOSTED] * 2)
     run = wire.decode_response(wire.RESPONSE.decode(encode(document)))[0].output
     foreign = answer("tools of a vendor", 1).output[0]
 

@@ -33,7 +33,7 @@ from llm_rest.responses import (
 from llm_rest.wires.prefix import EncodedPrefix
 from tests.corpus import Exchange, groups
 from tests.corpus.test_recorded import failures
-from tests.laws.growth import HISTORIES, in_responses
+from tests.laws.growth import HISTORIES, history
 from tests.laws.harness import every_wire
 from tests.laws.rows import ROWS, dialects, thoughts, vendors
 from tests.laws.strategies import SCHEMA, conversations
@@ -139,7 +139,7 @@ def test_a_prefix_changes_nothing_of_cache_marks(name: str, data: st.DataObject,
 @every_wire
 @pytest.mark.parametrize("shape", HISTORIES)
 def test_a_prefix_changes_nothing_while_a_history_grows(name: str, shape: str) -> None:
-    request = wires.load("openai_responses").REQUEST.decode(encode(in_responses(HISTORIES[shape](4))))
+    request = wires.load("openai_responses").REQUEST.decode(encode(history("openai_responses", HISTORIES[shape](4))))
     grown, prefix, dialect = list(request.input or ()), EncodedPrefix(), next(iter(dialects(name).values()))
     for n in range(1, len(grown) + 1):
         for behind in ([], [QUESTION]):

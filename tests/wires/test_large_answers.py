@@ -14,67 +14,56 @@ from llm_rest.errors import DecodeError, MalformedResponseError
 from llm_rest.unknown import MOST_IN_ANSWER
 from llm_rest.vendors.rows import DIALECTS
 from tests.callers import NewClient
-from tests.laws.growth import by_anthropic, by_chat, by_gemini, call, message
+from tests.laws.growth import whole
 from tests.support import WIRES
 
 pytestmark = pytest.mark.anyio
 
-Plain = dict[str, Any]
-
-
-def responses(output: list[Any], **fields: Any) -> Plain:
-    return {"id": "r", "model": "m", "status": "completed", "output": output, **fields}
-
-
-def ollama(**said: Any) -> Plain:
-    spoken = {"role": "assistant", "content": "", **said}
-    return {"model": "m", "created_at": "2026-09-21T14:13:20Z", "done": True, "done_reason": "stop", "message": spoken}
-
-
-def grounded(chunks: list[Any]) -> Plain:
-    document = by_gemini([{"text": "a"}])
-    document["candidates"][0]["groundingMetadata"] = {"groundingChunks": chunks}
-    return document
-
-
-LISTED: dict[str, dict[str, Callable[[int], Plain]]] = {
+CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+LISTED: dict[str, dict[str, Callable[[int], Any]]] = {
     "openai_responses": {
-        "calls": lambda n: responses([call("c")] * n),
-        "calls without an id": lambda n: responses([{"name": "f", "arguments": {}}] * n),
-        "items of an unknown kind": lambda n: responses([{"type": "new"}] * n),
-        "parts of an unknown kind": lambda n: responses([message([{"type": "new"}] * n)]),
+        "calls": lambda n: [CALL] * n,
+        "calls without an id": lambda n: [{"name": "f", "arguments": {}}] * n,
+        "items of an unknown kind": lambda n: [{"type": "new"}] * n,
+        "parts of an unknown kind": lambda n: [
+            {"type": "message", "role": "assistant", "content": [{"type": "new"}] * n}
+        ],
     },
     "openai_chat": {
-        "calls": lambda n: by_chat(content=None, tool_calls=[{"id": "c", "type": "new"}] * n),
-        "calls without an id": lambda n: by_chat(content=None, tool_calls=[{"function": {"name": "f"}}] * n),
-        "parts": lambda n: by_chat(content=[{"type": "thinking", "thinking": []}] * n),
-        "choices with an unknown field": lambda n: {**by_chat(), "choices": [{"new": 1}] * n},
+        "calls": lambda n: [{"message": {"tool_calls": [{"id": "c", "type": "new"}] * n}}],
+        "calls without an id": lambda n: [{"message": {"tool_calls": [{"function": {"name": "f"}}] * n}}],
+        "parts": lambda n: [{"message": {"content": [{"type": "thinking", "thinking": []}] * n}}],
+        "choices with an unknown field": lambda n: [{"new": 1}] * n,
     },
     "anthropic_messages": {
-        "calls": lambda n: by_anthropic([{"type": "tool_use", "id": "c", "name": "f", "input": {}}] * n),
-        "blocks of an unknown kind": lambda n: by_anthropic([{"type": "new"}] * n),
-        "citations of an unknown kind": lambda n: by_anthropic(
-            [{"type": "text", "text": "a", "citations": [{"type": "new"}] * n}]
-        ),
+        "calls": lambda n: [{"type": "tool_use", "id": "c", "name": "f", "input": {}}] * n,
+        "blocks of an unknown kind": lambda n: [{"type": "new"}] * n,
+        "citations of an unknown kind": lambda n: [{"type": "text", "text": "a", "citations": [{"type": "new"}] * n}],
     },
     "gemini_generate_content": {
-        "calls": lambda n: by_gemini([{"functionCall": {"name": "f"}}] * n),
-        "calls in snake case": lambda n: by_gemini([{"function_call": {"name": "f"}}] * n),
-        "texts": lambda n: by_gemini([{"text": ""}] * n),
-        "sources with an unknown field": lambda n: grounded([{"new": 1}] * n),
+        "calls": lambda n: [{"functionCall": {"name": "f"}}] * n,
+        "calls in snake case": lambda n: [{"function_call": {"name": "f"}}] * n,
+        "texts": lambda n: [{"text": ""}] * n,
+        "sources with an unknown field": lambda n: {
+            "candidates": [{"groundingMetadata": {"groundingChunks": [{"new": 1}] * n}}]
+        },
     },
     "ollama_chat": {
-        "calls": lambda n: ollama(tool_calls=[{"function": {"name": "f", "arguments": {}}}] * n),
-        "calls with an unknown field": lambda n: ollama(tool_calls=[{"function": {"name": "f"}, "new": 1}] * n),
+        "calls": lambda n: {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {}}}] * n},
+        "calls with an unknown field": lambda n: {
+            "role": "assistant",
+            "tool_calls": [{"function": {"name": "f"}, "new": 1}] * n,
+        },
     },
 }
-"""Answers of n things, each of which is converted by itself."""
+"""What answers of n things say, each of which is converted by itself."""
 
 every_list = pytest.mark.parametrize(("name", "shape"), [(name, shape) for name in WIRES for shape in LISTED[name]])
 
 
 def document(name: str, shape: str, n: int) -> bytes:
-    return json.dumps(LISTED[name][shape](n)).encode()
+    said = LISTED[name][shape](n)
+    return json.dumps(said if "candidates" in said else whole(name, said)).encode()
 
 
 @pytest.mark.sample(4)

@@ -48,6 +48,10 @@ ABSENT: list[tuple[str, tuple[str, ...], Plain]] = [
 """Fields that say what an absent one says where they have this value: why, and on which wires."""
 
 
+EMPTY = ("instructions", "tools", "metadata", "text", "reasoning", "stream_options", "prompt_cache_options")
+"""Fields that say what an absent one says where there is nothing in them."""
+
+
 class Equivalence(NamedTuple):
     """On which wires two documents say the same, and how both become the same document."""
 
@@ -140,7 +144,7 @@ def _nothing(document: Plain) -> None:
                 for item in document[field]
             ]
     for name in [name for name, value in document.items() if value in (None, "", [], {})]:
-        if document[name] is None or name in ("instructions", "tools", "metadata", "text", "reasoning"):
+        if document[name] is None or name in EMPTY:
             del document[name]
 
 

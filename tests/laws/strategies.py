@@ -315,7 +315,7 @@ STOPS = TEXTS | st.lists(TEXTS, min_size=1, max_size=4)
 
 RICH_OPTIONS: dict[str, S[Any]] = {
     "stream": st.booleans(),
-    "stream_options": st.builds(r.StreamOptions, include_obfuscation=st.booleans()),
+    "stream_options": st.builds(r.StreamOptions, include_obfuscation=maybe(st.booleans())),
     "max_output_tokens": st.sampled_from([1, 16, 1000, 2000, 100_000]),
     "max_tool_calls": st.integers(1, 3),
     "temperature": st.sampled_from([0, 0.5, 1, 1.5, 2]),
@@ -340,6 +340,7 @@ RICH_OPTIONS: dict[str, S[Any]] = {
     "store": st.booleans(),
     "service_tier": st.sampled_from(["auto", "default", "flex", "scale", "priority", "fast"]),
     "prompt_cache_key": st.just("key"),
+    "prompt_cache_options": st.just(r.CacheOptions()),
     "prompt_cache_retention": st.just("24h"),
     "safety_identifier": st.just("user-1"),
     "user": st.just("user-2"),

@@ -155,7 +155,7 @@ TESTS = {
     "oracles": 510,
     "peers": 870,
     "policy": 1_800,
-    "responses": 800,
+    "responses": 700,
     "structured": 1_500,
     "support": 700,
     "telemetry": 900,

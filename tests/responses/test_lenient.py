@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from llm_rest import wires
 from llm_rest.errors import DecodeError
 from llm_rest.responses import REQUEST, RESPONSE
 from llm_rest.responses.lenient import lenient_response
@@ -24,23 +25,27 @@ def item_of(item: Any) -> Any:
 
 
 CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+CUSTOM = {"type": "custom_tool_call", "call_id": "c", "name": "x", "input": "free text"}
+FULL = {**CALL, "id": "fc_1", "status": "completed", "new": 1}
 
 
 @pytest.mark.parametrize(
-    "item",
+    ("item", "understood"),
     [
-        {"call_id": "c", "name": "f", "arguments": "{}"},
-        {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}},
-        {"type": "function_call", "call_id": "c", "name": "f", "arguments": {}},
-        {"type": "function_call", "call_id": "c", "name": "f", "arguments": None},
-        {"type": "function_call", "call_id": "c", "name": "f"},
-        {"type": "function_call", "call_id": "c", "function": {"name": "f", "arguments": "{}"}},
+        ({"call_id": "c", "name": "f", "arguments": "{}"}, CALL),
+        ({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}, {"id": "c", **CALL}),
+        ({**CALL, "arguments": {}}, CALL),
+        ({**CALL, "arguments": None}, CALL),
+        ({"type": "function_call", "call_id": "c", "name": "f"}, CALL),
+        ({"type": "function_call", "call_id": "c", "function": {"name": "f", "arguments": "{}"}}, CALL),
+        ({"type": "function_call", "id": "c", "name": "f", "arguments": "{}"}, {"id": "c", **CALL}),
+        ({**FULL, "arguments": {}}, FULL),
+        ({"call_id": "c", "name": "x", "input": "free text"}, CUSTOM),
     ],
 )
-def test_half_a_call_is_read_as_a_whole_one(item: Any) -> None:
+def test_half_a_call_is_read_as_a_whole_one(item: Any, understood: Any) -> None:
     """responses.request_back.15"""
-    found = item_of(item)
-    assert {name: found[name] for name in CALL} == CALL
+    assert item_of(item) == understood
 
 
 @pytest.mark.parametrize(
@@ -57,43 +62,63 @@ def test_an_item_without_a_type_is_what_its_fields_say(item: Any, kind: str | No
     assert item_of(item).get("type") == kind
 
 
-def test_a_call_without_an_id_gets_the_same_one_every_time() -> None:
-    one, again = (item_of({"type": "function_call", "name": "f", "arguments": "{}"}) for _ in range(2))
-    assert one == again
-    assert one["call_id"].startswith("call_")
+WEATHER = {"name": "weather", "arguments": '{"city":"Oslo"}'}
+NESTED = {"id": "c1", "type": "function", "function": WEATHER}
+NO_ID, NO_TYPE = "it had no id", "it had no type, read as a function"
+FLAT, OBJECT = "name and arguments stood beside the id", "its arguments were an object instead of text"
 
 
-def test_a_custom_call_keeps_its_text() -> None:
-    assert item_of({"call_id": "c", "name": "x", "input": "free text"}) == {
-        "type": "custom_tool_call",
-        "call_id": "c",
-        "name": "x",
-        "input": "free text",
-    }
+def nested(**function: Any) -> dict[str, Any]:
+    return {**NESTED, "function": {"name": "now", **function}}
 
 
-def test_the_rest_of_a_repaired_call_is_kept() -> None:
-    item = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": {}, "status": "completed"}
-    assert item_of({**item, "new": 1}) == {**item, "arguments": "{}", "new": 1}
+@pytest.mark.parametrize(
+    ("call", "name", "arguments", "faults"),
+    [
+        (NESTED, *WEATHER.values(), []),
+        *[({**NESTED, "id": empty}, *WEATHER.values(), [NO_ID]) for empty in ("", "null", None)],
+        ({"function": WEATHER, "id": "c1"}, *WEATHER.values(), [NO_TYPE]),
+        ({"id": "c1", "type": "function", **WEATHER}, *WEATHER.values(), [FLAT]),
+        ({"name": "weather", "arguments": {"city": "Oslo"}}, *WEATHER.values(), [NO_ID, NO_TYPE, FLAT, OBJECT]),
+        ({**NESTED, "function": {"arguments": "{}"}}, "", "{}", ["it had no name"]),
+        *[(nested(arguments=empty), "now", "{}", ["its arguments were empty, read as {}"]) for empty in ("", "null")],
+        (nested(arguments=None), "now", "{}", ["it had no arguments, read as {}"]),
+        (nested(arguments='{"city":'), "now", '{"city":', []),
+        ({"id": "c1", "type": "custom", "custom": {"name": "run", "input": "print(1)"}}, "run", "print(1)", []),
+    ],
+)
+def test_a_malformed_call_of_chat_is_repaired_and_reported(
+    call: Any, name: str, arguments: str, faults: list[str]
+) -> None:
+    chat = wires.load("openai_chat")
+    last = {"function": WEATHER}
+    choices = [
+        {"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": [call, last]}}
+    ]
+    document = {"id": "x", "object": "chat.completion", "model": "m", "choices": choices}
+    found: Any
+    (found, again), (first, _) = (chat.decode_response(chat.RESPONSE.decode(json.dumps(document))) for _ in range(2))
+    assert (found.output, found.output[0].call_id == "c1") == (first.output, NO_ID not in faults)
+    assert found.output[0].call_id != found.output[1].call_id
+    text = getattr(found.output[0], "input", None) or found.output[0].arguments
+    assert (found.output[0].name, text) == (name, arguments)
+    assert [loss.what for loss in again if loss.path.endswith("[0]")] == faults
 
 
 def test_a_call_that_fits_comes_out_untouched_of_a_document_that_does_not() -> None:
-    item = {"type": "function_call", "call_id": "c", "name": "f", "arguments": ""}
-    document = json.dumps({"input": [{"role": "user", "content": "Hi"}, item]})
-    request = REQUEST.decode(document)
+    item = {**CALL, "arguments": ""}
+    request = REQUEST.decode(json.dumps({"input": [{"role": "user", "content": "Hi"}, item]}))
     assert msgspec.json.decode(msgspec.json.encode(request))["input"][1] == item
 
 
-@pytest.mark.parametrize("body", ["{}", '{"id":"r"}', '{"id":"r","status":"completed","output":null}', "[]", "null"])
-def test_an_answer_without_status_or_output_is_refused(body: str) -> None:
+BROKEN = ["{}", '{"id":"r"}', '{"id":"r","status":"completed","output":null}', "[]", "null"]
+OUTPUTS = ["[1]", "[null]", '["x"]', '[{"type":"message"}]']
+
+
+@pytest.mark.parametrize("body", [*BROKEN, *[f'{{"id":"r","status":"completed","output":{one}}}' for one in OUTPUTS]])
+def test_an_answer_without_status_or_with_output_that_is_not_items_is_refused(body: str) -> None:
     with pytest.raises(DecodeError):
         RESPONSE.decode(body)
-
-
-@pytest.mark.parametrize("output", ["[1]", "[null]", '["x"]', '[{"type":"message"}]'])
-def test_output_that_is_not_items_is_refused(output: str) -> None:
-    with pytest.raises(DecodeError):
-        RESPONSE.decode(f'{{"id":"r","status":"completed","output":{output}}}')
 
 
 @pytest.mark.parametrize(

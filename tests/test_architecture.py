@@ -151,7 +151,7 @@ TESTS = {
     "gateway": 4_850,
     "hostile": 2_800,
     "laws": 3_890,
-    "loop": 2_550,
+    "loop": 2_500,
     "oracles": 510,
     "peers": 870,
     "policy": 1_800,

@@ -186,8 +186,8 @@ async def test_a_turn_of_a_long_conversation_takes_the_steps_of_a_turn(
 async def test_a_run_with_many_rounds_takes_the_steps_of_a_round_in_each(wire: str) -> None:
     host = Recorder(wire)
     host.answer = documents.answer(wire, calls=True)
-    run = client("asyncio", wire, host).run("The weather, again and again.", tools=[weather], max_iterations=60)
+    run = client("asyncio", wire, host).run("The weather, again and again.", tools=[weather], max_iterations=30)
     with pytest.raises(LLMError), lines_until_sent(host, skip="response.py") as counts:  # what reads the answer
         await run.result()
-    assert len(counts) == 60
+    assert len(counts) == 30
     assert min(counts[-4:]) <= min(counts[8:12]) * 1.1

@@ -34,7 +34,7 @@ from llm_rest import (
 from tests.conversation.writer import turn
 from tests.laws.rows import thoughts
 from tests.laws.strategies import conversations
-from tests.support import QUICK, WHOLE, WIRES
+from tests.support import QUICK, SAMPLE, WHOLE, WIRES
 
 ROOT = Path(__file__).parents[2]
 Store = SQLiteConversationStore
@@ -179,7 +179,7 @@ def test_a_writer_that_is_killed_loses_nothing_that_was_acknowledged(tmp_path: P
     path = tmp_path / "talks.db"
     chance = random.Random(14)
     acknowledged = 0
-    for _ in range(100 if WHOLE else 3 if QUICK else 8):
+    for _ in range(100 if WHOLE else 3 if QUICK or SAMPLE else 8):
         process = program(path, "a", 100_000)
         assert process.stdout is not None
         process.stdout.readline()

@@ -13,8 +13,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import anyio
-import anyio.lowlevel
 import httpx
 import msgspec
 import pytest
@@ -192,13 +190,14 @@ async def test_the_problems_of_invalid_calls_reach_the_model_on_every_wire(way: 
 @whole_and_streamed
 @each_wire
 async def test_a_call_that_the_token_limit_cut_never_runs(way: str, wire: str, streams: bool) -> None:
-    """BUGS 28"""
+    """BUGS 28 and 44"""
     ran: list[str] = []
     llm = client(way, wire, on_loss="ignore")
     run = llm.run('call note {"text": "a long text"}\nlength', [tool(name="note")(partial(noted, ran))])
     await watched(run, streams=streams)
     assert (ran, (await result(run)).stop_reason) == ([], "max_output_tokens")
-    assert all(call.state == "cancelled" for call in run.calls)
+    assert [call.state for call in run.calls] == ["cancelled"]
+    assert {*outputs(run)} == {"not run: the answer was cut (max_output_tokens)"}
 
 
 @each_wire
@@ -211,13 +210,6 @@ async def test_a_stream_that_is_cut_in_a_call_ends_the_run(way: str, wire: str) 
     with pytest.raises(StreamInterruptedError) as caught:
         await result(run)
     assert (ran, run.calls, caught.value.run.outcome) == ([], [], "failed")
-
-
-async def test_tools_may_be_given_by_keyword_and_options_are_those_of_generate(way: str) -> None:
-    run = client(way).run(input="Weather?", tools=[get_weather], instructions="Be brief", max_output_tokens=500)
-    await result(run)
-    assert run.state.request.instructions == "Be brief"
-    assert run.calls[0].name == "get_weather"
 
 
 class Trip(msgspec.Struct):
@@ -483,18 +475,8 @@ async def test_cancelling_ends_the_model_call_that_is_under_way(way: str, whose:
             (run if whose == "run" else llm).cancel()
 
         before = threading.active_count()
-        if way == "sync":
-            threading.Thread(target=cancel).start()
-            await watched(run, streams=streams)
-        else:
-            async with anyio.create_task_group() as group:
-
-                async def cancel_in_loop() -> None:
-                    await anyio.to_thread.run_sync(until, lambda: server.heads)
-                    (run if whose == "run" else llm).cancel()
-
-                group.start_soon(cancel_in_loop)
-                await watched(run, streams=streams)
+        threading.Thread(target=cancel).start()
+        await watched(run, streams=streams)
         with pytest.raises(CallCancelledError):
             await result(run)
         assert server.left.wait(10), "the connection is closed"

@@ -8,14 +8,18 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
+import httpx
 import pytest
+from pytest_httpx import HTTPXMock
 
 from llm_rest import (
     AgentMessage,
     Conversation,
+    FunctionCall,
+    FunctionCallOutput,
     HistoryLimits,
     MemoryConversationStore,
     Message,
@@ -29,15 +33,18 @@ from llm_rest import (
 )
 from llm_rest.conversation.limits import SUMMARY, SUMMARY_PROMPT
 from llm_rest.responses import AnyItem
-from tests.conversation.support import TOO_LONG, Host, asked, client, done, pieces, said, texts_of
+from llm_rest.responses.request import items_of
+from llm_rest.testing import Broken, ToolCall
+from tests.callers import NewClient, answer
+from tests.conversation.support import Host, asked, client, counted, done, pieces, texts_of
 
 pytestmark = pytest.mark.anyio
 
 
-FAILURE = (500, {"error": {"message": "no", "type": "server_error"}})
-OSLO = said("", ("weather", {"city": "Oslo"}))
-QUESTION = said("", ("send_message", {"message": "Which?", "is_question": True}))
-END = said("", ("end_conversation", {"reason": "all done"}))
+FAILURE, TOO_LONG = errors.InternalServerError("no"), errors.ContextLengthError("too long")
+OSLO = ToolCall("weather", {"city": "Oslo"})
+QUESTION = ToolCall("send_message", {"message": "Which?", "is_question": True})
+END = ToolCall("end_conversation", {"reason": "all done"})
 
 
 @tool
@@ -53,7 +60,7 @@ def delete(name: str) -> str:
 
 
 def texts(talk: Conversation | list[AnyItem]) -> list[str]:
-    return texts_of([item.to_dict() for item in (talk.items if isinstance(talk, Conversation) else talk)])
+    return texts_of(talk.items if isinstance(talk, Conversation) else talk)
 
 
 async def ran(chat: Any, *arguments: Any) -> Any:
@@ -68,7 +75,7 @@ async def reply_of(turn: Any, chat: Any, *arguments: Any) -> Any:
 
 def parameters(host: Host) -> dict[str, set[str]]:
     """The parameters that the model sees, by tool."""
-    return {one["name"]: set(one["parameters"]["properties"]) for one in host.bodies[0]["tools"]}
+    return {one.name: set(one.parameters["properties"]) for one in cast("Any", host.requests[0].tools)}
 
 
 # --- turns ----------------------------------------------------------------------------------------------------------
@@ -83,12 +90,12 @@ async def test_every_turn_is_sent_with_the_turns_and_calls_before_it(way: str, t
     await turn(chat, "third")
     before = ["first", "one", "second", "weather", "4 degrees in Oslo", "It is cold.", "third"]
     assert host.texts == before
-    assert host.bodies[-1]["instructions"] == "Be brief."
+    assert host.requests[-1].instructions == "Be brief."
     assert texts(chat.conversation) == [*before, "three"]
 
 
 async def test_a_run_of_a_turn_is_watched_and_approved(way: str) -> None:
-    host = Host(said("", ("delete", {"name": "a"})), "Done.")
+    host = Host(ToolCall("delete", {"name": "a"}), "Done.")
     chat = client(way, host).chat(tools=[delete])
     run = await done(chat.run("delete a"))
     assert (await done(run.result())).function_calls
@@ -100,7 +107,7 @@ async def test_a_run_of_a_turn_is_watched_and_approved(way: str) -> None:
 
 
 async def test_a_turn_that_waits_for_an_approval_is_an_error_with_its_run(way: str) -> None:
-    chat = client(way, Host(*[said("", ("delete", {"name": "a"}))] * 2)).chat(tools=[delete])
+    chat = client(way, Host(*[ToolCall("delete", {"name": "a"})] * 2)).chat(tools=[delete])
     for turn in (asked, pieces):
         with pytest.raises(errors.ToolError, match="delete") as caught:
             await turn(chat, "delete a")
@@ -112,9 +119,9 @@ CALLED = ["FunctionCall", "FunctionCallOutput"]
 BROKEN_OFF: dict[str, tuple[list[Any], type[errors.LLMError], list[str]]] = {
     "an error": ([OSLO, FAILURE], errors.APIStatusError, CALLED),
     "too many rounds": ([OSLO], errors.MaxIterationsError, CALLED),
-    "cancelled": ([said("", ("stop", {}))], errors.CallCancelledError, CALLED),
+    "cancelled": ([ToolCall("stop", {})], errors.CallCancelledError, CALLED),
     "a question and an error": ([QUESTION, FAILURE], errors.APIStatusError, CALLED),
-    "a broken stream": ([said("half an answer", status="broken")], errors.StreamInterruptedError, ["Message"]),
+    "a broken stream": ([["half an answer", Broken("connection")]], errors.StreamInterruptedError, ["Message"]),
 }
 """Answers of a turn that fails, the error, and what `keep_partial` keeps of it."""
 
@@ -172,7 +179,7 @@ async def test_a_cancelled_task_leaves_the_conversation_as_it_was(way: str) -> N
         return "never"
 
     store = MemoryConversationStore()
-    answers = ["one", said("", ("wait", {})), said("", ("wait", {}))]
+    answers = ["one", ToolCall("wait", {}), ToolCall("wait", {})]
     chat = client(way, Host(*answers)).chat(tools=[wait], store=store)
     await asked(chat, "first")
     before = chat.conversation.save()
@@ -194,7 +201,7 @@ async def test_a_stream_that_is_not_entered_starts_nothing(way: str) -> None:
         await done(next(stream) if way == "sync" else stream.__anext__())
     with pytest.raises(errors.ConfigError):
         _ = stream.reply
-    assert host.bodies == []
+    assert host.requests == []
 
 
 @pytest.mark.parametrize("input", ["", " ", [], [""], None])
@@ -211,7 +218,7 @@ async def test_wrong_options_are_refused_when_the_chat_is_made(way: str, options
 
 
 async def test_a_conversation_that_changed_during_a_turn_is_not_overwritten(way: str) -> None:
-    def changes(body: Any) -> Any:
+    def changes(request: Any) -> Any:
         chat.conversation.add("from elsewhere")
         return "late"
 
@@ -260,8 +267,8 @@ async def test_a_question_waits_for_the_users_next_turn(way: str) -> None:
     tools = [weather, send_message_tool(deliver, source="desk", priority="high")]
     host = Host(
         OSLO,
-        said("", ("send_message", {"message": "Cold.", "is_question": False})),
-        said("", ("send_message", {"message": "Which city next?", "is_question": True})),
+        ToolCall("send_message", {"message": "Cold.", "is_question": False}),
+        ToolCall("send_message", {"message": "Which city next?", "is_question": True}),
         "I wait.",
         "Rome it is.",
     )
@@ -298,7 +305,7 @@ async def test_the_model_ends_a_conversation_and_a_new_one_begins_with_the_summa
     await turn(chat, "Hi")
     assert host.texts[-1] == SUMMARY_PROMPT
     assert parameters(host) == {"end_conversation": {"reason"}}
-    assert [body["model"] for body in host.bodies] == ["gpt-4o", "gpt-4o", "gpt-4o-mini"]
+    assert [request.model for request in host.requests] == ["gpt-4o", "gpt-4o", "gpt-4o-mini"]
     stored = store.get(ended.id)
     assert (stored.state.reason, stored.state.summary) == ("all done", "They said hello.")
     assert stored.state.completed_at is not None
@@ -308,7 +315,7 @@ async def test_the_model_ends_a_conversation_and_a_new_one_begins_with_the_summa
     assert texts(chat.conversation) == [SUMMARY + "They said hello."]
     await turn(chat, "And now?")
     assert host.texts == [SUMMARY + "They said hello.", "And now?"]
-    assert host.bodies[-1]["instructions"] == "Be brief."
+    assert host.requests[-1].instructions == "Be brief."
     assert len(store.get(chat.conversation.id).items) == 3
     assert [entry.id for entry in store.list(completed=True)] == [ended.id]
 
@@ -337,10 +344,10 @@ async def test_the_model_reads_completed_conversations_only(way: str) -> None:
         *({}, {"list_recent": 3}, {"conversation_id": talks[2].id}),
         *({"conversation_id": talks[11].id}, {"conversation_id": "conv_none"}),
     ]
-    host = Host(said("", *(("get_conversation", one) for one in calls)), "fine")
+    host = Host([ToolCall("get_conversation", one) for one in calls], "fine")
     await asked(client(way, host).chat(tools=[get_conversation_tool(store)]), "What did we say?")
     assert parameters(host) == {"get_conversation": {"conversation_id", "list_recent"}}
-    outputs = [item["output"] for item in host.bodies[-1]["input"] if item["type"] == "function_call_output"]
+    outputs: list[Any] = [item.output for item in items_of(host.requests[-1]) if isinstance(item, FunctionCallOutput)]
     assert [len(json.loads(output)) for output in outputs[:2]] == [10, 3]
     assert talks[11].id not in outputs[0]
     found = json.loads(outputs[2])
@@ -367,7 +374,7 @@ async def test_another_process_goes_on_with_a_stored_conversation(way: str, file
         again = client(way, host).chat(conversation=chat.conversation.id, store=other)
         await asked(again, "second")
     assert host.texts == ["first", "one", "second"]
-    assert host.bodies[0]["instructions"] == "Be brief."
+    assert host.requests[0].instructions == "Be brief."
     loaded = file.get(chat.conversation.id)
     loaded.add("a note")
     await asked(client(way, host).chat(conversation=loaded, store=file), "third")
@@ -450,44 +457,48 @@ async def test_a_chat_sends_whole_turns_within_its_limits_and_keeps_all(way: str
     for text in ("first", "second", "third"):
         await asked(chat, text)
     assert host.texts == ["fixed", "second", "two", "third"]
-    assert host.bodies[-1]["instructions"] == "Be brief."
+    assert host.requests[-1].instructions == "Be brief."
     await pieces(chat, "fourth")
     assert host.texts == ["fixed", "third", "three", "fourth"]
     assert len(chat.conversation.items) == 8
 
 
 async def test_tokens_are_counted_by_the_estimate_corrected_by_what_the_vendor_reports(way: str) -> None:
-    host = Host(*(said("x" * 40, tokens=1000) for _ in range(5)))
+    host = Host(*(counted("x" * 40, 1000) for _ in range(5)))
     chat = client(way, host).chat(limits=HistoryLimits(max_tokens=1500))
     for text in ("a" * 40, "b" * 40, "c" * 40):
         await asked(chat, text)
     # By the estimate alone 60 tokens of everything would fit; the vendor reported 100 for each of the estimate.
-    assert [len(body["input"]) for body in host.bodies] == [1, 1, 1]
+    assert host.sizes == [1, 1, 1]
     rough = client(way, Host(*("x" * 40 for _ in range(3)))).chat(limits=HistoryLimits(max_tokens=1500))
     for text in ("a" * 40, "b" * 40, "c" * 40):
         await asked(rough, text)
     assert len(rough.conversation.items) == 6
 
 
-async def test_tokens_are_counted_by_a_function_or_by_the_vendor(way: str) -> None:
+async def test_tokens_are_counted_by_a_function(way: str) -> None:
     host = Host("1111", "2222", "3333")
     chat = client(way, host).chat(limits=HistoryLimits(max_tokens=3, count=len))
     for text in ("aaaa", "bbbb", "cccc"):
         await asked(chat, text)
-    assert [len(body["input"]) for body in host.bodies] == [1, 3, 3]
+    assert host.sizes == [1, 3, 3]
 
-    def counted(body: Any) -> Any:
-        items = body["input"] if isinstance(body["input"], list) else [body["input"]]
-        return {"object": "response.input_tokens", "input_tokens": len(items)}
 
-    host = Host(counted, "1111", counted, "2222", counted, counted, "3333")
-    chat = client(way, host).chat(limits=HistoryLimits(max_tokens=3, count="vendor"))
+async def test_tokens_are_counted_by_the_vendor(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
+    def answers(request: httpx.Request) -> httpx.Response:
+        items = json.loads(request.content)["input"]
+        counts = {"object": "response.input_tokens", "input_tokens": len(items) if isinstance(items, list) else 1}
+        return httpx.Response(200, json=counts if request.url.path.endswith("/input_tokens") else answer("fine"))
+
+    httpx_mock.add_callback(answers, is_reusable=True)
+    chat = await done(new_client().chat(limits=HistoryLimits(max_tokens=3, count="vendor")))
     for text in ("aaaa", "bbbb", "cccc"):
         await asked(chat, text)
-    assert [path.rsplit("/", 1)[-1] for path in host.paths] == [
+    sent = httpx_mock.get_requests()
+    assert [request.url.path.rsplit("/", 1)[-1] for request in sent] == [
         *("input_tokens", "responses", "input_tokens", "responses", "input_tokens", "input_tokens", "responses")
     ]
-    assert host.texts == ["bbbb", "2222", "cccc"]
+    assert len(json.loads(sent[-1].content)["input"]) == 3
 
 
 async def test_a_summary_replaces_what_is_left_out_and_is_kept_with_the_conversation(way: str) -> None:
@@ -534,7 +545,9 @@ async def test_a_request_that_is_or_stays_too_long_is_an_error(way: str, limits:
     assert chat.conversation.save() == before
 
 
-async def test_the_vendors_own_compaction_replaces_what_is_left_out(way: str) -> None:
+async def test_the_vendors_own_compaction_replaces_what_is_left_out(
+    new_client: NewClient, httpx_mock: HTTPXMock
+) -> None:
     compacted = {
         "id": "cmp_1",
         "object": "response.compaction",
@@ -542,38 +555,43 @@ async def test_the_vendors_own_compaction_replaces_what_is_left_out(way: str) ->
         "output": [{"type": "compaction", "id": "cmp_2", "encrypted_content": "opaque"}],
         "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2},
     }
-    host = Host("one", "two", compacted, "three")
-    chat = client(way, host).chat(limits=HistoryLimits(max_items=4, compact="vendor"))
+    for body in (answer("one"), answer("two"), compacted, answer("three")):
+        httpx_mock.add_response(json=body)
+    chat = await done(new_client().chat(limits=HistoryLimits(max_items=4, compact="vendor")))
     for text in ("first", "second", "third"):
         await asked(chat, text)
-    assert host.paths[2].endswith("/compact")
-    assert [item["type"] for item in host.bodies[-1]["input"]] == ["compaction", "message"]
+    sent = httpx_mock.get_requests()
+    assert sent[2].url.path.endswith("/compact")
+    assert [item["type"] for item in json.loads(sent[-1].content)["input"]] == ["compaction", "message"]
     assert chat.conversation.without_carriers().compacted is None
 
 
 async def test_a_long_run_shortens_itself(way: str) -> None:
-    calls = [said("", ("weather", {"city": f"town {i}"})) for i in range(8)]
+    calls = [ToolCall("weather", {"city": f"town {i}"}) for i in range(8)]
     host = Host(*calls, "Cold everywhere.")
     llm = client(way, host)
     run = llm.run("Everywhere?", [weather], limits=HistoryLimits(max_items=5, rounds=True))
     reply = await done(run.result())
     assert reply.output_text == "Cold everywhere."
-    assert max(len(body["input"]) for body in host.bodies) <= 6
+    assert max(host.sizes) <= 6
     assert host.texts[0] == "Everywhere?"
     assert len(run.state.items) == 18
-    for body in host.bodies:
-        made = [item["call_id"] for item in body["input"] if item["type"] == "function_call"]
-        assert made == [item["call_id"] for item in body["input"] if item["type"] == "function_call_output"]
+    for request in host.requests:
+        items = items_of(request)
+        made = [item.call_id for item in items if isinstance(item, FunctionCall)]
+        assert made == [item.call_id for item in items if isinstance(item, FunctionCallOutput)]
 
 
 @pytest.mark.parametrize("turn", [asked, pieces])
 async def test_tokens_of_summaries_are_counted_in_the_reply(way: str, turn: Any) -> None:
-    host = Host("one", "two", said("the summary", tokens=100), "three")
+    host = Host("one", "two", counted("the summary", 100), counted("three", 7))
     chat = client(way, host).chat(limits=HistoryLimits(max_items=4, compact="summary"))
     for text in ("first", "second", "third"):
         reply = await reply_of(turn, chat, text)
     assert (reply.info.metadata["input_tokens"], reply.info.metadata["api_calls"]) == ("107", "2")
-    chat = client(way, Host(END, "Bye.", said("short", tokens=100))).chat(tools=[end_conversation_tool()])
+    end = FunctionCall(call_id="c", name="end_conversation", arguments='{"reason": "all done"}')
+    host = Host(counted(end, 7), counted("Bye.", 7), counted("short", 100))
+    chat = client(way, host).chat(tools=[end_conversation_tool()])
     reply = await reply_of(turn, chat, "Hi")
     assert (reply.info.metadata["input_tokens"], reply.info.metadata["api_calls"]) == ("114", "3")
 

@@ -7,7 +7,6 @@ import json
 import random
 import time
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -21,38 +20,6 @@ pytestmark = pytest.mark.anyio
 
 FILE = Path(__file__).parents[2] / "fixtures/prices/prices.json"
 GOOD = send(http(json.dumps(answer()).encode()))
-
-
-def test_a_budget_is_exceeded_by_no_more_than_the_requests_in_flight() -> None:
-    """Schedules of requests that begin, end, fail and take more or less than was reserved; 10,000 with `make test-whole`."""
-    for seed in range(10_000 if WHOLE else 1_000):
-        chance = random.Random(seed)
-        limit = chance.randint(50, 400)
-        budget = Budget(tokens=limit)
-        flying: list[tuple[Any, int]] = []
-        beyond, spent = 0.0, 0
-        for _ in range(20):
-            if flying and chance.random() < 0.5:
-                share, takes = flying.pop(chance.randrange(len(flying)))
-                takes = takes if chance.random() < 0.8 else 0  # it failed or was cancelled
-                spent += takes
-                budget.settle(share, 0, takes)
-                budget.settle(share, 0, takes)  # twice counts once
-            else:
-                reserve = chance.randint(1, 120)
-                try:
-                    share = budget.reserve(0, reserve, 0)
-                except BudgetError as error:
-                    assert error.spent + error.reserved + reserve > limit  # noqa: PT017
-                    continue
-                flying.append((share, chance.randint(0, 2 * reserve)))
-                assert budget.spent("tokens") + sum(one.tokens for one, _ in flying) <= limit
-                beyond = sum(max(0, takes - one.tokens) for one, takes in flying)
-        for share, takes in flying:
-            spent += takes
-            budget.settle(share, 0, takes)
-        assert budget.spent("tokens") == spent <= limit + beyond
-        assert budget._reserved["tokens"] == 0
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])

@@ -13,6 +13,7 @@ from llm_rest.client.client import AsyncClient, Client
 from llm_rest.client.generator import AsyncContentGenerator, ContentGenerator, PromptContext
 from llm_rest.errors import ConfigError, OutputError, SchemaMismatchError
 from llm_rest.responses import FunctionCallOutput, Message
+from tests.conversation.support import done
 from tests.laws.harness import every_wire
 
 pytestmark = pytest.mark.anyio
@@ -149,26 +150,19 @@ def test_a_turn_that_failed_leaves_no_trace() -> None:
 
 
 @every_wire
-@pytest.mark.parametrize("way", ["sync", "async"])
 @pytest.mark.parametrize("form", [str, Person])
 async def test_tools_run_before_the_answer_and_stay_in_the_history(name: str, way: str, form: Any) -> None:
     def find(name: str) -> str:
         """Find somebody."""
         return f"{name} is here."
 
-    prompt = 'call find {"name": "Ada"}\njson {"name": "Ada"}'
-    answers: list[tuple[Any, dict[str, str]]] = []
     options: Any = {"wire": name, "on_loss": "ignore"}
-    generator: Any
-    if way == "sync":
-        with Client("simulator/simulator", **options) as llm:
-            generator = ContentGenerator(llm, prompt, form, tools=[find], max_iterations=3)
-            answers += [generator.generate(), generator.generate('json {"name": "Bob"}')]
-    else:
-        async with AsyncClient("simulator/simulator", **options) as other:
-            generator = AsyncContentGenerator(other, prompt, form, tools=[find], max_iterations=3)
-            answers += [await generator.generate(), await generator.generate('json {"name": "Bob"}')]
-    (first, metadata), (second, _) = answers
+    prompt = 'call find {"name": "Ada"}\njson {"name": "Ada"}'
+    kind, llm = (ContentGenerator, Client) if way == "sync" else (AsyncContentGenerator, AsyncClient)
+    generator: Any = kind(llm("simulator/simulator", **options), prompt, form, tools=[find], max_iterations=3)
+    (first, metadata), (second, _) = [
+        await done(generator.generate(*input)) for input in ([], ['json {"name": "Bob"}'])
+    ]
     assert [first, second] == (
         [Person("Ada"), Person("Bob")] if form is Person else ['{"name":"Ada"}', '{"name":"Bob"}']
     )

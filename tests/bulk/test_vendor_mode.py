@@ -163,12 +163,8 @@ def test_rows_are_split_at_the_limits(name: str, tmp_path: Path, monkeypatch: py
 )
 def test_a_row_costs_the_batch_price(variants: list[Any], per_million: int, tmp_path: Path) -> None:
     """Half the usual price where the price file has no batch prices."""
-    model = {
-        "id": "gpt-x",
-        "match": {"equals": "gpt-x"},
-        "prices": {"input_mtok": 4, "output_mtok": 0},
-        "price_variants": variants,
-    }
+    usual = {"input_mtok": 4, "output_mtok": 0}
+    model = {"id": "gpt-x", "match": {"equals": "gpt-x"}, "prices": usual, "price_variants": variants}
     prices = tmp_path / "prices.json"
     prices.write_text(json.dumps({"date": "2026-11-01", "providers": [{"id": "openai", "models": [model]}]}))
     with vendor_of("openai") as vendor:
@@ -265,15 +261,15 @@ def test_another_process_continues(name: str, at: str, tmp_path: Path, monkeypat
 
 def test_the_mode_of_a_run_with_batches_is_not_changed_and_neither_is_the_key(tmp_path: Path) -> None:
     with vendor_of("openai", Faults(polls=10**6)) as vendor:
-        keys: dict[str, Any] = {"base_url": vendor.url, "api_key": "sk-one"}
         source = rows_in(tmp_path / "in.jsonl")
 
         def begin(mode: Any, key: str) -> None:
-            with Client("openai/gpt-x", **{**keys, "api_key": key}) as client:
-                with Bulk(
-                    client, mode=mode, output_file=tmp_path / "out.jsonl", progress=lambda _: stop(bulk, vendor)
-                ) as bulk:
-                    list(bulk.run(source))
+            options: dict[str, Any] = {"output_file": tmp_path / "out.jsonl", "progress": lambda _: stop(bulk, vendor)}
+            with (
+                Client("openai/gpt-x", base_url=vendor.url, api_key=key) as llm,
+                Bulk(llm, mode=mode, **options) as bulk,
+            ):
+                list(bulk.run(source))
 
         begin("vendor", "sk-one")
         with pytest.raises(errors.ConfigError, match="1 batches of this run are at their vendor"):
@@ -314,22 +310,13 @@ def test_auto_goes_through_batches_above_a_thousand_rows(rows: int, mode: str, t
         assert bool(vendor.batches) is (mode == "vendor")
 
 
-def test_background_responses_with_a_completion_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modes, "POLL_SECONDS", 0.01)
-    with vendor_of("openai") as vendor:
-        run("openai", vendor, tmp_path, mode="background", completion_window="2h")
-        assert texts(tmp_path) == ANSWERS
-        assert {str(body["background_options"]) for body in vendor.background} == {"{'completion_window': '2h'}"}
-        assert len(vendor.background) == ROWS
-
-
 @pytest.mark.parametrize("sync", [True, False], ids=["sync", "async"])
 def test_background_responses_in_progress_are_polled_by_another_process_and_not_created_again(
     sync: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(modes, "POLL_SECONDS", 0.01)
     with vendor_of("openai") as vendor:
-        options: dict[str, Any] = {"mode": "background", "concurrency": 8}
+        options: dict[str, Any] = {"mode": "background", "concurrency": 8, "completion_window": "2h"}
         monkeypatch.setattr(vendor, "completes", False)
         with Client(MODELS["openai"], base_url=vendor.url, api_key="k") as client:
             bulk = Bulk(client, output_file=tmp_path / "out.jsonl", progress=lambda _: stop(bulk, vendor), **options)
@@ -343,6 +330,7 @@ def test_background_responses_in_progress_are_polled_by_another_process_and_not_
         run("openai", vendor, tmp_path, sync=sync, at_most_once=True, **options)
         assert texts(tmp_path) == ANSWERS
         assert len(vendor.background) == ROWS
+        assert {str(body["background_options"]) for body in vendor.background} == {"{'completion_window': '2h'}"}
 
 
 WINDOW = {"completion_window": "3h"}

@@ -34,7 +34,7 @@ from llm_rest import (
 from llm_rest.conversation.limits import SUMMARY, SUMMARY_PROMPT
 from llm_rest.responses import AnyItem
 from llm_rest.responses.request import items_of
-from llm_rest.testing import Broken, ToolCall
+from llm_rest.testing import Broken, Streamed, ToolCall
 from tests.callers import NewClient, answer
 from tests.conversation.support import Host, asked, client, counted, done, pieces, texts_of
 
@@ -428,7 +428,7 @@ BROKEN = {
 async def test_a_turn_that_cannot_be_stored_is_not_kept(
     way: str, file: SQLiteConversationStore, turn: Any, reason: str
 ) -> None:
-    chat = client(way, Host("one", "tw" + "o" * 20_000, "three")).chat(store=file)
+    chat = client(way, Host("one", Streamed("tw" + "o" * 20_000, size=5000), "three")).chat(store=file)
     await asked(chat, "first")
     before, stored = chat.conversation.save(), file.get(chat.conversation.id)
     breaks, mends = BROKEN[reason]

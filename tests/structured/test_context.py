@@ -158,8 +158,9 @@ async def test_tools_run_before_the_answer_and_stay_in_the_history(name: str, wa
 
     options: Any = {"wire": name, "on_loss": "ignore"}
     prompt = 'call find {"name": "Ada"}\njson {"name": "Ada"}'
-    kind, llm = (ContentGenerator, Client) if way == "sync" else (AsyncContentGenerator, AsyncClient)
-    generator: Any = kind(llm("simulator/simulator", **options), prompt, form, tools=[find], max_iterations=3)
+    kinds: Any = (ContentGenerator, Client) if way == "sync" else (AsyncContentGenerator, AsyncClient)
+    kind, client = kinds
+    generator = kind(client("simulator/simulator", **options), prompt, form, tools=[find], max_iterations=3)
     (first, metadata), (second, _) = [
         await done(generator.generate(*input)) for input in ([], ['json {"name": "Bob"}'])
     ]

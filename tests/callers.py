@@ -7,7 +7,8 @@ a running event loop, which it must not mind. Every test loads this file, so it 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -119,6 +120,27 @@ def new_transport(way: str) -> Callable[..., Any]:
     from llm_rest.transport.blocking import SyncTransport
 
     return SyncTransport if way == "sync" else AsyncTransport
+
+
+async def together(way: str, works: list[Callable[[], Awaitable[Any]]]) -> list[Any]:
+    """The results of calls that are made at the same time, in threads or as tasks."""
+    import anyio
+
+    from llm_rest.sync import drive
+
+    found: list[Any] = []
+
+    async def one(work: Callable[[], Awaitable[Any]]) -> None:
+        found.append(await work())
+
+    if way == "sync":
+        with ThreadPoolExecutor(len(works)) as pool:
+            list(pool.map(lambda work: drive(one(work)), works))
+    else:
+        async with anyio.create_task_group() as group:
+            for work in works:
+                group.start_soon(one, work)
+    return found
 
 
 def answer(text: str = "Hello", **fields: Any) -> dict[str, Any]:

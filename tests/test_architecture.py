@@ -149,7 +149,7 @@ TESTS = {
     "conversation": 2_250,
     "corpus": 1_060,
     "gateway": 4_850,
-    "hostile": 2_800,
+    "hostile": 2_750,
     "laws": 3_890,
     "loop": 2_500,
     "oracles": 510,

@@ -8,8 +8,8 @@ import pickle
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
@@ -27,7 +27,7 @@ from llm_rest import (
     RetryPolicy,
 )
 from llm_rest.responses import OutputTextDelta
-from tests.callers import BEGIN, NewClient, answer, completed, delta
+from tests.callers import BEGIN, NewClient, answer, completed, delta, together
 from tests.loopback import END, STREAM, Act, Loopback, chunks, full, http, loopback, send, send_and_stall
 
 pytestmark = pytest.mark.anyio
@@ -139,30 +139,11 @@ async def test_a_poll_returns_an_interrupted_reply(new_client: NewClient) -> Non
 
 
 async def test_many_calls_end_at_once(new_client: NewClient, way: str) -> None:
-    replies: list[Any] = []
     with loopback(SILENT) as server:
         async with new_client(base_url=server.url) as llm:
-
-            async def one() -> None:
-                replies.append(await llm.with_options(temperature=0).generate("Hi"))
-
             with cancelled(llm, server, after=10):
-                if way == "sync":
-                    threads = [threading.Thread(target=run, args=(one,)) for _ in range(10)]
-                    for thread in threads:
-                        thread.start()
-                    for thread in threads:
-                        thread.join()
-                else:
-                    async with anyio.create_task_group() as group:
-                        for _ in range(10):
-                            group.start_soon(one)
+                replies = await together(way, [lambda: llm.with_options(temperature=0).generate("Hi")] * 10)
     assert [told(reply) for reply in replies] == [("cancelled", True, "")] * 10
-
-
-def run(work: Callable[[], Any]) -> None:
-    with suppress(StopIteration):
-        work().send(None)
 
 
 # --- streams --------------------------------------------------------------------------------------------------------

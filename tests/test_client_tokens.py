@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Callable
 from typing import Any
 
 import anyio
 import pytest
 
 from llm_rest import APITimeoutError, AsyncClient, AuthenticationError, ConfigError, LLMError, RetryPolicy
-from tests.callers import NewClient, answer
+from tests.callers import NewClient, answer, together
 from tests.loopback import Act, Loopback, http, loopback, send
 
 pytestmark = pytest.mark.anyio
@@ -77,31 +76,6 @@ def refusing_old(provider: Provider, count: int) -> Callable[[bytes], Act]:
         return act
 
     return by_head
-
-
-async def together(way: str, works: list[Callable[[], Awaitable[Any]]]) -> list[Any]:
-    """The results of calls that are made at the same time."""
-    found: list[Any] = []
-
-    async def one(work: Callable[[], Awaitable[Any]]) -> None:
-        found.append(await work())
-
-    if way == "sync":
-        threads = [threading.Thread(target=run, args=(one, work)) for work in works]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    else:
-        async with anyio.create_task_group() as group:
-            for work in works:
-                group.start_soon(one, work)
-    return found
-
-
-def run(work: Any, *args: Any) -> None:
-    with suppress(StopIteration):
-        work(*args).send(None)
 
 
 async def test_many_calls_ask_once_when_their_token_has_expired(new_client: NewClient, way: str) -> None:

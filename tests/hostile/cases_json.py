@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -34,10 +32,6 @@ def at(place: str, value: Any) -> Any:
 
 def tokens(count: int) -> Expected:
     return good(then=lambda s: s.reply.usage.output_tokens == count)
-
-
-def swapped(old: bytes, new: bytes) -> Any:
-    return body(lambda d: d.good().replace(old, new))
 
 
 def same_text(expected: str) -> Expected:
@@ -143,7 +137,6 @@ NO_LIST = {"ollama_chat": "its answer is one message, no list"}
 J = [
     Case("J01", "truncated", body(lambda d: d.good()[:-9]), NOT),
     Case("J02", "a comma behind the last field", body(lambda d: d.good()[:-1] + b",}"), NOT),
-    Case("J03", "single quotes", swapped(b'"', b"'"), NOT),
     Case("J04", "NaN as a count", at("count", Raw("NaN")), NOT),
     Case("J05", "-Infinity and Infinity as a count", at("count", Raw("-Infinity")), NOT),
     Case("J06", "11.0 tokens", at("count", Raw("11.0")), tokens(11)),
@@ -165,11 +158,7 @@ J = [
     Case("J25", "white space around", body(lambda d: b" \r\n\t" + d.good() + b"\n\n "), good()),
     Case("J26", "a word behind the document", body(lambda d: d.good() + b" trailing"), NOT),
     Case("J27", "two documents", body(lambda d: d.good() + d.good()), NOT),
-    Case("J28", "the text twice: the last counts", body(lambda d: d.but(d.text[:-1], Raw(_twice(d)))), OR_NOT),
-    Case("J29", "a string", text(b'"Hello"'), NOT),
-    Case("J30", "a number, and true", text(b"42"), NOT),
     Case("J31", "null", text(b"null"), NOT),
-    Case("J32", "true", text(b"true"), NOT),
     Case("J33", "{}", text(b"{}"), NOT),
     Case("J34", "[]", text(b"[]"), NOT),
     Case("J36", "the list of what was said is missing", at("items", GONE), _unless_gemini(bad("internal_server", attempts=3))),
@@ -185,37 +174,19 @@ J = [
     Case("J50", "a count that is null", at("count", None), good()),
     Case("J56", "white space and nothing else", text(b" \n "), NOT),
     Case("J57", "JSON behind a guard against scripts", body(lambda d: b")]}',\n" + d.good()), NOT),
-    Case("J58", "NUL bytes behind the document", body(lambda d: d.good() + b"\0\0"), NOT),
     Case("J59", "an end that is null", at("finish", None), either(good(text=None, then=same), NOT, bad("internal_server", attempts=3, partial="Hello"))),
-    Case("J60", "10 000 unknown fields", body(lambda d: encode({**d.whole("Hello"), **{f"f{i}": i for i in range(10_000)}})), either(good(), bad("malformed_response", attempts=1, code="network_error", retryable=False))),
     Case("J61", "an emoji spelled as a pair", saying(r"\ud83d\ude00"), same_text("😀")),
     Case("J62", "NUL in the text", saying(r"a\u0000b"), same_text("a\0b")),
     Case("J64", "the arguments of a call are an object", body(lambda d: encode(calling(d, {"a": 1}))), called, cannot=OBJECTS),
-    Case("J65", "the arguments of a call are cut JSON", body(lambda d: encode(calling(d, '{"a": '))), either(good(text=None), NOT), cannot=OBJECTS),
-    Case("J66", "the arguments of a call are empty, and null", body(lambda d: encode(calling(d, None))), either(good(text=None), NOT), cannot=OBJECTS),
-    Case("J67", "a number of 5000 digits in an unknown field", extra(Raw("9" * 5000)), OR_NOT),
-    Case("J68", "a key of 1 MB", extra({"k" * 1_000_000: 1}), OR_NOT),
-    Case("J69", "100 000 blocks", body(lambda d: d.but(d.items, lambda items: items * 3000)), either(good(text=None), NOT), cannot=NO_LIST, modes=("sync",)),
-    Case("J71", "1e999 in an unknown field", extra(Raw("1e999")), OR_NOT),
     Case("J75", "a count with a zero in front", at("count", Raw("011")), NOT),
     Case("J76", "a count with a plus, in hex, with a bare point", at("count", Raw("+11")), NOT),
-    Case("J77", "a word of Python, and of JavaScript", at("text", Raw("None")), NOT),
-    Case("J78", "a comment in the document", body(lambda d: d.good()[:-1] + b"/* c */}"), NOT),
-    Case("J79", "keys without quotes", swapped(b'"model"', b"model"), NOT),
-    Case("J80", "an escape that is none", body(lambda d: d.good("He@lo").replace(b"@", rb"\x41")), NOT),
-    Case("J81", "an escape of two digits", body(lambda d: d.good("He@").replace(b"@", rb"\u12")), NOT),
     Case("J82", "a cut in the middle of a character", body(lambda d: d.good("\u00fc" * 50).partition("\u00fc".encode())[0] + b"\xc3"), NOT),
     Case("J83", "NUL instead of the last brace", body(lambda d: d.good()[:-1] + b"\0"), NOT),
-    Case("J84", "blanks that JSON does not know around the document", body(lambda d: "\u00a0\u200b".encode() + d.good()), NOT),
     Case("J85", "2 MB of blanks around the document", body(lambda d: b" " * 1_000_000 + d.good() + b"\r" * 1_000_000), good()),
-    Case("J86", "a byte order mark twice, and one behind", body(lambda d: b"\xef\xbb\xbf" * 2 + d.good()), OR_NOT),
     Case("J87", "keys such as __proto__, and an empty one", body(lambda d: encode({**d.whole("Hello"), "__proto__": {"a": 1}, "": 1})), good()),
     Case("J88", "a key of the document twice, of different kinds", body(lambda d: d.good()[:-1] + b',"unheard_of":1,"unheard_of":[]}'), good()),
-    Case("J89", "the document as a string", body(lambda d: json.dumps(d.good().decode()).encode()), NOT),
     Case("J90", "the document in a list", body(lambda d: b"[" + d.good() + b"]"), NOT),
     Case("J91", "the document within another", body(lambda d: b'{"data":' + d.good() + b"}"), _unless_gemini(bad("internal_server", attempts=3))),
-    Case("J92", "documents on lines", body(lambda d: d.good() + b"\n" + d.good() + b"\n"), NOT),
-    Case("J93", "the document in base64, and in XML", body(lambda d: base64.b64encode(d.good())), NOT),
     Case("J97", "usage is a list", usage([]), NOT, cannot=FLAT),
     Case("J98", "usage is a word", usage("many"), NOT, cannot=FLAT),
     Case("J99", "usage is empty", usage({}), good(), cannot=FLAT),
@@ -223,15 +194,6 @@ J = [
     Case("J102", "marks that turn text around, and characters that do not exist", saying("\ufeffa\u202eb\uffff"), same_text("\ufeffa\u202eb\uffff")),
     Case("J63", "a document of the framing of streams", body(lambda d: b"data: " + d.good() + b"\n\n"), NOT),
 ]  # fmt: skip
-
-
-def _twice(d: Documents) -> str:
-    last = d.text[-1]
-    place: Any = d.whole("Hello")
-    for step in d.text[:-1]:
-        place = place[step]
-    fields = [f'"{name}": {encode(value).decode()}' for name, value in place.items() if name != last]
-    return "{" + ", ".join([*fields, f'"{last}": "no"', f'"{last}": "Hello"']) + "}"
 
 
 def _strewn(value: Any) -> Any:

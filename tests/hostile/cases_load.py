@@ -8,7 +8,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import anyio
 
 from llm_rest import RetryPolicy
 from llm_rest.transport import exchange
+from tests.callers import together
 from tests.hostile.cases_http import reads_nothing
 from tests.hostile.cases_streams import opened
 from tests.hostile.documents import LONG, Documents, bomb, long
@@ -91,45 +92,11 @@ def at_once(count: int) -> Ask:
 
     async def ask(world: World) -> Any:
         llm = world.client(max_connections=20)
-        replies = await together(world, [lambda: llm.generate("Hi")] * count)
+        replies = await together(world.mode, [lambda: llm.generate("Hi")] * count)
         assert [reply.output_text for reply in replies] == ["Hello"] * count
         return replies[0]
 
     return ask
-
-
-async def together(world: World, works: list[Callable[[], Awaitable[Any]]], threads: int = 16) -> list[Any]:
-    """What so many calls give that are made at the same time."""
-    found: list[Any] = []
-    if world.mode == "sync":
-        left, lock = list(works), threading.Lock()
-
-        def work() -> None:
-            while True:
-                with lock:
-                    if not left:
-                        return
-                    mine = left.pop()
-                with contextlib.suppress(StopIteration):
-                    append(mine).send(None)
-
-        async def append(mine: Callable[[], Awaitable[Any]]) -> None:
-            found.append(await mine())
-
-        running = [threading.Thread(target=work) for _ in range(threads)]
-        for thread in running:
-            thread.start()
-        for thread in running:
-            thread.join()
-        return found
-
-    async def task(mine: Callable[[], Awaitable[Any]]) -> None:
-        found.append(await mine())
-
-    async with anyio.create_task_group() as group:
-        for mine in works:
-            group.start_soon(task, mine)
-    return found
 
 
 def endless_text(d: Documents) -> list[Any]:
@@ -292,7 +259,7 @@ async def fifty_left(world: World) -> Any:
             async for _ in stream:
                 break
 
-    await together(world, [leave] * 50)
+    await together(world.mode, [leave] * 50)
     assert world.server.wait_closed() == 0
     world.server.acts[:] = [send(http(world.documents.good()))]
     return await llm.generate("Hi")

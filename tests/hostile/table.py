@@ -34,8 +34,8 @@ MODES = ("sync", "asyncio", "trio")
 KEY = "hostile0123456789abcdef0123456789"
 """Of no known shape, so that what hides it must know it."""
 
-BELOW_DOCUMENTS = "TPRC"
-"""The letters of cases that are the same on every wire: connections, HTTP, exhaustion, cancellation."""
+BELOW_DOCUMENTS = "TPMRC"
+"""The letters of cases that are the same on every wire: connections, HTTP, misuse, exhaustion, cancellation."""
 
 CODES = {"auth_error", "rate_limit", "network_error", "invalid_request", "unknown"}
 FOREIGN = set("httpx httpcore httpx2 httpcore2 h11 msgspec ssl anyio trio json zlib socket".split())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import re
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from importlib import import_module
@@ -34,6 +35,7 @@ from tests.hostile.table import causes, locals_of
 from tests.loopback import (
     END,
     STREAM,
+    Act,
     chunks,
     drip,
     each_byte,
@@ -129,30 +131,6 @@ async def test_a_name_that_is_not_found_says_so(opened: Opened, monkeypatch: pyt
     assert (error.reason, error.retryable) == ("name", True)
 
 
-async def test_the_limit_for_connecting_is_named(opened: Opened) -> None:
-    with loopback(send(b"")) as server:  # waits for a request, and never for TLS
-        url = server.url.replace("http:", "https:")
-        async with opened(base_url=url, timeout=Timeouts(connect=0.2, total=20)) as llm:
-            error = await failing(llm)
-    assert said(error) == f"no connection to {url} (openai) after 0.2 s (Timeouts.connect)"
-    assert (type(error), error.phase) == (APITimeoutError, "connect")
-
-
-@pytest.mark.parametrize("spoken", ["an unknown certificate", "plain HTTP"])
-async def test_an_error_of_tls_names_the_host(opened: Opened, spoken: str) -> None:
-    plain = spoken == "plain HTTP"
-    before = send(b"HTTP/1.1 400 Bad Request\r\n\r\n") if plain else None
-    tls = None if plain else serving(ca=trustme.CA())
-    with loopback(send_and_close(b""), before=before, tls=tls) as server:
-        url = server.url.replace("http:", "https:")
-        async with opened(base_url=url) as llm:
-            error = await failing(llm)
-    assert isinstance(error, TLSError)
-    assert said(error).startswith(f"TLS with {url} (openai) failed: ")
-    assert plain or "certificate verify failed" in str(error)
-    assert plain or "tls=" in error.suggestions[0]
-
-
 PROXIES = "the proxy of an HTTP client is its own business"
 
 
@@ -201,6 +179,10 @@ class Row(NamedTuple):
     ours: str = ""
     """`all` or a way of calling where an HTTP client of the caller's has limits of its own."""
     kind: type[LLMError] = LLMError
+    https: bool = False
+    before: Act | None = None
+    ca: trustme.CA | None = None
+    """Who signed the certificate of the server."""
 
 
 TOTAL = "no complete answer from {} after 0.3 s (Timeouts.total)"
@@ -211,6 +193,11 @@ SILENT = send_and_stall(b"")
 ALIVE = drip(chunks(b": alive\n\n"), first=HEL, again=True)
 
 NAMED = {
+    "connecting": Row(SILENT, "no connection to {} after 0.2 s (Timeouts.connect)", Timeouts(connect=0.2), https=True),
+    "plain HTTP at a port for TLS": Row(
+        SILENT, "TLS with {} failed: ", kind=TLSError, https=True, before=send_and_close(b"HTTP/1.1 400 No\r\n\r\n")
+    ),
+    "an unknown certificate": Row(SILENT, "TLS with {} failed: ", kind=TLSError, https=True, ca=trustme.CA()),
     "the whole call": Row(SILENT, TOTAL, Timeouts(total=0.3), ours="sync"),
     "the whole call, while bytes come": Row(
         drip(*each_byte(http(b" " * 100))), TOTAL, Timeouts(total=0.3), ours="sync"
@@ -235,12 +222,20 @@ NAMED = {
 async def test_an_error_names_the_host_and_the_limit(opened: Opened, row: Row, through: str, way: str) -> None:
     if through != "own" and row.ours in ("all", way):
         pytest.skip("an HTTP client of the caller's waits in its own way there")
-    with loopback(row.act) as server:
-        async with opened(base_url=server.url, timeout=row.timeout) as llm:
+    tls = serving(ca=row.ca) if row.ca else None
+    with loopback(row.act, before=row.before, tls=tls) as server:
+        url = server.url.replace("http:", "https:") if row.https else server.url
+        async with opened(base_url=url, timeout=row.timeout) as llm:
             error = await failing(llm, stream=row.stream)
-    text = row.text.format(f"{server.url} (openai)")
+    text = row.text.format(f"{url} (openai)")
     assert said(error) == text if "Timeouts." in text else text in str(error)
     assert isinstance(error, row.kind)
+    if limit := re.search(r"Timeouts\.(\w+)", text):
+        assert isinstance(error, APITimeoutError)
+        assert error.phase == limit[1]
+    if row.ca:
+        assert "certificate verify failed" in str(error)
+        assert "tls=" in error.suggestions[0]
 
 
 @pytest.mark.sample(3)

@@ -12,6 +12,7 @@ import pytest
 from llm_rest.errors import ConfigError, LLMError, ProxyError, TLSError
 from llm_rest.transport.address import address_of, proxy_for
 from tests.callers import NewClient, answer
+from tests.hostile.table import locals_of
 from tests.loopback import http, loopback, send, send_and_close
 from tests.transport.certificates import authority, serving, trusting
 from tests.transport.proxy import proxying
@@ -128,9 +129,7 @@ async def test_a_proxy_that_refuses_is_an_error_that_names_the_variable(
 
 def everything_of(error: LLMError) -> str:
     """The error as it is shown and logged, with the variables of every frame."""
-    walked = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    ours = [repr(frame.f_locals) for frame in walked if "llm_rest" in frame.f_globals["__name__"]]
-    return "".join([repr(error), str(error.to_dict()), *traceback.format_exception(error), *ours])
+    return "".join([repr(error), str(error.to_dict()), *traceback.format_exception(error), *locals_of(error)])
 
 
 @pytest.mark.parametrize(

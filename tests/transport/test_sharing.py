@@ -15,7 +15,7 @@ from llm_rest.transport import Timeouts
 from llm_rest.transport.asynchronous import AsyncTransport
 from tests.callers import BEGIN, NewClient, answer, completed, delta
 from tests.loopback import END, STREAM, chunks, gated, http, loopback, send, send_and_close
-from tests.transport.support import NewTransport, forked, open_sockets, post
+from tests.transport.support import NewTransport, forked, open_sockets, post, rest
 
 pytestmark = pytest.mark.anyio
 
@@ -62,28 +62,17 @@ async def test_connections_that_ended_are_closed_when_another_is_made(new_transp
 
 async def test_connections_of_a_busy_hour_are_closed_in_a_quiet_one(new_transport: NewTransport) -> None:
     """One connection is enough from then on; the others, which the server ends, are not kept because it serves."""
-
-    class Ended:
-        dropped = False
-
-        def usable(self) -> bool:
-            return False
-
-        def drop(self) -> None:
-            self.dropped = True
-
-    with loopback(send(http(b"1"))) as server:
-        transport = new_transport()
-        await transport.send(post(server.url), Timeouts())
-        (home,) = transport._pools()
-        (kept,) = home.idle.values()
-        ended = [Ended(), Ended(), Ended()]
-        kept[:0] = ended
-        await transport.send(post(server.url), Timeouts())
-        assert len(kept) == 1
-        assert all(connection.dropped for connection in ended)
+    ends = gated(http(b"1"), then=send_and_close())
+    with loopback(ends, ends, send(http(b"1"))) as server:
+        transport, before = new_transport(), len(open_sockets())
+        for each in [await transport.open(post(server.url), Timeouts()) for _ in range(3)]:
+            server.go.set()
+            await anyio.sleep(0.05)
+            assert await rest(each) == b"1"
+        with anyio.fail_after(5):
+            while len(open_sockets()) > before + 2:  # noqa: ASYNC110 - both ends of the third
+                await anyio.sleep(0.05)
         await transport.close()
-    assert server.connections == 1
 
 
 # --- processes -----------------------------------------------------------------------------------------------------------

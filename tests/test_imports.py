@@ -56,6 +56,7 @@ def loaded(statement: str, names: tuple[str, ...]) -> str:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_converter_loads_neither_network_nor_other_wires_and_its_streams_on_first_use(wire: str) -> None:
+    """gemini.stream.21"""
     streams = f"llm_rest.wires.{wire}.stream"
     others = tuple(f"llm_rest.wires.{other}" for other in WIRES if other != wire)
     load = f"from llm_rest import wires\nwire = wires.load({wire!r})\n"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +18,7 @@ from llm_rest.responses.events import TERMINAL, OutputTextDelta
 from llm_rest.responses.items import FunctionCall, Message
 from llm_rest.responses.parts import OutputText
 from llm_rest.responses.stream import disassemble
+from tests.laws.growth import OWN_STREAMS, stream
 from tests.laws.harness import nulls, response_trip
 from tests.laws.rows import ROWS, dialects, thoughts, vendors
 from tests.laws.strategies import responses
@@ -71,6 +74,32 @@ def test_the_first_output_leaves_before_the_last_input_came(name: str) -> None:
     """BUGS 26. A text of many pieces: what is written never waits for the end."""
     pieces, _ = written(name, list(_long_answer(50)))
     assert sum(map(bool, pieces[:-5])) >= 49
+
+
+PIECES = [(name, shape) for name in OWN_STREAMS for shape in OWN_STREAMS[name] if shape.startswith("pieces of one")]
+
+
+@pytest.mark.parametrize(("name", "shape"), PIECES)
+def test_each_piece_is_passed_on_at_once_and_not_kept(name: str, shape: str) -> None:
+    """BUGS 26, 27 and 30: equal pieces are as many events and chunks. Their texts are joined at the end.
+
+    ollama.stream.1, ollama.stream.3, anthropic.stream_back.2, anthropic.stream_back.6
+    """
+    wire, count = wires.load(name), 1000
+    documents = [wire.EVENT.decode(json.dumps(each)) for each in stream(name, OWN_STREAMS[name][shape](count))]
+    decoder, encoder, passed = wire.decode_stream(), wire.encode_stream(), 0
+    events = chunks = list[Any]()
+    for i, document in enumerate(documents):
+        if i == count // 2:
+            tracemalloc.start()
+        events = decoder.feed(document)
+        chunks = [chunk for event in events for chunk in encoder.feed(event)]
+        passed += [type(event).__name__.endswith("Delta") for event in events] == [True] and len(chunks) == 1
+    del events, chunks
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert passed >= count - 1
+    assert kept < 100 * count, "no more than the texts of the pieces"
 
 
 @every_wire

@@ -11,12 +11,15 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from llm_rest.errors import DecodeError
+from llm_rest.responses import CustomToolCall, Response
 from llm_rest.responses import events as ev
 from llm_rest.responses.stream import Assembler, disassemble
 from llm_rest.transport.framing import SSE
 from llm_rest.wires import anthropic_messages as wire
+from tests.laws.growth import Move, stream
 from tests.laws.rows import ROWS, thoughts
 from tests.laws.strategies import responses
 from tests.support.documents import damaged, differences
@@ -105,15 +108,15 @@ def test_nothing_a_host_does_to_a_stream_makes_it_unlawful(data: st.DataObject) 
 
 @pytest.mark.parametrize("exchange", recorded_streams(), ids=lambda exchange: exchange.id[-40:])
 def test_a_recorded_stream_makes_the_response_of_its_message_and_goes_back(exchange: Any) -> None:
-    stream = (exchange.response.stream_text or "").encode()
+    text = (exchange.response.stream_text or "").encode()
     events = [json.loads(data) for data in exchange.events()]
-    chance = random.Random(len(stream))
+    chance = random.Random(len(text))
     frames = SSE()
     decoder, encoder = wire.decode_stream(), wire.encode_stream()
     assembler = Assembler()
     found: list[Any] = []
     sent: list[Plain] = []
-    for piece in slices(stream, [chance.randrange(len(stream)) for _ in range(50)]):
+    for piece in slices(text, [chance.randrange(len(text)) for _ in range(50)]):
         for frame in frames.feed(piece):
             for event in decoder.feed(wire.EVENT.decode(frame.data)):
                 found.append(event)
@@ -167,3 +170,21 @@ def test_no_order_of_events_makes_an_unlawful_stream(data: st.DataObject) -> Non
     events = disassemble(data.draw(responses(ROWS[NAME].models, thoughts(NAME, "anthropic"), rich=True)))
     found, _ = encoded(disturbed(data, events))
     assert not found or list(unlawful(found)) == []
+
+
+def test_an_empty_piece_of_a_custom_call_begins_nothing() -> None:
+    call = CustomToolCall(call_id="c1", name="t", input="say")
+    begin, progress, added, delta, *rest = disassemble(Response(id="r", status="completed", output=[call]))
+    found, _ = encoded([begin, progress, added, replace(delta, delta=""), delta, *rest])  # type: ignore[type-var]
+    pieces = [event["delta"]["partial_json"] for event in found if event["type"] == "content_block_delta"]
+    assert json.loads("".join(pieces)) == {"input": "say"}
+
+
+def test_an_error_comes_back_as_it_came() -> None:
+    """anthropic.stream_back.14"""
+    error = {"type": "overloaded_error", "message": "no", "details": {"a": 1}}
+    events = stream(NAME, [Move("text begins"), Move("text piece")])[:3]
+    events.append({"type": "error", "error": error, "request_id": "req_1"})
+    found, machine = encoded(decoded(events)[0])
+    assert found[1:] == events[1:]
+    assert [(loss.path, loss.kind) for loss in machine.losses] == [("usage", "dropped")]

@@ -45,12 +45,6 @@ def deltas_in(stream: bytes) -> list[Plain]:
     return [choice["delta"] for document in documents for choice in document["choices"]]
 
 
-def test_equal_pieces_are_as_many_events() -> None:
-    """BUGS 30"""
-    events = events_of(*[{"content": "x"}] * 120)
-    assert sum(isinstance(event, ev.OutputTextDelta) for event in events) == 120
-
-
 # --- thoughts in the text -------------------------------------------------------------------------------------------
 
 

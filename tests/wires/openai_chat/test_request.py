@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from llm_rest.responses import FunctionCall, FunctionCallOutput, FunctionTool, Request
 from llm_rest.vendors.dialects import CHAT_HOSTS, ChatDialect
@@ -60,21 +59,6 @@ def test_the_route_is_a_fact_of_the_host(dialect: ChatDialect, path: str) -> Non
 
 
 # --- hosts ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("host", "like"),
-    [
-        ("nebius", "vllm"),
-        ("deepinfra", "vllm"),
-        ("crusoe", "vllm"),
-        ("snowflake", "openrouter"),
-        ("vercel_gateway", "openrouter"),
-    ],
-)
-def test_some_hosts_are_like_others_but_for_their_opaque_state(host: str, like: str) -> None:
-    # That an empty list of details is refused is known of OpenRouter alone.
-    assert CHAT_HOSTS[host] == replace(CHAT_HOSTS[like], issuer=host, empty_details=True)
 
 
 def test_every_issuer_is_the_host_itself() -> None:

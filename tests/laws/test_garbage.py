@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from llm_rest import wires
 from llm_rest.errors import DecodeError, ErrorFacts
 from llm_rest.losses import Loss
-from llm_rest.responses import REQUEST, RESPONSE, Request, Response
+from llm_rest.responses import REQUEST, RESPONSE
 from tests.corpus.canonical import canonical
 from tests.laws.harness import WIRES, every_wire, untouched
 from tests.laws.rows import ROWS, dialects, vendors
@@ -37,34 +37,21 @@ def are_losses(lost: Any) -> bool:
     return isinstance(lost, list) and all(isinstance(loss, Loss) and loss.what for loss in lost)
 
 
-def convert_request(name: str, body: Any, dialect: Any) -> None:
-    """Everything a wire does with a request of its own, and what the other wires then do."""
-    request, lost = untouched(wires.load(name).decode_request, body, dialect=dialect)
+def convert(name: str, kind: str, body: Any, dialect: Any) -> None:
+    """Everything a wire does with a document of its own, and what the other wires then do."""
+    msgspec.json.encode(body)
+    if kind == "EVENT":
+        return
+    direction = kind.lower()
+    decoded, lost = untouched(getattr(wires.load(name), f"decode_{direction}"), body, dialect=dialect)
     assert are_losses(lost)
-    take_request(request)
-
-
-def take_request(request: Request) -> None:
     for other in WIRES:
         wire = wires.load(other)
-        encoded, lost = untouched(wire.encode_request, request)
+        encoded, lost = untouched(getattr(wire, f"encode_{direction}"), decoded)
         assert are_losses(lost)
         msgspec.json.encode(encoded)
-        wire.route(request)
-
-
-def convert_response(name: str, body: Any, dialect: Any) -> None:
-    """Everything a wire does with a response of its own, and what the other wires then do."""
-    response, lost = untouched(wires.load(name).decode_response, body, dialect=dialect)
-    assert are_losses(lost)
-    take_response(response)
-
-
-def take_response(response: Response) -> None:
-    for other in WIRES:
-        encoded, lost = untouched(wires.load(other).encode_response, response)
-        assert are_losses(lost)
-        msgspec.json.encode(encoded)
+        if kind == "REQUEST":
+            wire.route(decoded)
 
 
 @every_wire
@@ -82,12 +69,7 @@ def test_the_documents_of_the_row_are_documents(name: str, kind: str) -> None:
 def test_garbage_raises_decode_error_and_nothing_else(name: str, kind: str, data: st.DataObject) -> None:
     raw = data.draw(garbage([json.dumps(document).encode() for document in documents(name, kind)]))
     with suppress(DecodeError):
-        body = getattr(wires.load(name), kind).decode(raw)
-        msgspec.json.encode(body)
-        if kind == "REQUEST":
-            convert_request(name, body, dialects(name)["default"])
-        elif kind == "RESPONSE":
-            convert_response(name, body, dialects(name)["default"])
+        convert(name, kind, getattr(wires.load(name), kind).decode(raw), dialects(name)["default"])
 
 
 @every_wire
@@ -99,66 +81,38 @@ def test_traps_raise_decode_error_and_nothing_else(name: str, trap: bytes) -> No
 
 
 @every_wire
+@every_decoder
 @given(data=st.data())
-def test_a_request_of_almost_the_right_shape_is_converted_or_refused_as_bytes(name: str, data: st.DataObject) -> None:
-    raw = json.dumps(data.draw(damaged(st.sampled_from(documents(name, "REQUEST"))))).encode()
+def test_a_document_of_almost_the_right_shape_is_converted_or_refused(
+    name: str, kind: str, data: st.DataObject
+) -> None:
+    raw = json.dumps(data.draw(damaged(st.sampled_from(documents(name, kind))))).encode()
     with suppress(DecodeError):
-        body = wires.load(name).REQUEST.decode(raw)
-        convert_request(name, body, dialects(name)[data.draw(vendors(name))])
+        convert(name, kind, getattr(wires.load(name), kind).decode(raw), dialects(name)[data.draw(vendors(name))])
 
 
 @every_wire
+@pytest.mark.parametrize("kind", ["REQUEST", "RESPONSE"])
 @given(data=st.data())
-def test_a_response_of_almost_the_right_shape_is_converted_or_refused_as_bytes(name: str, data: st.DataObject) -> None:
-    raw = json.dumps(data.draw(damaged(st.sampled_from(documents(name, "RESPONSE"))))).encode()
-    with suppress(DecodeError):
-        body = wires.load(name).RESPONSE.decode(raw)
-        convert_response(name, body, dialects(name)[data.draw(vendors(name))])
-
-
-@every_wire
-@given(data=st.data())
-def test_an_event_of_almost_the_right_shape_is_kept_or_refused_as_bytes(name: str, data: st.DataObject) -> None:
-    changed = data.draw(damaged(st.sampled_from(documents(name, "EVENT"))))
-    with suppress(DecodeError):
-        msgspec.json.encode(wires.load(name).EVENT.decode(json.dumps(changed).encode()))
-
-
-@every_wire
-@given(data=st.data())
-def test_no_valid_request_makes_a_converter_raise(name: str, data: st.DataObject) -> None:
+def test_nothing_valid_makes_a_converter_raise(name: str, kind: str, data: st.DataObject) -> None:
     """BUGS 34, 41 and 47: odd ids, doubled names and empty texts are losses, never exceptions."""
-    wire = wires.load(name)
-    written = data.draw(requests(ROWS[name].models, rich=True))
+    wire, models = wires.load(name), ROWS[name].models
+    ours, strategy = (REQUEST, requests) if kind == "REQUEST" else (RESPONSE, responses)
+    document = plain(data.draw(strategy(models, rich=True)))
     with suppress(DecodeError):
-        request = REQUEST.decode(json.dumps(data.draw(damaged(st.just(plain(written)), most=6))).encode())
-        dialect = dialects(name)[data.draw(vendors(name))]
-        body, lost = untouched(wire.encode_request, request, dialect=dialect)
+        valid: Any = ours.decode(json.dumps(data.draw(damaged(st.just(document), most=6))).encode())
+        options: dict[str, Any] = {"dialect": dialects(name)[data.draw(vendors(name))]}
+        if kind == "REQUEST":
+            wire.route(valid, **options, stream=True)
+        else:
+            options["request"] = data.draw(st.none() | requests(models, rich=True))
+        body, lost = untouched(getattr(wire, f"encode_{kind.lower()}"), valid, **options)
         assert are_losses(lost)
         try:
-            sent = wire.REQUEST.decode(msgspec.json.encode(body))
+            sent = getattr(wire, kind).decode(msgspec.json.encode(body))
         except DecodeError as error:
-            pytest.fail(f"what was encoded is no request of the wire: {error}")
-        untouched(wire.decode_request, sent, dialect=dialect)
-        wire.route(request, dialect=dialect, stream=True)
-
-
-@every_wire
-@given(data=st.data())
-def test_no_valid_response_makes_a_converter_raise(name: str, data: st.DataObject) -> None:
-    wire = wires.load(name)
-    written = data.draw(responses(ROWS[name].models, rich=True))
-    with suppress(DecodeError):
-        response = RESPONSE.decode(json.dumps(data.draw(damaged(st.just(plain(written)), most=6))).encode())
-        dialect = dialects(name)[data.draw(vendors(name))]
-        request = data.draw(st.none() | requests(ROWS[name].models, rich=True))
-        body, lost = untouched(wire.encode_response, response, request=request, dialect=dialect)
-        assert are_losses(lost)
-        try:
-            sent = wire.RESPONSE.decode(msgspec.json.encode(body))
-        except DecodeError as error:
-            pytest.fail(f"what was encoded is no response of the wire: {error}")
-        untouched(wire.decode_response, sent, request=request, dialect=dialect)
+            pytest.fail(f"what was encoded is no document of the wire: {error}")
+        untouched(getattr(wire, f"decode_{kind.lower()}"), sent, **options)
 
 
 def nested(depth: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -16,14 +17,16 @@ from tests.laws.harness import WIRES
 from tests.laws.rows import REPLAY, ROWS, Thinking
 from tests.support.facts import plain
 
-CASES = [(name, case) for name, row in ROWS.items() if name in WIRES for case in row.thinking]
-every_case = pytest.mark.parametrize(
-    ("name", "case"), CASES, ids=[f"{name}-{case.opaque[0].strip('=')}" for name, case in CASES]
-)
+CASES = [(name, case) for name, row in ROWS.items() for case in row.thinking]
 PAIRS = [(name, case, other) for name, case in CASES for other in WIRES if other != name]
-every_pair = pytest.mark.parametrize(
-    ("name", "case", "other"), PAIRS, ids=[f"{name}-{case.opaque[0].strip('=')}-{other}" for name, case, other in PAIRS]
-)
+
+
+def ids(cases: Iterable[tuple[Any, ...]]) -> list[str]:
+    return ["-".join([name, case.opaque[0].strip("="), *other]) for name, case, *other in cases]
+
+
+every_case = pytest.mark.parametrize(("name", "case"), CASES, ids=ids(CASES))
+every_pair = pytest.mark.parametrize(("name", "case", "other"), PAIRS, ids=ids(PAIRS))
 
 
 def decoded(name: str, case: Thinking) -> tuple[Response, list[Loss]]:
@@ -53,43 +56,42 @@ def sent(name: str, request: Request, dialect: Any = None) -> tuple[bytes, list[
     return msgspec.json.encode(body), lost
 
 
+def missing(case: Thinking, body: bytes) -> list[str]:
+    """The opaque strings that are not in a body exactly once."""
+    return [text for text in case.opaque if body.count(text.encode()) != 1]
+
+
 @every_case
 def test_opaque_state_returns_to_its_vendor(name: str, case: Thinking) -> None:
     """BUGS 8 and 11"""
     body, lost = sent(name, conversation(name, case), case.dialect)
-    assert [text for text in case.opaque if body.count(text.encode()) != 1] == []
+    assert missing(case, body) == []
     assert lost == []
 
 
-@every_case
-def test_opaque_state_survives_a_file_and_a_client_that_rewrites_ids(name: str, case: Thinking) -> None:
-    """BUGS 11"""
-    request = conversation(name, case)
-    document = plain(request)
-    for i, item in enumerate(document["input"]):
-        item.pop("status", None)
-        if "id" in item:
-            item["id"] = f"{item['id'].split('_')[0]}_{i}"
-    again = REQUEST.decode(json.dumps(document, indent=1).encode())
-    body, _ = sent(name, again, case.dialect)
-    assert [text for text in case.opaque if body.count(text.encode()) != 1] == []
+def rewritten(i: int, item: dict[str, Any]) -> dict[str, Any]:
+    """An item in the file of a client that gives ids of its own."""
+    ids = {"id": f"{item['id'].split('_')[0]}_{i}"} if "id" in item else {}
+    return {name: value for name, value in item.items() if name != "status"} | ids
 
 
-@every_case
-@pytest.mark.parametrize("arguments", ['{"q": "x"}', '{"q": 1', "no JSON", "[1]", "", "null"])
-def test_opaque_state_returns_with_a_call_whose_arguments_were_repaired_or_refused(
-    name: str, case: Thinking, arguments: str
-) -> None:
+def argued(arguments: str) -> Callable[[int, dict[str, Any]], dict[str, Any]]:
     """What the model got wrong goes back with an error, what a caller put right with its output: the thought is the same."""
-    request = conversation(name, case)
-    assert isinstance(request.input, list)
-    for item in request.input:
-        if isinstance(item, FunctionCall):
-            item.arguments = arguments
-        if isinstance(item, FunctionCallOutput):
-            item.output, item.is_error = "Error: the arguments are no JSON object", True
-    body, _ = sent(name, request, case.dialect)
-    assert [text for text in case.opaque if body.count(text.encode()) != 1] == []
+    new = {"arguments": arguments, "output": "Error: the arguments are no JSON object", "is_error": True}
+    fields = {"function_call": ("arguments",), "function_call_output": ("output", "is_error")}
+    return lambda i, item: item | {name: new[name] for name in fields.get(item["type"], ())}
+
+
+@every_case
+@pytest.mark.parametrize("way", [rewritten, *map(argued, ['{"q": "x"}', '{"q": 1', "no JSON", "[1]", "", "null"])])
+def test_opaque_state_survives_what_a_client_does_to_its_items(
+    name: str, case: Thinking, way: Callable[[int, dict[str, Any]], dict[str, Any]]
+) -> None:
+    """BUGS 11"""
+    document = plain(conversation(name, case))
+    document["input"] = [way(i, item) for i, item in enumerate(document["input"])]
+    body, _ = sent(name, REQUEST.decode(json.dumps(document, indent=1).encode()), case.dialect)
+    assert missing(case, body) == []
 
 
 REPAIRED: dict[str, tuple[str, tuple[Any, ...]]] = {
@@ -122,23 +124,18 @@ def test_opaque_state_returns_with_a_call_that_its_host_misspelled(name: str, ca
         outputs = [FunctionCallOutput(call_id=call.call_id, output="no", is_error=True) for call in calls]
         items = [Message(role="user", content="Think."), *response.output, *outputs]
         body, _ = sent(name, Request(model=ROWS[name].models[0], input=[*items]), case.dialect)
-        assert [text for text in case.opaque if body.count(text.encode()) != 1] == [], value
+        assert missing(case, body) == [], value
 
 
-@every_pair
-def test_another_wire_never_sees_opaque_state(name: str, case: Thinking, other: str) -> None:
+STRANGERS = [*PAIRS, *((name, case, name) for name, case in CASES)]
+
+
+@pytest.mark.parametrize(("name", "case", "other"), STRANGERS, ids=ids(STRANGERS))
+def test_another_wire_or_issuer_never_sees_opaque_state(name: str, case: Thinking, other: str) -> None:
     """BUGS 3 and 4"""
-    body, lost = sent(other, conversation(name, case))
-    assert [text for text in case.opaque if text.encode() in body] == []
-    assert b"llm_rest.1." not in body
-    assert [loss.kind for loss in lost if loss.kind == "withheld"] != []
-
-
-@every_case
-def test_another_issuer_on_the_same_wire_never_sees_opaque_state(name: str, case: Thinking) -> None:
-    """BUGS 3 and 4"""
-    stranger = type(case.dialect)(issuer="a-stranger")
-    body, lost = sent(name, conversation(name, case), stranger)
+    body, lost = sent(
+        other, conversation(name, case), type(case.dialect)(issuer="a-stranger") if name == other else None
+    )
     assert [text for text in case.opaque if text.encode() in body] == []
     assert b"llm_rest.1." not in body
     assert [loss.kind for loss in lost if loss.kind == "withheld"] != []
@@ -161,7 +158,7 @@ def test_opaque_state_survives_a_turn_with_another_vendor(name: str, case: Think
     ]
     saved = REQUEST.decode(msgspec.json.encode(Request(model=request.model, input=items)))
     after, _ = sent(name, saved, case.dialect)
-    assert [text for text in case.opaque if after.count(text.encode()) != 1] == []
+    assert missing(case, after) == []
     field = ROWS[name].history
     earlier, later = json.loads(before)[field], json.loads(after)[field]
     assert later[: len(earlier)] == earlier

@@ -47,6 +47,8 @@ class Row(Struct, frozen=True):
     answers: tuple[Plain, ...]
     events: tuple[Plain, ...]
     thinking: tuple[Thinking, ...]
+    failed: tuple[Plain, ...] = ()
+    """A stream that ends with an error."""
 
 
 def row(wire: str) -> Row:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from tests.corpus import exchanges as recorded
 from tests.corpus.changed import WRITTEN, written
 from tests.laws.excused import SAMPLE, TABLE, excuse
 from tests.laws.leaves import Law, Shortfall, documents
+from tests.laws.rows import ROWS
 from tests.support import WIRES
 
 
@@ -37,45 +37,10 @@ def test_a_changed_leaf_shows_on_every_other_wire_or_is_named(name: str) -> None
     assert [one for one in sampled(name) if excuse(one) is None] == []
 
 
-FAILED: dict[str, list[dict[str, Any]]] = {
-    "openai_chat": [
-        {
-            "id": "c",
-            "created": 1,
-            "model": "m",
-            "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}}],
-        },
-        {"error": {"message": "broken", "type": "server_error", "code": "overloaded", "param": "x", "more": {"a": 1}}},
-    ],
-    "ollama_chat": [
-        {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": {"role": "assistant", "content": "Hi"}},
-        {"error": "broken", "more": 1},
-    ],
-    "anthropic_messages": [
-        {"type": "message_start", "message": {"id": "msg_1", "role": "assistant", "content": [], "model": "m"}},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}},
-        {"type": "error", "error": {"type": "overloaded_error", "message": "broken", "details": {"a": "b"}}},
-    ],
-    "gemini_generate_content": [
-        {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}}], "modelVersion": "m"},
-        {
-            "error": {
-                "code": 503,
-                "message": "broken",
-                "status": "UNAVAILABLE",
-                "details": [{"@type": "t", "retryDelay": "3s"}],
-            }
-        },
-    ],
-}
-"""Streams that end with an error."""
-
-
-@pytest.mark.parametrize("name", FAILED)
+@pytest.mark.parametrize("name", [name for name in WIRES if ROWS[name].failed])
 def test_a_changed_leaf_of_a_stream_that_failed_shows_or_is_named(name: str) -> None:
     exchange = Exchange("failed", WRITTEN, name, True, Answer(200, {}))
-    assert [one for one in Law(WIRES).check(exchange, "stream", FAILED[name]) if excuse(one) is None] == []
+    assert [one for one in Law(WIRES).check(exchange, "stream", [*ROWS[name].failed]) if excuse(one) is None] == []
 
 
 @pytest.mark.slow

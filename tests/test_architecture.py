@@ -152,7 +152,7 @@ TESTS = {
     "hostile": 2_700,
     "laws": 3_890,
     "loop": 2_500,
-    "oracles": 510,
+    "oracles": 500,
     "peers": 870,
     "policy": 1_650,
     "responses": 700,
@@ -164,11 +164,11 @@ TESTS = {
     "transport": 2_750,
     "typing": 1_600,
     "vendors": 200,
-    "wires": 4_850,
+    "wires": 4_550,
 }
 """The lines of each folder of tests, 34,000 being the goal for all of them; these numbers go down as well."""
 
-ROW_LINES = 12_510
+ROW_LINES = 12_450
 """The lines of the mapping rows, which are data: what the pages of the wires say, and their cases."""
 
 LONGEST, LONGEST_IN_WIRE = 450, 600

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 Plain = dict[str, Any]
@@ -49,18 +50,18 @@ CALLERS = frozenset("parameters schema input_schema output_schema metadata".spli
 """Fields whose values are the caller's own JSON."""
 
 
-def without_nulls(value: Any) -> Any:
-    """The document of the Responses wire without the fields that are null."""
+def without_nulls(value: Any, callers: frozenset[str] = CALLERS) -> Any:
+    """A document without the fields that are null."""
     if isinstance(value, list):
-        return [without_nulls(inner) for inner in value]
+        return [without_nulls(inner, callers) for inner in value]
     if not isinstance(value, dict):
         return value
     fields = value.items()
-    return {name: inner if name in CALLERS else without_nulls(inner) for name, inner in fields if inner is not None}
+    return {n: inner if n in callers else without_nulls(inner, callers) for n, inner in fields if inner is not None}
 
 
-def _null_is_absent(document: Plain) -> None:
-    fields = without_nulls(document)
+def _null_is_absent(document: Plain, callers: frozenset[str] = CALLERS) -> None:
+    fields = without_nulls(document, callers)
     document.clear()
     document.update(fields)
 
@@ -97,16 +98,6 @@ def _camel_case(value: Any) -> None:
                 _camel_case(inner)
 
 
-def _without_nulls(value: Any) -> None:
-    for inner in value if isinstance(value, list) else ():
-        _without_nulls(inner)
-    for name in list(value) if isinstance(value, dict) else ():
-        if value[name] is None:
-            del value[name]
-        elif name not in CHOSEN:
-            _without_nulls(value[name])
-
-
 def _one_for_a_list(request: Plain) -> None:
     if isinstance(request.get("tools"), dict):
         request["tools"] = [request["tools"]]
@@ -131,7 +122,9 @@ TABLE: dict[str, tuple[Canonical, ...]] = {
         Canonical(
             "gemini.canonical.2", "a list of one is written as a list", _one_for_a_list, ("request",), struct=True
         ),
-        Canonical("gemini.canonical.3", "what is null is left out", _without_nulls, struct=True),
+        Canonical(
+            "gemini.canonical.3", "what is null is left out", partial(_null_is_absent, callers=CHOSEN), struct=True
+        ),
     ),
 }
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest import wires
-from llm_rest.responses import Request
+from llm_rest.responses import Request, Response
 from tests.laws.rows import ROWS, thoughts
 from tests.laws.strategies import requests, responses
 from tests.support import WIRES
@@ -44,23 +44,21 @@ def faults(document: Any, schema: str) -> list[str]:
     return [f"{error.json_path}: {error.message:.200}" for error in validator(schema).iter_errors(document)]
 
 
-CORE_ONLY = st.sampled_from(["auto", "disabled"])
-
-
 @given(st.data())
 def test_a_request_within_the_core_validates(data: st.DataObject) -> None:
     request = data.draw(requests(ROWS[NAME].models, thoughts(NAME, "openai")))
-    request.truncation = data.draw(CORE_ONLY)
-    body, _ = WIRE.encode_request(request)
-    assert faults(plain(body), "CreateResponseBody") == []
+    request.truncation = data.draw(st.sampled_from(["auto", "disabled"]))
+    assert faults(plain(WIRE.encode_request(request)[0]), "CreateResponseBody") == []
+
+
+def served(response: Response, request: Request) -> list[str]:
+    return faults(plain(WIRE.encode_response(response, request=request)[0]), "ResponseResource")
 
 
 @given(st.data())
 def test_an_answer_we_serve_validates(data: st.DataObject) -> None:
     request = data.draw(requests(ROWS[NAME].models))
-    response = data.draw(responses(ROWS[NAME].models))
-    body, _ = WIRE.encode_response(response, request=request)
-    assert faults(plain(body), "ResponseResource") == []
+    assert served(data.draw(responses(ROWS[NAME].models)), request) == []
 
 
 @pytest.mark.parametrize("name", [name for name in WIRES if name != NAME])
@@ -69,8 +67,7 @@ def test_an_answer_of_another_wire_is_served_as_the_document_asks(name: str) -> 
     request = Request(model="m", input="Hi", instructions="Be brief.")
     for answer in ROWS[name].answers:
         response, _ = wire.decode_response(wire.RESPONSE.decode(json.dumps(answer).encode()), request=request)
-        body, _ = WIRE.encode_response(response, request=request)
-        assert faults(plain(body), "ResponseResource") == []
+        assert served(response, request) == []
 
 
 def test_the_document_is_strict_enough_to_object() -> None:

@@ -48,18 +48,7 @@ def decoded(wire: str, status: int, body: Any, headers: dict[str, str] | None = 
         (RESPONSES, 400, {"error": {"message": "no"}}, {"content-type": "application/octet-stream"}, {}),
         (CHAT, 404, {"error": NESTED}, {}, NESTED),
         (CHAT, 400, {"code": "bad argument", "error": "no"}, {}, {"code": "bad argument"}),
-        (CHAT, 400, {"error": {"code": 429, "message": "no", "metadata": {"provider_name": "x"}}}, {}, {"code": "429"}),
-        (CHAT, 400, [{"error": {"code": 400, "message": "no", "status": "BAD"}}], {}, {"code": "400"}),
-        (
-            CHAT,
-            400,
-            {"object": "error", "message": "no", "type": "t", "param": None, "code": 3051},
-            {},
-            {"code": "3051"},
-        ),
-        (CHAT, 400, {"detail": [{"loc": ["body"], "msg": "no", "type": "missing"}]}, {}, {"code": None}),
         (CHAT, 400, {"choices": None, "base_resp": {"status_code": 1004, "status_msg": "no"}}, {}, {"code": "1004"}),
-        (CHAT, 400, b"<html><title>no</title></html>", {}, {"code": None}),
         (CHAT, 200, {"error": {"code": 502, "message": "no"}}, {}, {"status": 502}),
         (CHAT, 200, {"error": {"message": "no", "status_code": 400}}, {}, {"status": 400}),
         (CHAT, 200, {"error": {"message": "no"}, "status_code": 503}, {}, {"status": 503}),
@@ -260,3 +249,109 @@ def test_an_error_from_elsewhere_is_written_in_the_format_of_the_wire(
         details = {"details": {"error_code": facts["code"]}} if "code" in facts else {}
         body = {"type": "error", "error": {"type": body, "message": "m", **details}}
     assert (found, plain(document)) == (status, body)
+
+
+# --- what every wire shares -----------------------------------------------------------------------------------------
+
+DATE = "Fri, 20 Nov 2026 10:00:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "3"}, 3),
+        ({"retry-after": " 1.5 "}, 1.5),
+        ({"retry-after-ms": "2500", "retry-after": "9"}, 2.5),
+        ({"retry-after-ms": "soon", "retry-after": "9"}, 9),
+        ({"retry-after": "Fri, 20 Nov 2026 10:00:30 GMT", "Date": DATE}, 30),
+        ({"retry-after": "Friday, 20-Nov-26 10:00:30 GMT", "date": DATE}, 30),
+        ({"retry-after": "Fri, 20 Nov 2026 12:00:30 +0200", "date": DATE}, 30),
+        ({"retry-after": "Fri, 20 Nov 2026 10:00:30", "date": DATE}, 30),
+        ({"retry-after": "999999"}, 999999),
+        ({"retry-after": "Fri, 20 Nov 2026 10:00:30 GMT"}, None),
+        ({"retry-after": "Fri, 20 Nov 2026 09:00:00 GMT", "date": DATE}, None),
+        ({"retry-after": "Fri, 20 Nov 99999 10:00:00 GMT", "date": DATE}, None),
+        ({"retry-after": "0"}, None),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "NaN"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "1e3"}, None),
+        ({"retry-after": "٣"}, None),
+        ({"retry-after": "9" * 1000}, None),
+        ({"retry-after": "99999999999"}, None),
+        ({"retry-after": "3, 5"}, None),
+        ({"retry-after": ""}, None),
+        ({}, None),
+    ],
+)
+def test_a_delay_is_read_in_every_form_and_nonsense_is_no_delay(headers: dict[str, str], seconds: float | None) -> None:
+    """BUGS 65"""
+    assert decoded(RESPONSES, 429, {}, headers).retry_after == seconds
+
+
+@pytest.mark.parametrize(("value", "asked"), [("true", True), ("False", False), ("maybe", None), (None, None)])
+def test_the_server_says_whether_to_ask_again(value: str | None, asked: bool | None) -> None:
+    headers = {} if value is None else {"X-Should-Retry": value}
+    assert decoded(RESPONSES, 429, {}, headers).should_retry is asked
+
+
+@pytest.mark.parametrize("name", ["x-request-id", "Request-Id", "apim-request-id", "cf-ray"])
+def test_the_request_id_is_under_one_of_many_headers(name: str) -> None:
+    assert decoded(RESPONSES, 429, {}, {name: "req_1"}).request_id == "req_1"
+    assert decoded(RESPONSES, 429, {}, {"cf-ray": "b", name: "a"} | {"x-request-id": "c"}).request_id == "c"
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "kind", "code"),
+    [
+        (b'{"error":{"message":"m","type":"t","code":"c","param":null}}', "m", "t", "c"),
+        (b'{"error":"m","code":"c"}', "m", None, "c"),
+        (b'{"type":"error","error":{"type":"t","message":"m"}}', "m", "t", None),
+        (b'{"object":"error","message":"m","type":"t","code":3000}', "m", "t", "3000"),
+        (b'{"detail":"m"}', "m", None, None),
+        (b'{"detail":[{"loc":["body"],"msg":"m","type":"t"}]}', "m", None, None),
+        (b'{"error":{"message":{"detail":"m"}}}', "m", None, None),
+        (b'[{"error":{"code":429,"message":"m"}}]', "m", None, "429"),
+        (b'"m"', "m", None, None),
+        (b'id:1\nevent:error\n:HTTP_STATUS/400\ndata:{"code":"c","message":"m"}\n\n', "m", None, "c"),
+        (b'data: {"error":{"message":"m","type":"t"}}\n\ndata: [DONE]\n\n', "m", "t", None),
+        (b"data: none\n\n", "data: none", None, None),
+        (b'\xef\xbb\xbf{"error":{"message":"m","type":"t","code":"c"}}', "m", "t", "c"),
+        (b'{"error":{"message":"half \\ud83d","type":"t","code":"c"}}', "half \ufffd", "t", "c"),
+        (b'{"error":{"message":"whole \\ud83d\\ude00","type":"t","code":"c"}}', "whole \U0001f600", "t", "c"),
+        (b"m", "m", None, None),
+        (b"<!doctype html><html><head><title>502 Bad Gateway</title></head></html>", "502 Bad Gateway", None, None),
+        (b"<p>try <b>later</b></p>", "try later", None, None),
+        (b'{"error":{}}', "", None, None),
+        (b"", "", None, None),
+        (b"[]", "", None, None),
+        (b"[1]", "", None, None),
+    ],
+)
+@pytest.mark.parametrize("wire", [RESPONSES, CHAT])
+def test_every_shape_of_an_error_body_tells_its_message(
+    wire: str, body: bytes, message: str, kind: str | None, code: str | None
+) -> None:
+    """BUGS 48"""
+    facts = decoded(wire, 400, body)
+    assert (facts.message, facts.type, facts.code) == (message, kind, code)
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"a":' * 100_000, b'"\xff\xfe"', b"x" * 100_000, b"\x00\x1b[31m"])
+def test_a_hostile_body_becomes_a_short_printable_text(body: bytes) -> None:
+    facts = decoded(RESPONSES, 500, body)
+    assert isinstance(facts.body, str)
+    assert len(facts.body) <= 4096
+    assert facts.body.isprintable()
+
+
+def test_a_key_that_the_server_repeats_is_not_kept() -> None:
+    body = b'{"error":{"message":"m","echo":["Bearer abcdefgh12345678"],"api_key":"hunter2"}}'
+    kept = decoded(RESPONSES, 401, body).body
+    assert kept == {"error": {"message": "m", "echo": ["Bearer [redacted]"], "api_key": "[redacted]"}}
+
+
+def test_fields_no_fact_names_are_left_over_for_the_wire() -> None:
+    body = b'{"error":{"message":"m","metadata":{"raw":"r"}},"user_id":"u"}'
+    facts = decoded(CHAT, 429, body)
+    assert facts.leftovers == {"openai_chat": {"user_id": "u", "error": {"metadata": {"raw": "r"}}}}

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest import ConfigError, Conversation, DecodeError, FunctionCall, FunctionCallOutput, Message, wires
+from llm_rest import (
+    ConfigError,
+    Conversation,
+    DecodeError,
+    FunctionCall,
+    FunctionCallOutput,
+    MemoryConversationStore,
+    Message,
+    wires,
+)
 from llm_rest.conversation import conversation
 from llm_rest.responses import Compaction, InputImage, InputText, Reasoning, Request
 from llm_rest.unknown import Unknown
@@ -24,12 +33,18 @@ def flat(turns: list[list[Any]]) -> list[Any]:
 
 
 @given(data=st.data())
-def test_what_was_saved_is_loaded_as_it_was(data: st.DataObject) -> None:
-    name = data.draw(st.sampled_from(WIRES))
-    items = flat(data.draw(conversations(thoughts(name), rich=True)))
-    talk = Conversation(instructions="Be brief.", items=items)
+def test_what_was_saved_or_stored_is_loaded_as_it_was(data: st.DataObject) -> None:
+    turns = data.draw(conversations(thoughts(data.draw(st.sampled_from(WIRES))), rich=True))
+    talk = Conversation(instructions="Be brief.")
     talk.set_context([("system", "Today is Monday."), ("agent", "Hello.")])
-    talk.set_waiting("Which city?", "msg-7", tool_calls_completed=["search"])
+    with MemoryConversationStore() as store:
+        store.create(talk)
+        for items in turns:
+            position = len(talk.items)
+            talk.items += items
+            talk.set_waiting("Which city?", "msg-7", tool_calls_completed=["search"])
+            store.append(talk, position)
+        assert store.get(talk.id) == talk
     back = Conversation.load(talk.save())
     assert back == talk
     assert back.save() == talk.save()

@@ -105,6 +105,7 @@ CHANGES: list[Callable[[Conversation], Any]] = [
 IMAGE = "data:image/png;base64,iVBORw0KGgo="
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("wire", WIRES)
 async def test_every_turn_sends_what_the_conversation_sends_anew(way: str, wire: str) -> None:
     host, anew = Recorder(wire), Recorder(wire)
@@ -158,6 +159,7 @@ CASES = [(wire, options, "texts") for wire, options in TURNS]
 CASES += [(wire, {}, kind) for wire in WIRES for kind in SAID if kind != "texts"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("way", ["asyncio"], indirect=True)
 @pytest.mark.parametrize(("wire", "options", "kind"), CASES)
 async def test_a_turn_of_a_long_conversation_takes_the_steps_of_a_turn(

@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from llm_rest import (
     Client,
@@ -32,9 +30,7 @@ from llm_rest import (
     StoreError,
 )
 from tests.conversation.writer import turn
-from tests.laws.rows import thoughts
-from tests.laws.strategies import conversations
-from tests.support import QUICK, SAMPLE, WHOLE, WIRES
+from tests.support import QUICK, SAMPLE, WHOLE
 
 ROOT = Path(__file__).parents[2]
 Store = SQLiteConversationStore
@@ -74,20 +70,6 @@ def test_what_was_created_and_appended_is_there_and_nobody_else_appends(store: S
     store.append(talk, 2)
     assert reason(lambda: store.append(late, 2)) == "conflict"
     assert store.get(talk.id) == talk
-
-
-@given(data=st.data())
-def test_every_conversation_comes_back_as_it_was(data: st.DataObject) -> None:
-    name = data.draw(st.sampled_from(WIRES))
-    turns = data.draw(conversations(thoughts(name), rich=True))
-    with MemoryConversationStore() as store:
-        talk = Conversation()
-        store.create(talk)
-        for items in turns:
-            position = len(talk.items)
-            talk.items += items
-            store.append(talk, position)
-        assert store.get(talk.id) == talk
 
 
 def test_what_is_missing_or_there_already_is_refused(store: Store) -> None:

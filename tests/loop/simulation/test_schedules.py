@@ -1,20 +1,25 @@
-"""Thousands of schedules of the pure step: whatever happens, in whatever order, the rules of the ledger hold."""
+"""Thousands of schedules of the pure step, and of the shells on a virtual clock: the rules of the ledger hold in each."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 import pytest
+import trio
+import trio.testing
 from msgspec.structs import replace
 
+import llm_rest.loop.engine as engine_module
 from llm_rest import wires
 from llm_rest.loop import RunState, Turn, snapshot, step
 from llm_rest.responses.items import Message
 from llm_rest.responses.request import Request
 from llm_rest.responses.tools import FunctionTool
 from llm_rest.simulator import handle
+from tests.loop.simulation.shells import Play, play_async, play_sync
 from tests.loop.simulation.world import BOX, World
 from tests.support import WHOLE
 
@@ -106,3 +111,22 @@ def test_a_step_leaves_its_state_and_gives_what_one_turn_for_the_whole_run_gives
 
     for seed in range(1000 if WHOLE else 200):
         World(seed, both).run()
+
+
+@pytest.fixture
+def turn_is_put_back() -> Iterator[None]:
+    turn = engine_module.Turn
+    yield
+    engine_module.Turn = turn
+
+
+def play_on_a_clock(seed: int) -> Play:
+    return trio.run(play_async, seed, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("turn_is_put_back")
+@pytest.mark.parametrize("play", [play_on_a_clock, play_sync], ids=["async", "sync"])
+def test_every_rule_holds_through_the_shell_of_either_kind_of_client(play: Callable[[int], Play]) -> None:
+    outcomes = {str(play(seed).state.outcome) for seed in range(1000)}
+    assert len(outcomes) == 7, "every outcome is reached"

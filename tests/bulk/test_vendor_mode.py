@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from llm_rest.bulk.run import AsyncBulk, Bulk
 from llm_rest.cli import main
 
 from .batch_vendor import Faults, Vendor
+from .test_faults import kill
 
 MODELS = {
     "openai": "openai/gpt-x",
@@ -380,48 +379,20 @@ def test_the_command_cancels_batches_and_collects_what_ran(
         assert set(vendor.answered.values()) == {1}
 
 
-PROGRAM = """
-import sys
-from pathlib import Path
-from llm_rest import Client
-from llm_rest.bulk import batches, modes, vendor_run
-from llm_rest.bulk.run import Bulk
-
-vendor_run.POLL_SECONDS, vendor_run.POLL_MOST_SECONDS, batches.LOOKS = 0.02, 0.02, (0.0, 0.05)
-model, url, folder = sys.argv[1:]
-print("begun", flush=True)
-with Client(model, base_url=url, api_key="k") as client:
-    with Bulk(client, mode="vendor", output_file=Path(folder, "out.jsonl")) as bulk:
-        for row in bulk.run(Path(folder, "in.jsonl")):
-            pass
-"""
-
-
 @pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
 def test_a_killed_process_repeats_nothing(name: str, tmp_path: Path) -> None:
-    """Killed a little later each time: the requests of all batches together are those of an undisturbed run."""
-    rows_in(tmp_path / "in.jsonl")
+    """Whenever it was killed, the requests of all batches together are those of an undisturbed run."""
     faults = Faults(polls=12, fate=lambda text, times: "500" if times == 1 and "3" in text else "succeeded")
     with vendor_of(name, faults) as vendor:
         vendor.delay = 0.02
-        command = [sys.executable, "-c", PROGRAM, MODELS[name], vendor.url, str(tmp_path)]
-        for i in range(0, 12, 2):
-            process = subprocess.Popen(command, stdout=subprocess.PIPE)
-            assert process.stdout is not None
-            process.stdout.readline()
-            try:
-                ended = process.wait(0.03 * i + 0.05)
-                assert ended == 0
-            except subprocess.TimeoutExpired:
-                process.kill()
-            process.communicate()
-        subprocess.run(command, check=True, capture_output=True)
-        assert texts(tmp_path) == ANSWERS
+        code, killed, _, finished = kill("vendor", MODELS[name], vendor.url, tmp_path, ROWS, 6)
+        assert (code, finished, killed > 0) == (0, ROWS, True)
+        assert texts(tmp_path) == [f"row {n}" for n in range(1, ROWS + 1)]
         assert set(vendor.answered.values()) == {1}
-        assert len(vendor.batches) == 2
+        assert len(vendor.batches) == 3, "of the first run, and two"
 
 
 def test_typed_output_is_read_from_results(tmp_path: Path) -> None:

@@ -190,23 +190,17 @@ def go(seconds: float, now: float) -> str:
     return f"{int(seconds // 60)}m{seconds % 60:.3f}s" if seconds >= 60 else f"{seconds:.3f}s"
 
 
-def moment(seconds: float, now: float) -> str:
-    when = datetime.fromtimestamp(WALL + now + seconds, UTC)
-    return when.isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
 def plain(seconds: float, now: float) -> str:
     return f"{seconds:.3f}"
 
 
-def unix(seconds: float, now: float) -> str:
-    return f"{WALL + now + seconds:.0f}"
+def at(shown: Callable[[float], str]) -> Callable[[float, float], str]:
+    """A moment, as this shows it."""
+    return lambda seconds, now: shown(WALL + now + seconds)
 
 
-def milliseconds(seconds: float, now: float) -> str:
-    return f"{(WALL + now + seconds) * 1000:.0f}"
-
-
+moment = at(lambda when: datetime.fromtimestamp(when, UTC).isoformat(timespec="seconds").replace("+00:00", "Z"))
+unix, milliseconds = at(lambda when: f"{when:.0f}"), at(lambda when: f"{when * 1000:.0f}")
 X, ANTHROPIC = "x-ratelimit-{field}-{what}", "anthropic-ratelimit-{what}-{field}"
 DAILY: dict[str, tuple[float, float]] = {"requests": (600 * 1440, 86400), "tokens": (60_000, 60)}
 FORMS = {

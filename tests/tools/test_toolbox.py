@@ -273,31 +273,26 @@ class Shop(msgspec.Struct):
     name: str
 
 
-def test_a_tool_gets_the_deps_of_its_context(run: Run) -> None:
+def test_a_tool_gets_the_deps_of_its_context_which_may_be_optional_or_of_any_type(run: Run) -> None:
     def where(context: ToolContext[Shop]) -> str:
         return context.deps.name
 
-    assert "context" not in Tool(where).parameters["properties"]
-    assert Toolbox([where]).needs_deps == ["where"]
-    assert run(Toolbox([where]), "where", "{}", ToolContext(deps=Shop("Skis"))) == "Skis"
-    with pytest.raises(ToolFailedError, match=r"ToolContext.deps, and none were passed \(give deps= to the run"):
-        run(Toolbox([where]), "where", "{}", ToolContext())
-
-
-def test_deps_may_be_optional_or_of_any_type(run: Run) -> None:
     def maybe(context: ToolContext[Shop | None]) -> str:
         return "none" if context.deps is None else context.deps.name
 
     def whatever(context: Annotated[ToolContext, "its call"]) -> str:
         return f"{context.deps}"
 
-    box = Toolbox([maybe, whatever])
-    assert box.needs_deps == []
+    box = Toolbox([where, maybe, whatever])
+    assert "context" not in Tool(where).parameters["properties"]
+    assert box.needs_deps == ["where"]
     assert run(box, "maybe") == run(box, "maybe", "{}", ToolContext(call_id="c")) == "none"
-    assert run(box, "maybe", "{}", ToolContext(deps=Shop("Skis"))) == "Skis"
+    for name in ("where", "maybe"):
+        assert run(box, name, "{}", ToolContext(deps=Shop("Skis"))) == "Skis"
     assert run(box, "whatever", "{}", ToolContext(deps=0)) == "0"
-    with pytest.raises(ToolFailedError, match="none were passed"):
-        run(box, "whatever")
+    for name in ("where", "whatever"):
+        with pytest.raises(ToolFailedError, match=r"ToolContext.deps, and none were passed \(give deps= to the run"):
+            run(box, name)
 
 
 def test_the_repr_of_a_context_does_not_show_the_deps() -> None:

@@ -44,11 +44,7 @@ def log(event: ClientEvent) -> None:
             print("start", model)
         case RequestEnd(status=status, seconds=seconds):
             print("end", status, seconds < 60)
-        case RequestRetry(attempt=attempt, reason=reason):
-            print("retry", attempt, reason)
-        case RequestCancelled():
-            print("cancelled")
-        case ClientCallStart() | ClientCallEnd() | RateLimitWait():
+        case RequestRetry() | RequestCancelled() | ClientCallStart() | ClientCallEnd() | RateLimitWait():
             pass
 
 

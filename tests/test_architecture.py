@@ -144,7 +144,7 @@ TELEMETRY = "telemetry"
 
 TESTS = {
     "": 14_000,  # the files at the top alone
-    "bulk": 2_300,
+    "bulk": 2_250,
     "clients": 2_250,
     "conversation": 2_250,
     "corpus": 1_060,

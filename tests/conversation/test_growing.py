@@ -159,8 +159,7 @@ CASES = [(wire, options, "texts") for wire, options in TURNS]
 CASES += [(wire, {}, kind) for wire in WIRES for kind in SAID if kind != "texts"]
 
 
-@pytest.mark.sample(2)
-@pytest.mark.parametrize("way", ["asyncio"], indirect=True)
+@pytest.mark.parametrize("way", ["sync"], indirect=True)
 @pytest.mark.parametrize(("wire", "options", "kind"), CASES)
 async def test_a_turn_of_a_long_conversation_takes_the_steps_of_a_turn(
     wire: str, options: dict[str, Any], kind: str, monkeypatch: pytest.MonkeyPatch
@@ -172,7 +171,7 @@ async def test_a_turn_of_a_long_conversation_takes_the_steps_of_a_turn(
         host, found = Recorder(wire), list[int]()
         items = [item for i in range(n) for item in SAID[kind](i)]
         tools = None if options is ALTERNATES else [weather]  # which that host does not take
-        chat = client("asyncio", wire, host).chat(conversation=Conversation(items=items), tools=tools)
+        chat = client("sync", wire, host).chat(conversation=Conversation(items=items), tools=tools)
         for _ in range(3):
             with lines_until_sent(host) as counts, suppress(*[LLMError] if "output" in options else []):
                 await asked(chat, "And then?", max_repairs=0, **options)

@@ -27,6 +27,16 @@ def test_an_optional_property_is_required_and_may_be_null_once() -> None:
     assert strict(a=integer, b=nullable) == (sent, ["s.properties.a", "s.properties.b"])
 
 
+def test_every_object_is_closed_also_in_definitions() -> None:
+    """BUGS 51"""
+    lost = Losses()
+    inner = {"type": "object", "properties": {"b": {"type": "string"}}, "required": ["b"]}
+    asked = {**inner, "properties": {"b": {"$ref": "#/$defs/A"}}, "$defs": {"A": inner}}
+    found = strict_form(asked, lost, "s")
+    assert found["additionalProperties"] is found["$defs"]["A"]["additionalProperties"] is False
+    assert [loss.path for loss in lost] == ["s.$defs.A.additionalProperties", "s.additionalProperties"]
+
+
 def test_what_is_not_enforced_is_in_the_description() -> None:
     found, lost = strict(a={"type": ["string", "null"], "description": "A name.", "minLength": 2, "default": "xy"})
     assert found["a"]["description"] == 'A name.\n\n(minLength: 2, default: "xy")'

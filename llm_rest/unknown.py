@@ -85,6 +85,12 @@ class Unknown(dict[str, Any]):
         kind = self.get("type", "")
         return kind if isinstance(kind, str) else ""
 
+    @property
+    def id(self) -> str | None:
+        """The value of `id` that the sender gave; `None` where that is no text."""
+        found = self.get("id")
+        return found if isinstance(found, str) else None
+
     def __repr__(self) -> str:
         return f"Unknown({super().__repr__()})"
 
@@ -124,6 +130,8 @@ class ModelMeta(StructMeta):
 class Model(Struct, metaclass=ModelMeta, forbid_unknown_fields=True, repr_omit_defaults=True):
     """The base of every struct of external data. Undeclared fields are preserved by the decoder (`extras`)."""
 
+    __extras__: ClassVar[tuple[str, ...]] = ()
+    """The names of the unknown fields, on a subclass made for them."""
     _one_line: ClassVar[bool] = False
     """Whether its repr is a summary, without unknown fields."""
 
@@ -162,7 +170,7 @@ def or_unset(value: T | None) -> T | UnsetType:
 
 def extras(model: Struct) -> dict[str, Any]:
     """The fields that arrived with `model` and that its struct does not declare, by their names on the wire."""
-    names: tuple[str, ...] = getattr(type(model), "__extras__", ())
+    names = getattr(type(model), "__extras__", ())
     return {name: getattr(model, f"extra_{i}") for i, name in enumerate(names)} if names else {}
 
 

@@ -113,8 +113,7 @@ class Emitter:
         index = self._items
         self._items = index + 1
         self.send(ev.OutputItemAdded(sequence_number=self.number(), output_index=index, item=item))
-        found = item.get("id") if isinstance(item, Unknown) else item.id
-        return OpenItem(self, index, found if isinstance(found, str) else "")
+        return OpenItem(self, index, item.id or "")
 
     def whole(self, item: AnyItem) -> None:
         """Begin and end an item that is known completely, with every event between."""

@@ -103,14 +103,14 @@ def _page(turn: Turn, options: dict[str, str]) -> ItemPage:
         found.reverse()
     after, limit = options.get("after"), options.get("limit", "20")
     if after is not None:
-        ids = [_id(item) for item in found]
+        ids = [item.id for item in found]
         if after not in ids:
             raise invalid_request(f"There is no item {printable(after, 100)}.", "after")
         found = found[ids.index(after) + 1 :]
     if not limit.isdecimal() or not 1 <= int(limit) <= MAX_PAGE:
         raise invalid_request(f"limit is a number from 1 to {MAX_PAGE}, not {printable(limit, 20)}", "limit")
     page = found[: int(limit)]
-    ends = (_id(page[0]), _id(page[-1])) if page else (None, None)
+    ends = (page[0].id, page[-1].id) if page else (None, None)
     return ItemPage(data=page, first_id=ends[0], last_id=ends[1], has_more=len(page) < len(found))
 
 
@@ -123,10 +123,6 @@ async def compacted(handler: Any, request: Request, context: Context) -> Any:
     document, lost = encode_compacted(await handler.compact(request, context), dialect=context.dialect)
     context.losses.extend(lost)
     return document
-
-
-def _id(item: AnyItem) -> Any:
-    return item.get("id") if isinstance(item, Unknown) else item.id
 
 
 def _missing(name: str) -> Refused:
@@ -263,4 +259,4 @@ def _key(response_id: str) -> str:
 
 def _item_keys(response: Response) -> list[str]:
     """The keys of the output items: their ids as sent to a client."""
-    return [f"item:{_id(item)}" for item in complete_items(response.output, response.id, response.status)]
+    return [f"item:{item.id}" for item in complete_items(response.output, response.id, response.status)]

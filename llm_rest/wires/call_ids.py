@@ -7,6 +7,7 @@ the name of its tool, or by the order alone (`UnansweredCalls`).
 from __future__ import annotations
 
 from collections import deque
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -24,6 +25,8 @@ CALLS = frozenset("function_call custom_tool_call computer_call local_shell_call
 OUTPUTS = frozenset(f"{kind}_output" for kind in CALLS)
 """The types of their outputs."""
 
+_id = attrgetter("id")
+
 
 def paired(items: Sequence[it.AnyItem], lost: Losses, start: int = 0) -> Sequence[it.AnyItem]:
     """The items with the `call_id` of an earlier call in every output; the same list where nothing had to change.
@@ -31,7 +34,7 @@ def paired(items: Sequence[it.AnyItem], lost: Losses, start: int = 0) -> Sequenc
     The items before `start` are correct already.
     """
     new: Any = items[start:] if start else items
-    if not [item for item in new if item.type in CALLS and item.id is not None]:
+    if {None}.issuperset(map(_id, new)):  # as in most conversations of a client
         return items
     calls: set[str] = set()
     named: dict[str, str] = {}

@@ -365,7 +365,7 @@ def _keys(entries: list[Any]) -> list[str]:
 def _kind(model: Model) -> type[Model]:
     """The struct that declares the fields of a document."""
     kind = type(model)
-    return cast("type[Model]", kind.__base__) if hasattr(kind, "__extras__") else kind
+    return cast("type[Model]", kind.__base__) if kind.__extras__ else kind
 
 
 @cache

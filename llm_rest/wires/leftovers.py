@@ -6,6 +6,8 @@ document must cost almost nothing.
 
 from __future__ import annotations
 
+from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
 import msgspec
@@ -96,7 +98,7 @@ def item_id(item: Any, origin: str, position: int) -> str:
 def struct_of(value: object) -> type[Any]:
     """The struct that declares a value; with unknown fields, its own type is a subclass made for these."""
     kind = type(value)
-    return kind.__mro__[1] if hasattr(kind, "__extras__") else kind
+    return kind.__mro__[1] if getattr(kind, "__extras__", ()) else kind
 
 
 def kind_of(value: Struct | Unknown) -> str:
@@ -203,24 +205,31 @@ def reported_cost(cost: Any, ticks: Any) -> float | None:
 
 def report_unknown(value: Struct, path: str, lost: Losses) -> bool:
     """Report the undeclared fields of an item or part, or of a whole document; returns whether there are any."""
-    unknown: Json = extras(value) if hasattr(type(value), "__extras__") else {}
+    unknown = extras(value)
     for name in unknown:
         lost.dropped(f"{path}.{name}" if path else name, "only Responses has such a field")
     if path:
-        for field in ("summary", "content") if isinstance(value, Reasoning) else ():
+        for field in ("summary", "content") if struct_of(value) is Reasoning else ():
             for i, part in enumerate(getattr(value, field) or ()):
                 report_unknown(part, f"{path}.{field}[{i}]", lost)
     else:
-        repeated = ECHOED if isinstance(value, Response) else ()
-        for name in SETTINGS:
-            if (inner := getattr(value, name, None)) is not None and name not in repeated:
-                _report_below(inner, name, lost)
-        choice = getattr(value, "tool_choice", None)
-        if choice is not None and isinstance(choice, ChooseAllowed) and "tool_choice" not in repeated:
-            for i, entry in enumerate(choice.tools):
-                for name in sorted(entry.keys() - {"type", "name", "server_label"}):
-                    lost.dropped(f"tool_choice.tools[{i}].{name}", "only Responses has such a field")
+        names, read = _settings(struct_of(value))
+        for name, inner in zip(names, read(value), strict=False):
+            if inner is None:
+                continue
+            _report_below(inner, name, lost)
+            for i, entry in enumerate(inner.tools if isinstance(inner, ChooseAllowed) else ()):
+                for other in sorted(entry.keys() - {"type", "name", "server_label"}):
+                    lost.dropped(f"{name}.tools[{i}].{other}", "only Responses has such a field")
     return bool(unknown)
+
+
+@cache
+def _settings(kind: type[Struct]) -> tuple[list[str], Callable[[Any], tuple[Any, ...]]]:
+    """The fields of a document whose values are objects of their own, and a getter for them."""
+    repeated = ECHOED if kind is Response else ()
+    names = [name for name in SETTINGS if name in kind.__struct_fields__ and name not in repeated]
+    return names, attrgetter(*names, "__class__", "__class__")  # a getter of a single name returns no tuple
 
 
 def _report_below(value: Any, path: str, lost: Losses) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_args
 
 import msgspec
 from msgspec import Raw, Struct
@@ -49,6 +49,8 @@ Call = FunctionCall | CustomToolCall
 
 WebSearch = WebSearchTool | WebSearchTool20250826 | WebSearchPreviewTool | WebSearchPreviewTool20250311
 """Web search that the vendor runs, of any version."""
+SEARCHES = frozenset(kind.type for kind in get_args(WebSearch))
+"""The types of these tools."""
 PLACE = ("city", "country", "region", "timezone")
 """The location of a search."""
 Json = dict[str, Any]
@@ -86,6 +88,7 @@ def wire_name(name: str, namespace: str | None = None) -> str:
     return fitted_name(whole, r"[a-zA-Z0-9_-]{1,64}", r"[^a-zA-Z0-9_-]")
 
 
+@lru_cache(maxsize=1024)
 def sent_name(name: str, namespace: str | None = None) -> str:
     """A tool name that most vendors support; an empty one stays empty, so that it is rejected or restored."""
     return wire_name(name, namespace) if name else name
@@ -129,7 +132,7 @@ def each_tool(tools: Mapping[str, AnyTool], lost: Losses) -> Iterator[tuple[AnyT
     for path, tool in tools.items():
         if not isinstance(tool, Unknown):
             report_unknown(tool, path, lost)
-        if not isinstance(tool, NamespaceTool):
+        if tool.type != "namespace":
             yield tool, None, path
             continue
         lost.emulated(path, f"a namespace, whose tools are sent as {tool.name}__*")

@@ -91,8 +91,8 @@ class Context:
 
     def marked(self, block: _B, path: str) -> _B:
         """`block`, recorded if it has a cache breakpoint."""
-        if isinstance(block, types.MarkableBlock | types.Tool) and given(block.cache_control):
-            self.marks.append((path, block))
+        if given(getattr(block, "cache_control", None)):
+            self.marks.append((path, cast("Any", block)))
         return block
 
     def thin_marks(self) -> None:
@@ -352,14 +352,17 @@ def _namespace(toolset: Opt[str]) -> str | None:
     return toolset if given(toolset) and toolset in TOOLSETS else None
 
 
+def plain_call(item: Call, id: str) -> types.ToolUse | None:
+    """The block of a call that needs nothing beyond a name and arguments, as nearly all; `None` for any other."""
+    bare = item.leftovers is item.caller is item.namespace is item.async_ is None
+    if not bare or type(item) is not ours.FunctionCall or not item.arguments or item.arguments[0] != "{":
+        return None
+    value = json_value(item.arguments)
+    return None if value is None else types.ToolUse(id, wire_name(item.name), value)
+
+
 def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolUse:
     """The block of a call at `path`, with its id at Anthropic."""
-    # Nearly every call has no leftovers.
-    bare = item.leftovers is None and item.caller is None and item.namespace is None and item.async_ is None
-    if bare and type(item) is ours.FunctionCall and item.arguments[:1] == "{":
-        value = json_value(item.arguments)
-        if value is not None:
-            return types.ToolUse(id, wire_name(item.name), value)
     lost = context.lost
     input = object_arguments(call_arguments(item, path, lost), path, lost)
     block = types.ToolUse(id, wire_name(item.name), input)
@@ -406,14 +409,19 @@ def decode_call(block: types.ToolUse, id: str | None, status: str | None, names:
     return found
 
 
+def plain_result(item: Output, call: types.ToolUse) -> types.ToolResult | None:
+    """The block of an output that is a text and no more, as nearly all; `None` for any other."""
+    bare = item.leftovers is item.is_error is None and type(item) is ours.FunctionCallOutput
+    if not bare or item.namespace is not None or call.toolset_name is not UNSET or type(item.output) is not str:
+        return None
+    return types.ToolResult(call.id, item.output or UNSET)
+
+
 def encode_result(item: Output, call: types.ToolUse, path: str, context: Context) -> types.ToolResult:
     """The block of an output at `path`, for the block of its call."""
     output = item.output
     if isinstance(output, str):
         block = types.ToolResult(call.id, output or UNSET)
-        bare = item.leftovers is None and item.is_error is None and call.toolset_name is UNSET
-        if bare and type(item) is ours.FunctionCallOutput and item.namespace is None:
-            return block
     else:
         block = types.ToolResult(call.id, _encode_output(output, f"{path}.output", context))
     namespace = item.namespace if isinstance(item, ours.FunctionCallOutput) else None

@@ -45,6 +45,8 @@ from .content import (
     encode_part,
     encode_result,
     encode_text,
+    plain_call,
+    plain_result,
     wire_id,
 )
 from .reasoning import (
@@ -68,8 +70,9 @@ from .tools import tool_additions
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
+    from ...unknown import Opt
     from .content import Context
 
 # --- assistant messages ----------------------------------------------------------------------------------------------
@@ -229,7 +232,8 @@ class AssistantMessage:
             blocks = self._message(item, path)
             return before + blocks if before else blocks
         if isinstance(item, Call):
-            return [*self.flush(), encode_call(item, wire_id(item.call_id), path, self.context)]
+            id = wire_id(item.call_id)
+            return [*self.flush(), plain_call(item, id) or encode_call(item, id, path, self.context)]
         if not isinstance(item, Unknown):
             own_leftovers(item, WIRE, path, self.lost)
         if isinstance(item, ours.Reasoning):
@@ -390,37 +394,39 @@ class Earlier(Struct, frozen=True):
 class MessageWriter:
     """Writes the messages of a request, and the system prompt in `system`. `state` is of the turns before."""
 
+    changing: int | None = None
+    compacts = False
+    _role = ""  # of the open message
+    _results = 0  # the number of results it begins with
+    _joins = False  # whether the next content of a user belongs to it
+    _closed = False  # whether the next item begins a message in any case
+    _fell_back = False  # whether the open message changes the model
+
     def __init__(
         self,
         items: Sequence[ours.AnyItem],
         context: Context,
-        offered: frozenset[str] = frozenset(),
+        offered: Collection[Opt[str]] = (),
         state: Earlier | None = None,
     ) -> None:
         self.context = context
         self.messages: list[types.InputMessage] = []
         self.state = state
         self._marks_before = len(context.marks)  # those of tools
-        self.changing: int | None = None
         for path, block, mark in state.marks if state is not None else ():
             block.cache_control = mark
             context.marks.append((path, block))
         self._writer = AssistantMessage(context)
-        self._role = ""  # of the open message
-        self._results = 0  # the number of results it begins with
-        self._joins = False  # whether the next content of a user belongs to it
-        self._closed = False  # whether the next item begins a message in any case
         self._waiting: dict[str, deque[tuple[types.ToolUse, int]]] = {}  # calls without a result yet
         self._ids: set[str] = set()  # of calls in these turns
+        self._earlier = state.ids if state is not None else ()  # of calls in earlier turns
         self._deferred: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal position
         self.lost = context.lost
-        self.system: list[types.Text] = [*(state.system if state else ())]
-        self.compacts = False
+        self.system: list[types.Text] = [*state.system] if state is not None else []
         self._offered = offered
         self._items = items
         self._outputs = PlacedOutputs(items)  # those that were moved up
-        self._repeated = dict[str, int](state.repeated if state else ())  # the number of times a call id was repeated
-        self._fell_back = False  # whether the open message changes the model
+        self._repeated = {**state.repeated} if state is not None else {}  # the number of times a call id was repeated
         self._left: Json = {}  # leftovers of a message that has not begun yet
 
     def write(self, start: int, end: int) -> None:
@@ -453,7 +459,7 @@ class MessageWriter:
             marks=[(path, block, block.cache_control) for path, block in marks[self._marks_before :]],
             begins_with_thinking=begins_with_thinking(self.messages, before.begins_with_thinking),
         )
-        self._ids, self._role = set(), ""
+        self._ids, self._earlier, self._role = set(), before.ids, ""
         return True
 
     def finish(self) -> None:
@@ -498,13 +504,13 @@ class MessageWriter:
     def _add_message(self, item: ours.Message, i: int) -> None:
         role: str = item.role
         content: Any = item.content
-        bare = (
-            type(content) is str and item.leftovers is None and item.phase is None and content and not content.isspace()
-        )
-        if role == "assistant":
-            if bare and type(item) is ours.Message and self._role == "user" and not (self._waiting or self._deferred):
+        if type(content) is str and role != self._role and (role == "user" or role == "assistant"):
+            bare = item.leftovers is item.phase is None and type(item) is ours.Message
+            said = content and not content.isspace()
+            if bare and said and not (self._waiting or self._deferred or self._writer.is_open):
                 self._open(role, content)
                 return
+        if role == "assistant":
             self.context.beside_call = self._is_beside_call(i)
             blocks = self._writer.write(item, f"input[{i}]")
             self.context.beside_call = False
@@ -519,9 +525,6 @@ class MessageWriter:
             return
         if self._waiting or self._writer.is_open:
             self._end_answer(i)
-        if bare and role == "user" and type(item) is ours.Message:
-            self._ask(content)
-            return
         path = f"input[{i}]"
         own_leftovers(item, WIRE, path, self.lost)
         if not isinstance(content, str):
@@ -612,11 +615,11 @@ class MessageWriter:
             return
         if self._writer.is_open:
             self._writer.flush()
-        call_id, repeated, earlier = item.call_id, 0, self.state.ids if self.state else ()
-        while (id := wire_id(call_id, repeated)) in self._ids or id in earlier:
+        call_id, repeated = item.call_id, 0
+        while (id := wire_id(call_id, repeated)) in self._ids or id in self._earlier:
             repeated = self._repeated[call_id] = self._repeated.get(call_id, 0) + 1
         self._ids.add(id)
-        block = encode_call(item, id, f"input[{i}]", self.context)
+        block = plain_call(item, id) or encode_call(item, id, f"input[{i}]", self.context)
         self._answer_with([block], i)
         self._waiting.setdefault(call_id, deque()).append((block, i))
 
@@ -636,7 +639,7 @@ class MessageWriter:
             call, _ = waiting.popleft()
             if waiting:
                 self._waiting[call_id] = waiting
-        block = encode_result(item, call, f"input[{i}]", self.context)
+        block = plain_result(item, call) or encode_result(item, call, f"input[{i}]", self.context)
         if self._role == "user" and not self._closed and self._results == len(blocks := self._blocks()):
             blocks.append(block)
             self._results += 1

@@ -254,17 +254,17 @@ DROPPED = (
 
 def _encode_rest(request: ours.Request, body: types.Request, lost: Losses) -> None:
     """Set every option that is independent of the others."""
-    if given(request.stop):
+    if request.stop is not None:
         stops = [request.stop] if isinstance(request.stop, str) else request.stop
         body.stop_sequences = [stop for stop in stops if stop and not stop.isspace()]
         if len(body.stop_sequences) < len(stops):
             lost.dropped("stop", not_taken("blank stop sequences", "Anthropic"))
-    user = request.safety_identifier if given(request.safety_identifier) else request.user
+    user = request.safety_identifier if request.safety_identifier is not None else request.user
     if given(user):
         body.metadata = types.Metadata(user_id=user)
-        if given(request.user) and request.user != user:
+        if request.user is not None and request.user != user:
             lost.dropped("user", "Anthropic has one identifier of a user, and `safety_identifier` is it")
-    if given(request.prompt_cache_options):
+    if request.prompt_cache_options is not None:
         _encode_cache(request.prompt_cache_options, body, lost)
     tier = request.service_tier
     if given(tier):
@@ -276,11 +276,11 @@ def _encode_rest(request: ours.Request, body: types.Request, lost: Losses) -> No
             lost.dropped("service_tier", f"Anthropic has no tier {tier!r}")
         if tier in ("priority", "ultrafast"):
             lost.changed("service_tier", f"Anthropic has no tier {tier!r}; the nearest is requested")
-    if given(request.context_management):
+    if request.context_management is not None:
         body.context_management = _encode_context(request.context_management, lost)
     report_include(request, INCLUDED, WIRE, lost)
     report_missing(request, WIRE, lost, refused=REFUSED, dropped=DROPPED)
-    if given(request.seed):
+    if request.seed is not None:
         lost.dropped("seed", no_such("option", "Anthropic"))
 
 
@@ -377,9 +377,9 @@ def _encode_options(
     )
     encode_tools(request, body, _without_toolset(notes), context)
     drops = binds(request) and UNBOUND not in notes and types.BINDING in betas(request, prefix)
-    if drops or given(request.reasoning):
+    if drops or request.reasoning is not None:
         _ask(body, encode_effort(request.reasoning or ours.ReasoningOptions(), max_tokens, context, drops=drops))
-    format = _encode_text(request.text, context.lost) if given(request.text) else None
+    format = _encode_text(request.text, context.lost) if request.text is not None else None
     if format is not None and notes.get(OLDER_FORMAT):
         body.output_format = format
     elif format is not None:
@@ -390,7 +390,7 @@ def _encode_options(
 
 
 def _without_toolset(notes: Json) -> list[Any]:
-    return as_list(as_object(notes.get(WITHOUT_TOOLSET)).get("servers"))
+    return as_list(as_object(notes[WITHOUT_TOOLSET]).get("servers")) if WITHOUT_TOOLSET in notes else []
 
 
 def _thinking_options(body: types.Request) -> ThinkingOptions:
@@ -408,10 +408,10 @@ def _encode_input(request: ours.Request, body: types.Request, context: Context, 
     """Set the messages and the system, and the other body fields that items of a request become."""
     lost, notes = context.lost, as_object(left.get(SPELLING))
     items = paired(items_of(request), lost, turns.count)
-    offered = frozenset(tool.name for tool in body.tools or () if given(tool.name))
+    offered = {tool.name for tool in body.tools or ()}
     writer = MessageWriter(items, context, offered, turns.state)
     body.messages = turns.encode(items, writer, lost)
-    if "messages" in left or EMPTY in notes:
+    if left and ("messages" in left or EMPTY in notes):
         empty = as_list(as_object(left.get("messages")).get("")) + as_list(as_object(notes.get(EMPTY)).get(""))
         only = types.Request(max_tokens=0, messages=writer.messages)
         body.messages = patch(only, {"messages": {"": empty}, SPELLING: {"messages": ENTRIES}}).messages
@@ -427,11 +427,11 @@ def _encode_input(request: ours.Request, body: types.Request, context: Context, 
     if instructions and instructions.isspace():
         lost.dropped("instructions", not_taken("blank text", "Anthropic"))
     elif instructions:
-        system = [types.Text(text=instructions), *system]
-    if given(request.text) and isinstance(request.text.format, ours.JsonObjectFormat):
+        system = [types.Text(instructions), *system]
+    if request.text is not None and isinstance(request.text.format, ours.JsonObjectFormat):
         system = [*system, types.Text(text=JSON_ONLY)]
     if system:
-        body.system = system if writer.system else "\n\n".join(text.text for text in system)
+        body.system = system if writer.system else "\n\n".join([text.text for text in system])
     if writer.compacts:
         body.compaction = SUMMARIZE
     behind = body.messages if earlier is None else writer.messages
@@ -442,7 +442,7 @@ def _addressed(
     request: ours.Request, body: types.Request, dialect: MessagesDialect, lost: Losses, prefix: EncodedPrefix | None
 ) -> types.Request:
     """The body for its host, with the caller's additions last."""
-    if given(request.extra) and request.extra.get(WIRE):
+    if request.extra is not None and request.extra.get(WIRE):
         more = {name: value for name, value in request.extra[WIRE].items() if name != "betas"}
         body = set_fields(body, {"max_tokens": 0, "messages": []}, more, types.REQUEST, f"extra.{WIRE}", lost)
     if "{model}" in dialect.path:

@@ -181,9 +181,9 @@ def encode_tools(request: ours.Request, body: types.Request, alone: Collection[s
     tools = [tool for found in encoded for tool in found if tool.mcp_server_name not in alone]
     servers: dict[str, types.McpServer] = {}
     for path, tool in placed.items():
-        if isinstance(tool, ours.CodeInterpreterTool) and isinstance(tool.container, str):
+        if tool.type == "code_interpreter" and isinstance(tool.container, str):
             body.container = tool.container
-        elif isinstance(tool, ours.McpTool) and tool.server_url:
+        elif tool.type == "mcp" and tool.server_url:
             servers.setdefault(tool.server_label, _encode_server(tool, path, tool.server_label in alone, lost))
     if servers:
         body.mcp_servers = [*servers.values()]
@@ -192,11 +192,11 @@ def encode_tools(request: ours.Request, body: types.Request, alone: Collection[s
     if tools:
         body.tool_choice = _encode_choice(request, context)
     else:
-        if given(request.tool_choice) and request.tool_choice != "auto":
+        if request.tool_choice is not None and request.tool_choice != "auto":
             (lost.dropped if request.tool_choice == "none" else lost.refused)("tool_choice", "a choice among no tools")
         if request.parallel_tool_calls is False:
             lost.dropped("parallel_tool_calls", "there are no calls")
-    if given(request.max_tool_calls):
+    if request.max_tool_calls is not None:
         searches = [tool for tool in tools if tool.name in ("web_search", "web_fetch")]
         for search in searches:
             search.max_uses = request.max_tool_calls
@@ -275,7 +275,7 @@ def _encode_function(
 
 
 def tool_additions(
-    tools: Sequence[ours.AnyTool], path: str, offered: frozenset[str], context: Context
+    tools: Sequence[ours.AnyTool], path: str, offered: Collection[Opt[str]], context: Context
 ) -> list[types.AnyBlock]:
     """Blocks that add tools: by name where the request offers them already, else with their definitions."""
     found: list[types.AnyBlock] = []
@@ -339,6 +339,8 @@ def _decode_tool(
 def _encode_choice(request: ours.Request, context: Context) -> Opt[types.ToolChoice]:
     """The tool choice of a request that offers tools; absent for the vendor's default."""
     lost, choice = context.lost, request.tool_choice
+    if choice is None and request.parallel_tool_calls is not False:
+        return UNSET
     encoded = types.ToolChoice(type="auto")
     match choice:
         case str() if choice in CHOICES:
@@ -356,9 +358,8 @@ def _encode_choice(request: ours.Request, context: Context) -> Opt[types.ToolCho
             encoded = types.ToolChoice(type="tool", name=HOSTED[choice.kind])
         case ours.ChooseMcp() | Unknown() | str():
             lost.changed("tool_choice", "a choice Anthropic does not have; the model chooses")
-        case _:
-            if request.parallel_tool_calls is not False:
-                return UNSET
+        case None:
+            pass
     if encoded.type in ("any", "tool") and not context.model.forced_tools:
         lost.changed("tool_choice", "this model has no forced tool calls; it chooses itself")
         encoded = types.ToolChoice(type="auto")

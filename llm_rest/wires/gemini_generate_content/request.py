@@ -257,7 +257,7 @@ def _keep_options(body: types.Request, request: ours.Request, dialect: GeminiDia
     body = replace(body, contents=[])
     # Options of the request that its model or its host does not support must not be restored.
     made.labels, made.store = body.labels, body.store
-    if given(request.service_tier):
+    if request.service_tier is not None:
         made.service_tier = body.service_tier
     system = body.system_instruction
     made.system_instruction = types.Content(parts=system.parts) if given(system) and system.parts else system
@@ -326,7 +326,7 @@ def encode_numbers(request: ours.Request, config: types.GenerationConfig, contex
             setattr(config, name, value)
         elif value or fact == "sampling":
             context.lost.dropped(name, "this model does not support this option")
-    if given(request.stop):
+    if request.stop is not None:
         config.stop_sequences = [request.stop] if isinstance(request.stop, str) else list(request.stop)
 
 
@@ -344,7 +344,7 @@ def encode_logprobs(request: ours.Request, config: types.GenerationConfig, conte
     if asks_for_logprobs(request, context.lost):
         config.response_logprobs = True
         config.logprobs = or_unset(request.top_logprobs)
-    elif given(request.top_logprobs):
+    elif request.top_logprobs is not None:
         context.lost.dropped("top_logprobs", "alternatives are sent only where probabilities are requested")
     report_include(request, (LOGPROBS, *INCLUDED), WIRE, context.lost)
 
@@ -477,7 +477,7 @@ def encode_rest(request: ours.Request, body: types.Request, context: Context) ->
     """Set labels, storage and the tier, and report options without an equivalent."""
     lost, lacks, tier = context.lost, context.dialect.lacks, request.service_tier
     report_missing(request, WIRE, lost, refused=REFUSED, dropped=DROPPED)
-    if given(request.metadata) and "labels" not in lacks:
+    if request.metadata is not None and "labels" not in lacks:
         labels: dict[str, str] = {}
         for name, value in request.metadata.items():
             if re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", name) and re.fullmatch(r"[a-z0-9_-]{0,63}", value):
@@ -488,9 +488,9 @@ def encode_rest(request: ours.Request, body: types.Request, context: Context) ->
             body.labels = labels
     elif request.metadata:
         lost.dropped("metadata", "this host has no labels")
-    if given(request.store) and "store" in lacks:
+    if request.store is not None and "store" in lacks:
         lost.dropped("store", "this host has no such option")
-    elif "store" not in lacks and (given(request.store) or context.dialect.asks_to_keep_nothing):
+    elif "store" not in lacks and (request.store is not None or context.dialect.asks_to_keep_nothing):
         body.store = bool(request.store)
     if given(tier) and tier in TIERS and "serviceTier" not in lacks:
         body.service_tier = TIERS[tier]

@@ -152,13 +152,13 @@ def _encode_options(
         body.options = types.Options(**sampling)
         if isinstance(request.stop, str):
             body.options.stop = [request.stop]
-    if given(request.text):
+    if request.text is not None:
         _encode_text(request.text, body, lost)
-    if given(request.reasoning):
+    if request.reasoning is not None:
         body.think = encode_effort(request.reasoning, dialect, lost)
     _encode_logprobs(request, body, lost)
     report_missing(request, WIRE, lost, refused=REFUSED, dropped=DROPPED)
-    if given(request.truncation) and request.truncation not in TRUNCATE:
+    if request.truncation is not None and request.truncation not in TRUNCATE:
         lost.dropped("truncation", f"{request.truncation!r}; a conversation that is too long is rejected")
     return body, note
 
@@ -172,14 +172,14 @@ def _encode_tools(
     offered = offered_tools(request, added, lost)
     if not offered:
         body.tools = [] if request.tools == [] else UNSET
-        if given(request.tool_choice) and request.tool_choice != "auto":
+        if request.tool_choice is not None and request.tool_choice != "auto":
             lost.dropped("tool_choice", "a choice among no tools")
         return ""
     made = encode_tools(offered, rewritings, lost)
     chosen = choose(request.tool_choice, made, name_of, WIRE, lost)
     if chosen.tools:
         body.tools = chosen.tools
-        if given(request.text) and isinstance(request.text.format, ours.JsonSchemaFormat | ours.JsonObjectFormat):
+        if request.text is not None and isinstance(request.text.format, ours.JsonSchemaFormat | ours.JsonObjectFormat):
             lost.changed("text.format", "a format beside tools: the server's grammar may keep the model from calling")
     return chosen.note if chosen.tools else ""
 

@@ -26,7 +26,7 @@ from ...responses.lenient import derived_call_id
 from ...unknown import Unknown, given, or_none
 from ..call_ids import PlacedOutputs
 from ..kept import Rules, diff, patch, unknown
-from ..leftovers import as_object, carrier, known, report_item, report_unknown
+from ..leftovers import as_object, carrier, copies, known, report_item, report_unknown
 from ..tools import Call, qualified
 from . import reasoning, types
 from .content import (
@@ -66,6 +66,7 @@ FLAT = (("function", "name", "arguments"),)
 _MESSAGE = ours.Message(role="assistant", content="")
 _TEXT = ours.OutputText(text="", annotations=[])
 _NOTHING = types.AssistantMessage(content=None)
+new_assistant = copies(_NOTHING)
 _NO_NOTES: Json = {}
 _state_of_message = attrgetter(*"reasoning_content reasoning reasoning_details extra_content thought_signature".split())
 _NO_STATE = (UNSET,) * 5
@@ -427,7 +428,7 @@ class MessageWriter:
         if msg is None:
             if self._waiting or self._after:
                 self._place_outputs(i)
-            msg = self._open = replace(_NOTHING)
+            msg = self._open = new_assistant()
             self.messages.append(msg)
         if self._thoughts:
             thoughts, self._thoughts = self._thoughts, []
@@ -633,7 +634,7 @@ class _Reader:
     def _keep_document(self, message: types.AssistantMessage, items: list[ours.AnyItem]) -> None:
         used = used_forms(message)
         lost, dialect, attached = Losses(), self._unlimited, dict[str, Json]()
-        made = AssistantMessage(replace(_NOTHING), dialect, lost)
+        made = AssistantMessage(new_assistant(), dialect, lost)
         made.used = used
         for item in items:
             if isinstance(item, ours.Message):

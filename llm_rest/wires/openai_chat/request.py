@@ -113,7 +113,7 @@ def encode_request(
         body.metadata = UNSET
         lost.dropped("metadata", "metadata of an answer that is not stored")
     kind = types.DeveloperMessage if dialect.system_role == "developer" else types.SystemMessage
-    instructions = [request.instructions] if given(request.instructions) else []
+    instructions = [request.instructions] if request.instructions is not None else []
     body.messages = [kind(content=text) for text in (*instructions, *([note] if note else []))]
     body.messages += turns.encode(items, MessageWriter(items, dialect, lost), lost)
     body = patch(body, left)
@@ -134,9 +134,9 @@ def decode_request(
     lost = Losses()
     # The default of `store` is false here, and true at a Responses host.
     request = ours.Request(store=False, **{name: or_none(getattr(body, name)) for name in OPTIONS})
-    if given(request.service_tier) and request.service_tier not in TIERS:
+    if request.service_tier is not None and request.service_tier not in TIERS:
         request.service_tier = None
-    if not given(request.model):
+    if request.model is None:
         request.model = model
     used = _decode_limits(body, request, dialect)
     refused = decode_offer(body, request, lost)
@@ -207,11 +207,11 @@ def _encode_options(
         field = next((name for name in fields if name in used), getattr(dialect, fact))
         setattr(body, field, or_unset(getattr(request, our)))
     notes = [encode_offer(request, added, body, used, dialect, lost, naming)]
-    if given(request.text):
+    if request.text is not None:
         body.verbosity = or_unset(request.text.verbosity)
         body.response_format, note = _encode_format(or_unset(request.text.format), dialect, lost)
         notes.append(note)
-    if given(request.reasoning):
+    if request.reasoning is not None:
         encode_effort(request.reasoning, body, used, dialect, lost)
     _encode_logprobs(request, body, dialect, lost)
     body.stream_options = _encode_stream_options(request, dialect, lost)
@@ -319,7 +319,7 @@ def _encode_stream_options(request: ours.Request, dialect: ChatDialect, lost: Lo
     options: Opt[types.StreamOptions] = UNSET
     if request.stream and "stream_options" not in dialect.lacks:
         options = types.StreamOptions(include_usage=True)
-    if given(request.stream_options):
+    if request.stream_options is not None:
         obfuscation = request.stream_options.include_obfuscation
         if given(options) and "include_obfuscation" not in dialect.lacks:
             options.include_obfuscation = or_unset(obfuscation)

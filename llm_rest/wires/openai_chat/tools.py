@@ -28,10 +28,10 @@ from ..options import report_missing
 from ..tools import (
     NO_PARAMETERS,
     PLACE,
+    SEARCHES,
     Added,
     Call,
     Naming,
-    WebSearch,
     allowed_tools,
     as_function,
     choose,
@@ -61,6 +61,8 @@ WORDS = {"any": "required"}
 EMPTY = ("", "null")
 """The values for no arguments that hosts send, beside leaving them out."""
 
+TOOLS = (ours.FunctionTool, ours.CustomTool)
+
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 # A copy with other values costs a third of what making a struct costs.
@@ -70,13 +72,13 @@ _CALL, _BODY = types.ToolCall(type="function"), types.FunctionBody()
 
 def name_of(tool: types.Tool) -> str | None:
     """The name of a function or custom tool; a tool of the host has none."""
-    named = tool.function if isinstance(tool.function, types.Function) else tool.custom
-    return named.name if isinstance(named, types.Function | types.Custom) else None
+    named = tool.function or tool.custom
+    return named.name if named else None
 
 
 def is_search(tool: ours.AnyTool) -> TypeGuard[ours.WebSearchTool]:
     """Whether the tool is the vendor's web search, of any version."""
-    return isinstance(tool, WebSearch)
+    return tool.type in SEARCHES
 
 
 # --- the tools of a request -----------------------------------------------------------------------------------------
@@ -99,9 +101,9 @@ def encode_offer(
     tools = encode_tools(offered, dialect, lost, naming)
     body.web_search_options = _encode_search(offered, request.model, "web_search_options" in used, dialect, lost)
     if not tools:
-        if given(request.tool_choice) and request.tool_choice != "auto":
+        if request.tool_choice is not None and request.tool_choice != "auto":
             lost.dropped("tool_choice", "a choice among no tools")
-        if given(request.parallel_tool_calls):
+        if request.parallel_tool_calls is not None:
             lost.dropped("parallel_tool_calls", "a tool choice without tools")
         return ""
     takes = dialect.tool_choices
@@ -142,7 +144,7 @@ def encode_tools(
     """The tools that this wire supports."""
     made: dict[str, types.Tool] = {}
     for tool, namespace, path in each_tool(tools, lost):
-        if isinstance(tool, ours.FunctionTool | ours.CustomTool):
+        if isinstance(tool, TOOLS):
             made[path] = _encode_tool(tool, namespace, dialect, path, lost, naming)
         elif isinstance(tool, Unknown):
             # A tool of the host, which callers may write in the host's format.
@@ -280,6 +282,8 @@ def _encode_choice(
 ) -> Opt[str | types.ToolChoice]:
     """A tool choice that the host supports."""
     match choice:
+        case None | str():
+            return choice or UNSET
         case ours.ChooseFunction(name=chosen) | ours.ChooseCustom(name=chosen):
             kind = "custom" if isinstance(choice, ours.ChooseCustom) and dialect.custom_tools else "function"
             if kind == "function" and isinstance(choice, ours.ChooseCustom):
@@ -295,7 +299,7 @@ def _encode_choice(
                 type="allowed_tools", allowed_tools=types.AllowedTools(mode=choice.mode or "auto", tools=entries)
             )
         case _:
-            return cast("str | None", choice) or UNSET
+            return cast("Any", choice)
 
 
 def _decode_choice(choice: str | types.Named | types.ToolChoice, field: str, lost: Losses) -> ours.ToolChoice | None:

@@ -71,9 +71,9 @@ def encode_request(
         writer = MessageWriter(items, dialect, lost, stored=stored, reasons=_reasons(request, dialect))
         made = turns.encode(items, writer, lost)
         changes["input"] = made if turns.count or writer.changed else items
-    if given(request.tools):
+    if request.tools is not None:
         changes["tools"] = encode_tools(request.tools, dialect, lost)
-    if given(request.reasoning):
+    if request.reasoning is not None:
         changes["reasoning"] = encode_effort(request.reasoning, dialect, lost)
     if request.leftovers is not None:
         report_foreign(request.leftovers, WIRE, "", lost, request)
@@ -130,7 +130,7 @@ def _store_nothing(request: Request, dialect: ResponsesDialect, changes: dict[st
 
 
 def _reasons(request: Request, dialect: ResponsesDialect) -> bool:
-    return given(request.reasoning) if dialect.model_reasons is None else dialect.model_reasons
+    return request.reasoning is not None if dialect.model_reasons is None else dialect.model_reasons
 
 
 def _encode_options(request: Request, dialect: ResponsesDialect, changes: dict[str, Any], lost: Losses) -> None:

@@ -292,11 +292,11 @@ def call_arguments(item: Call, path: str, lost: Losses) -> str:
 
 def object_arguments(text: str, path: str, lost: Losses) -> Raw:
     """The arguments of a call at `path` as a JSON object: empty text as an empty object, other text inside an object."""
-    if text[:1] != "{":
+    if not text.startswith("{"):
         text = text.strip()
         if text in ("", "null"):
             return Raw(b"{}")
-    value = json_value(text) if text[:1] == "{" else None
+    value = json_value(text) if text.startswith("{") else None
     if value is None:
         lost.changed(f"{path}.arguments", "not a JSON object; sent as the text of INVALID_JSON")
         value = Raw(msgspec.json.encode({"INVALID_JSON": text.encode("utf-8", "replace").decode()}))

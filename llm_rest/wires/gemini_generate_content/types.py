@@ -667,7 +667,7 @@ MODEL: Decoder[ModelInfo] = ProtoDecoder(ModelInfo)
 
 def text_of(raw: Raw) -> str:
     """The JSON text of a value, unchanged; msgspec does not check whether it is UTF-8."""
-    return bytes(raw).decode("utf-8", "replace")
+    return str(raw, "utf-8", "replace")
 
 
 @lru_cache(maxsize=64)

@@ -20,7 +20,7 @@ from ...responses.lenient import derived_call_id
 from ...unknown import or_none
 from ..call_ids import PlacedOutputs, UnansweredCalls
 from ..kept import Json, diff, keep_message, kept_message, own_leftovers, patch, unknown
-from ..leftovers import new_message, report_item, report_unknown, struct_of
+from ..leftovers import copies, new_message, report_item, report_unknown, struct_of
 from ..tools import Call, qualified
 from . import types
 from .content import decode_content, encode_content
@@ -44,37 +44,43 @@ TEXT_FIELDS = ("annotations", "logprobs")
 # --- one assistant message ------------------------------------------------------------------------------------------
 
 
-_ASSISTANT = types.Message(role="assistant", content="")
+_assistant = copies(types.Message(role="assistant", content=""))
 
-Texts = list[tuple[str, str]]
-"""Texts, each with its path."""
+Texts = list[tuple[str, int]]
+"""Texts, each with the position of its item."""
 
 
 class AssistantMessage:
     """One assistant message, built from items; `finish` returns it."""
 
     # No list is made before it has an entry: there are as many of these objects as messages.
-    calls: list[tuple[Call, str]] | None = None  # each with its path
+    calls: list[tuple[Call, int]] | None = None  # each with its position
     thoughts: Texts | None = None
     texts: Texts | None = None
 
-    def __init__(self, lost: Losses, left: Json | None, begins: int = 0) -> None:
-        self.msg = replace(_ASSISTANT)
+    def __init__(self, lost: Losses, left: Json | None, begins: int = 0, field: str = "input") -> None:
+        self.msg = _assistant()
         self.left = left
         self.begins = begins  # the item it begins with
+        self._field = field
         self._lost = lost
 
-    def add_thinking(self, text: str, path: str) -> None:
-        """Add a thought."""
-        if self.texts or self.calls:
-            self._lost.changed(path, "a thought after a text or call, put before them")
-        self.thoughts = self.thoughts or []
-        self.thoughts.append((text, path))
+    def path(self, i: int) -> str:
+        """The path of an item."""
+        return f"{self._field}[{i}]"
 
-    def add_text(self, item: ours.Message, path: str, text_fields: Sequence[str] = TEXT_FIELDS) -> None:
+    def add_thinking(self, text: str, i: int) -> None:
+        """Add a thought, of the item at position `i`."""
+        if self.texts or self.calls:
+            self._lost.changed(self.path(i), "a thought after a text or call, put before them")
+        self.thoughts = self.thoughts or []
+        self.thoughts.append((text, i))
+
+    def add_text(self, item: ours.Message, i: int, text_fields: Sequence[str] = TEXT_FIELDS) -> None:
         """Add the text of a message; an empty one adds nothing. The `text_fields` of its parts are lost."""
         text, lost = item.content, self._lost
         if not isinstance(text, str):
+            path = self.path(i)
             for j, part in enumerate(text):
                 for name in text_fields if isinstance(part, ours.OutputText) else ():
                     if getattr(part, name):
@@ -83,36 +89,36 @@ class AssistantMessage:
             if images:
                 lost.refused(f"{path}.content", "something other than text in a message of the assistant")
         if item.phase is not None:
-            lost.dropped(f"{path}.phase", f"that the text is {item.phase}")
+            lost.dropped(f"{self.path(i)}.phase", f"that the text is {item.phase}")
         if not text:
             return
         if self.calls:
-            lost.changed(path, "a text after a call, put before it")
+            lost.changed(self.path(i), "a text after a call, put before it")
         self.texts = self.texts or []
-        self.texts.append((text, path))
+        self.texts.append((text, i))
 
-    def add_call(self, item: Call, path: str) -> None:
+    def add_call(self, item: Call, i: int) -> None:
         """Add a call."""
-        made = encode_call(item, path, self._lost)
+        made = encode_call(item, self.path(i), self._lost)
         if self.calls and self.msg.tool_calls:
-            self.calls.append((item, path))
+            self.calls.append((item, i))
             self.msg.tool_calls.append(made)
         else:
-            self.calls, self.msg.tool_calls = [(item, path)], [made]
+            self.calls, self.msg.tool_calls = [(item, i)], [made]
 
     def finish(self) -> types.Message:
         """The message."""
         if self.texts:
             self.msg.content = self.texts[0][0] if len(self.texts) == 1 else self._joined(self.texts)
             if self.calls and is_blank(self.msg.content, self.calls):
-                self._lost.changed(self.texts[0][1], "nothing but space beside calls, which is read as no message")
+                self._lost.changed(self.path(self.texts[0][1]), "nothing but space beside calls, which is read as no message")
         if self.thoughts:
             self.msg.thinking = self.thoughts[0][0] if len(self.thoughts) == 1 else self._joined(self.thoughts)
         return patch(self.msg, self.left) if self.left else self.msg
 
     def _joined(self, texts: Texts) -> str:
-        for _, path in texts:
-            self._lost.changed(path, "joined with its neighbour to one text, with a blank line between them")
+        for _, i in texts:
+            self._lost.changed(self.path(i), "joined with its neighbour to one text, with a blank line between them")
         return "\n\n".join(text for text, _ in texts)
 
 
@@ -189,8 +195,8 @@ class MessageWriter:
         last = self._open
         if last is not None and not last.texts and not last.calls and last.left is None:
             # The server treats a message that ends the conversation as the beginning of the answer.
-            for _, path in last.thoughts or ():
-                self._lost.dropped(path, "a thought that nothing follows")
+            for _, i in last.thoughts or ():
+                self._lost.dropped(f"input[{i}]", "a thought that nothing follows")
             self._open = None
         self._close(len(self._items))
 
@@ -222,7 +228,7 @@ class MessageWriter:
 
     def _add_message(self, i: int, item: ours.Message) -> None:
         if item.role == "assistant":
-            self._assistant(i, item).add_text(item, f"input[{i}]")
+            self._assistant(i, item).add_text(item, i)
             return
         if self._open is not None:
             self._close(i)
@@ -244,7 +250,7 @@ class MessageWriter:
             case ours.Reasoning() if item.encrypted_content == issuer_seal(self._dialect.issuer):
                 if text := encode_thinking(item):
                     own_leftovers(item, WIRE, path, self._lost)
-                    self._assistant(i, item).add_thinking(text, path)
+                    self._assistant(i, item).add_thinking(text, i)
             case ours.Reasoning():
                 report_unknown(item, path, self._lost)
                 self._lost.withheld(path, "reasoning of another issuer, which is not given to a model as its own")
@@ -272,10 +278,10 @@ class MessageWriter:
             self._put(msg.finish(), msg.begins)
         after: list[str] = []
         start = i
-        for call, path in msg.calls or ():
+        for call, k in msg.calls or ():
             place = self._outputs.take(call.call_id, start, i)
             if place is None:
-                self._lost.refused(path, "a call without an output")
+                self._lost.refused(f"input[{k}]", "a call without an output")
                 continue
             if place != i:
                 self._lost.emulated(f"input[{place}]", "an output, moved after its call")
@@ -320,7 +326,7 @@ class MessageWriter:
 
     HANDLERS: ClassVar[dict[type, Callable[[MessageWriter, int, Any], None]]] = {
         ours.Message: _add_message,
-        **dict.fromkeys(CALLS, lambda writer, i, item: writer._assistant(i, item).add_call(item, f"input[{i}]")),
+        **dict.fromkeys(CALLS, lambda writer, i, item: writer._assistant(i, item).add_call(item, i)),
         **dict.fromkeys(OUTPUTS, _add_output),
     }
     """The writer of each item, by type."""

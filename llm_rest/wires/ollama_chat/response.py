@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from copy import copy
 from datetime import UTC, datetime
+from math import floor
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -71,12 +72,14 @@ def decode_response(
     lost = Losses()
     origin = origin_of(body)
     response = begin_response(body, origin, request, now, keep=keep)
-    names = sent_tools(request, custom_tools=False)
-    logprobs = [] if body.message.thinking else list(body.logprobs or ())
-    for item in decode_message(body.message, dialect.issuer, origin, set(), "message", lost, keep=keep):
+    names = sent_tools(request, custom_tools=False) if request is not None else {}
+    logprobs: list[ours.Logprob] = [] if body.message.thinking else body.logprobs or []
+    items = decode_message(body.message, dialect.issuer, origin, set(), "message", lost, keep=keep)
+    for i, item in enumerate(items):
         if isinstance(item, ours.Message) and isinstance(item.content, str):
             item.content = [text_part(item.content, logprobs)]
-        response.output.append(placed_item(item, origin, len(response.output), names, lost))
+        items[i] = placed_item(item, origin, i, names, lost)
+    response.output = items
     finish_response(response, body, request, lost)
     if keep:
         keep_answer(response, body, dialect)
@@ -104,9 +107,9 @@ def encode_response(
 
 def _encode_answer(response: ours.Response, left: Json, dialect: OllamaDialect, lost: Losses) -> types.Answer:
     """The answer in our encoding; `left` are the leftovers of a message without items."""
-    message = AssistantMessage(lost, left)
+    message = AssistantMessage(lost, left, field="output")
     for i, item in enumerate(response.output):
-        _encode_item(item, message, f"output[{i}]", dialect, lost)
+        _encode_item(item, message, i, dialect, lost)
     body = types.Answer(
         model=response.model or UNSET,
         created_at=created_at(response),
@@ -170,23 +173,24 @@ def placed_item(item: Any, origin: str, position: int, names: SentTools, lost: L
 
 
 def _encode_item(
-    item: ours.AnyItem, message: AssistantMessage, path: str, dialect: OllamaDialect, lost: Losses
+    item: ours.AnyItem, message: AssistantMessage, i: int, dialect: OllamaDialect, lost: Losses
 ) -> None:
+    path = message.path(i)
     if isinstance(item, ours.Message | ours.FunctionCall | ours.CustomToolCall | ours.Reasoning):
         own_leftovers(item, WIRE, path, lost)
         message.left = message.left or kept_message(item, WIRE)
     match item:
         case ours.Message():
-            message.add_text(item, path, ("annotations",))
+            message.add_text(item, i, ("annotations",))
         case ours.FunctionCall() | ours.CustomToolCall():
-            message.add_call(item, path)
+            message.add_call(item, i)
         case ours.Reasoning():
             if item.summary:
                 what = "a summary beside the thoughts" if item.content else "a summary, shown as what was thought"
                 lost.changed(f"{path}.summary", what)
             text = encode_thinking(item)
             if text:
-                message.add_thinking(text, path)
+                message.add_thinking(text, i)
             if given(item.encrypted_content) and item.encrypted_content != issuer_seal(dialect.issuer):
                 place = f"{path}.encrypted_content" if text else path
                 lost.dropped(place, "opaque state, which answers of Ollama cannot hold")
@@ -199,8 +203,8 @@ def _encode_item(
 
 def text_part(text: str, logprobs: list[ours.Logprob]) -> ours.OutputText:
     """A text part with the log probabilities of its tokens, from the first ones."""
-    part = new_text()
-    part.text, part.annotations, joined = text, [], ""
+    part, joined = new_text(), ""
+    part.text, part.annotations = text, []
     for count, entry in enumerate(logprobs, 1):
         joined += entry.token
         if joined == text:
@@ -260,7 +264,7 @@ def seconds_of(stamp: Opt[str]) -> int | None:
     except ValueError:
         return None
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return int(moment.timestamp() // 1)
+    return floor(moment.timestamp())
 
 
 def stamp_of(seconds: int | float | None, origin: str) -> str:
@@ -290,7 +294,7 @@ def origin_of(line: types.Line) -> str:
 def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> ours.Usage | None:
     """The token counts of the last line; `None` where it has none."""
     read, made = line.prompt_eval_count, line.eval_count
-    if not (read or made or given(read) or given(made)):
+    if not (read and made) and not (given(read) or given(made)):
         return None
     if not (read and made) and (not given(read) or (not given(made) and has_output)):
         name = "output_tokens" if given(read) else "input_tokens"

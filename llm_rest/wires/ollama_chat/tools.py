@@ -152,7 +152,7 @@ def decode_call(
 
 def _decode_arguments(raw: Raw | msgspec.UnsetType, path: str, lost: Losses) -> str:
     """The arguments as JSON text."""
-    text = "null" if raw is UNSET else bytes(raw).decode("utf-8", "replace")
+    text = "null" if raw is UNSET else str(raw, "utf-8", "replace")
     if text[:1] == "{":
         return text
     if text == "null":

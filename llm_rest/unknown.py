@@ -88,8 +88,7 @@ class Unknown(dict[str, Any]):
     @property
     def id(self) -> str | None:
         """The value of `id` that the sender gave; `None` where that is no text."""
-        found = self.get("id")
-        return found if isinstance(found, str) else None
+        return found if isinstance(found := self.get("id"), str) else None
 
     def __repr__(self) -> str:
         return f"Unknown({super().__repr__()})"
@@ -130,8 +129,7 @@ class ModelMeta(StructMeta):
 class Model(Struct, metaclass=ModelMeta, forbid_unknown_fields=True, repr_omit_defaults=True):
     """The base of every struct of external data. Undeclared fields are preserved by the decoder (`extras`)."""
 
-    __extras__: ClassVar[tuple[str, ...]] = ()
-    """The names of the unknown fields, on a subclass made for them."""
+    __extras__: ClassVar[tuple[str, ...]] = ()  # the names of unknown fields, on a subclass made for them
     _one_line: ClassVar[bool] = False
     """Whether its repr is a summary, without unknown fields."""
 
@@ -176,10 +174,8 @@ def extras(model: Struct) -> dict[str, Any]:
 
 def base(model: S) -> S:
     """`model` without its unknown fields; the same object where it has none."""
-    if not getattr(type(model), "__extras__", ()):
-        return model
-    plain = cast("type[S]", type(model).__base__)
-    return plain(**{name: getattr(model, name) for name in plain.__struct_fields__})
+    plain: Any = type(model).__base__ if getattr(type(model), "__extras__", ()) else None
+    return model if plain is None else plain(**{name: getattr(model, name) for name in plain.__struct_fields__})
 
 
 def with_extras(model: S, fields: dict[str, Any]) -> S:
@@ -191,8 +187,7 @@ def with_extras(model: S, fields: dict[str, Any]) -> S:
         return model
     model = base(model)
     values = {name: getattr(model, name) for name in model.__struct_fields__}
-    for i, value in enumerate(fields.values()):
-        values[f"extra_{i}"] = value
+    values |= {f"extra_{i}": value for i, value in enumerate(fields.values())}
     return cast("S", _extended(type(model), tuple(fields))(**values))
 
 
@@ -226,8 +221,7 @@ def _reduce(model: Model) -> tuple[Any, ...]:
 def _equal(one: Model, other: object) -> Any:
     if not isinstance(other, Model):
         return NotImplemented
-    same = base(one) == base(other)
-    return same and extras(one) == extras(other)
+    return base(one) == base(other) and extras(one) == extras(other)
 
 
 def _repr(model: Model) -> str:

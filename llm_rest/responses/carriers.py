@@ -12,7 +12,7 @@ values; null is the same as absent.
 from __future__ import annotations
 
 import binascii
-from functools import cache
+from _blake2 import blake2b  # `hashlib` takes longer to load than this module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
@@ -71,14 +71,7 @@ def unseal(text: str, wire: str, issuer: str, payload: type[P] | Any) -> P | Non
 
 def digest(text: str) -> str:
     """A short, stable digest of a visible text: 16 hexadecimal digits."""
-    return _blake2b()(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-@cache
-def _blake2b() -> Any:
-    from hashlib import blake2b  # slow to load, and needed for opaque state only
-
-    return blake2b
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 _TO_URL = bytes.maketrans(b"+/", b"-_")

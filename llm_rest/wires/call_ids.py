@@ -25,8 +25,6 @@ CALLS = frozenset("function_call custom_tool_call computer_call local_shell_call
 OUTPUTS = frozenset(f"{kind}_output" for kind in CALLS)
 """The types of their outputs."""
 
-_id = attrgetter("id")
-
 
 def paired(items: Sequence[it.AnyItem], lost: Losses, start: int = 0) -> Sequence[it.AnyItem]:
     """The items with the `call_id` of an earlier call in every output; the same list where nothing had to change.
@@ -34,7 +32,7 @@ def paired(items: Sequence[it.AnyItem], lost: Losses, start: int = 0) -> Sequenc
     The items before `start` are correct already.
     """
     new: Any = items[start:] if start else items
-    if {None}.issuperset(map(_id, new)):  # as in most conversations of a client
+    if {None}.issuperset(map(attrgetter("id"), new)):  # as in most conversations of a client
         return items
     calls: set[str] = set()
     named: dict[str, str] = {}

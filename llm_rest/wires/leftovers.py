@@ -7,7 +7,6 @@ document must cost almost nothing.
 from __future__ import annotations
 
 from functools import cache
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
 import msgspec
@@ -213,9 +212,8 @@ def report_unknown(value: Struct, path: str, lost: Losses) -> bool:
             for i, part in enumerate(getattr(value, field) or ()):
                 report_unknown(part, f"{path}.{field}[{i}]", lost)
     else:
-        names, read = _settings(struct_of(value))
-        for name, inner in zip(names, read(value), strict=False):
-            if inner is None:
+        for name in _settings(struct_of(value)):
+            if (inner := getattr(value, name)) is None:
                 continue
             _report_below(inner, name, lost)
             for i, entry in enumerate(inner.tools if isinstance(inner, ChooseAllowed) else ()):
@@ -225,11 +223,10 @@ def report_unknown(value: Struct, path: str, lost: Losses) -> bool:
 
 
 @cache
-def _settings(kind: type[Struct]) -> tuple[list[str], Callable[[Any], tuple[Any, ...]]]:
-    """The fields of a document whose values are objects of their own, and a getter for them."""
+def _settings(kind: type[Struct]) -> list[str]:
+    """The fields of a document whose values are objects of their own, and do not repeat the request."""
     repeated = ECHOED if kind is Response else ()
-    names = [name for name in SETTINGS if name in kind.__struct_fields__ and name not in repeated]
-    return names, attrgetter(*names, "__class__", "__class__")  # a getter of a single name returns no tuple
+    return [name for name in SETTINGS if name in kind.__struct_fields__ and name not in repeated]
 
 
 def _report_below(value: Any, path: str, lost: Losses) -> None:

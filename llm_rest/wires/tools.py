@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -49,8 +49,6 @@ Call = FunctionCall | CustomToolCall
 
 WebSearch = WebSearchTool | WebSearchTool20250826 | WebSearchPreviewTool | WebSearchPreviewTool20250311
 """Web search that the vendor runs, of any version."""
-SEARCHES = frozenset(kind.type for kind in get_args(WebSearch))
-"""The types of these tools."""
 PLACE = ("city", "country", "region", "timezone")
 """The location of a search."""
 Json = dict[str, Any]

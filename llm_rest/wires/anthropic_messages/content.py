@@ -354,10 +354,10 @@ def _namespace(toolset: Opt[str]) -> str | None:
 
 def plain_call(item: Call, id: str) -> types.ToolUse | None:
     """The block of a call that needs nothing beyond a name and arguments, as nearly all; `None` for any other."""
-    bare = item.leftovers is item.caller is item.namespace is item.async_ is None
-    if not bare or type(item) is not ours.FunctionCall or not item.arguments or item.arguments[0] != "{":
+    if type(item) is not ours.FunctionCall or not item.arguments or item.arguments[0] != "{":
         return None
-    value = json_value(item.arguments)
+    bare = item.leftovers is item.caller is item.namespace is item.async_ is None
+    value = json_value(item.arguments) if bare else None
     return None if value is None else types.ToolUse(id, wire_name(item.name), value)
 
 
@@ -411,19 +411,17 @@ def decode_call(block: types.ToolUse, id: str | None, status: str | None, names:
 
 def plain_result(item: Output, call: types.ToolUse) -> types.ToolResult | None:
     """The block of an output that is a text and no more, as nearly all; `None` for any other."""
-    bare = item.leftovers is item.is_error is None and type(item) is ours.FunctionCallOutput
-    if not bare or item.namespace is not None or call.toolset_name is not UNSET or type(item.output) is not str:
+    if type(item) is not ours.FunctionCallOutput or type(item.output) is not str or call.toolset_name is not UNSET:
         return None
-    return types.ToolResult(call.id, item.output or UNSET)
+    bare = item.leftovers is item.is_error is item.namespace is None
+    return types.ToolResult(call.id, item.output or UNSET) if bare else None
 
 
 def encode_result(item: Output, call: types.ToolUse, path: str, context: Context) -> types.ToolResult:
     """The block of an output at `path`, for the block of its call."""
-    output = item.output
-    if isinstance(output, str):
-        block = types.ToolResult(call.id, output or UNSET)
-    else:
-        block = types.ToolResult(call.id, _encode_output(output, f"{path}.output", context))
+    said = item.output
+    content = said or UNSET if isinstance(said, str) else _encode_output(said, f"{path}.output", context)
+    block = types.ToolResult(call.id, content)
     namespace = item.namespace if isinstance(item, ours.FunctionCallOutput) else None
     block.is_error = or_unset(item.is_error)
     block.toolset_name = next((name for name in (namespace, call.toolset_name) if name in TOOLSETS), UNSET)

@@ -72,7 +72,6 @@ from .types import WIRE, Json
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from ...unknown import Opt
     from .content import Context
 
 # --- assistant messages ----------------------------------------------------------------------------------------------
@@ -406,7 +405,7 @@ class MessageWriter:
         self,
         items: Sequence[ours.AnyItem],
         context: Context,
-        offered: Collection[Opt[str]] = (),
+        offered: Collection[Any] = (),
         state: Earlier | None = None,
     ) -> None:
         self.context = context
@@ -505,9 +504,8 @@ class MessageWriter:
         role: str = item.role
         content: Any = item.content
         if type(content) is str and role != self._role and (role == "user" or role == "assistant"):
-            bare = item.leftovers is item.phase is None and type(item) is ours.Message
-            said = content and not content.isspace()
-            if bare and said and not (self._waiting or self._deferred or self._writer.is_open):
+            bare = item.leftovers is item.phase is None and type(item) is ours.Message and not content.isspace()
+            if bare and content and not (self._waiting or self._deferred or self._writer.is_open):
                 self._open(role, content)
                 return
         if role == "assistant":
@@ -568,11 +566,10 @@ class MessageWriter:
             return
         if self._role == "assistant":
             self._close_answer(i)
-        else:
-            if self._waiting:
-                self._place_results(i)
-            if self._deferred and self._role == "user":
-                self._place_system()
+        elif self._waiting:
+            self._place_results(i)
+        if self._role == "user":
+            self._place_system()
         self._open("assistant", blocks)
 
     def _end_answer(self, i: int) -> None:
@@ -697,8 +694,7 @@ class MessageWriter:
         """Place the waiting system messages here."""
         if self._deferred:
             self.messages += [message for message, _ in self._deferred]
-            self._deferred = []
-            self._role = "system"
+            self._deferred, self._role = [], "system"
 
     def _release_system(self) -> None:
         """Place the waiting system messages where no legal position is left."""

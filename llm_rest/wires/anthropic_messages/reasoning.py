@@ -146,8 +146,7 @@ def encode_sampling(request: ours.Request, body: types.Request, context: Context
     thinks = body.thinking.type != "disabled" if given(body.thinking) else context.model.thinks == "yes"
     why = "this model takes no sampling options" if taken == "no" else "not taken while the model thinks"
     for name in SAMPLING:
-        value = getattr(request, name)
-        if value is None:
+        if (value := getattr(request, name)) is None:
             continue
         taken_thinking = value == 1 if name == "temperature" else name == "top_p" and value >= 0.95
         if taken == "no" or (thinks and not taken_thinking):

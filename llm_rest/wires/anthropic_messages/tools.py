@@ -356,10 +356,9 @@ def _encode_choice(request: ours.Request, context: Context) -> Opt[types.ToolCho
             lost.changed("tool_choice.tools", "Anthropic cannot narrow the tools down; all of them may be called")
         case Unknown() if choice.kind in HOSTED:
             encoded = types.ToolChoice(type="tool", name=HOSTED[choice.kind])
-        case ours.ChooseMcp() | Unknown() | str():
-            lost.changed("tool_choice", "a choice Anthropic does not have; the model chooses")
-        case None:
-            pass
+        case _:
+            if choice is not None:
+                lost.changed("tool_choice", "a choice Anthropic does not have; the model chooses")
     if encoded.type in ("any", "tool") and not context.model.forced_tools:
         lost.changed("tool_choice", "this model has no forced tool calls; it chooses itself")
         encoded = types.ToolChoice(type="auto")

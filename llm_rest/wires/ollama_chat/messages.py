@@ -53,34 +53,30 @@ Texts = list[tuple[str, int]]
 class AssistantMessage:
     """One assistant message, built from items; `finish` returns it."""
 
-    # No list is made before it has an entry: there are as many of these objects as messages.
-    calls: list[tuple[Call, int]] | None = None  # each with its position
-    thoughts: Texts | None = None
-    texts: Texts | None = None
-
     def __init__(self, lost: Losses, left: Json | None, begins: int = 0, field: str = "input") -> None:
         self.msg = _assistant()
         self.left = left
         self.begins = begins  # the item it begins with
+        self.calls: list[tuple[Call, int]] = []  # each with its position
+        self.thoughts: Texts = []
+        self.texts: Texts = []
         self._field = field
         self._lost = lost
 
-    def path(self, i: int) -> str:
-        """The path of an item."""
-        return f"{self._field}[{i}]"
+    def _changed(self, i: int, what: str) -> None:
+        self._lost.changed(f"{self._field}[{i}]", what)
 
     def add_thinking(self, text: str, i: int) -> None:
         """Add a thought, of the item at position `i`."""
         if self.texts or self.calls:
-            self._lost.changed(self.path(i), "a thought after a text or call, put before them")
-        self.thoughts = self.thoughts or []
+            self._changed(i, "a thought after a text or call, put before them")
         self.thoughts.append((text, i))
 
     def add_text(self, item: ours.Message, i: int, text_fields: Sequence[str] = TEXT_FIELDS) -> None:
         """Add the text of a message; an empty one adds nothing. The `text_fields` of its parts are lost."""
         text, lost = item.content, self._lost
         if not isinstance(text, str):
-            path = self.path(i)
+            path = f"{self._field}[{i}]"
             for j, part in enumerate(text):
                 for name in text_fields if isinstance(part, ours.OutputText) else ():
                     if getattr(part, name):
@@ -89,42 +85,36 @@ class AssistantMessage:
             if images:
                 lost.refused(f"{path}.content", "something other than text in a message of the assistant")
         if item.phase is not None:
-            lost.dropped(f"{self.path(i)}.phase", f"that the text is {item.phase}")
+            lost.dropped(f"{self._field}[{i}].phase", f"that the text is {item.phase}")
         if not text:
             return
         if self.calls:
-            lost.changed(self.path(i), "a text after a call, put before it")
-        self.texts = self.texts or []
+            self._changed(i, "a text after a call, put before it")
         self.texts.append((text, i))
 
     def add_call(self, item: Call, i: int) -> None:
         """Add a call."""
-        made = encode_call(item, self.path(i), self._lost)
-        if self.calls and self.msg.tool_calls:
-            self.calls.append((item, i))
+        made = encode_call(item, f"{self._field}[{i}]", self._lost)
+        self.calls.append((item, i))
+        if self.msg.tool_calls:
             self.msg.tool_calls.append(made)
         else:
-            self.calls, self.msg.tool_calls = [(item, i)], [made]
+            self.msg.tool_calls = [made]
 
     def finish(self) -> types.Message:
         """The message."""
         if self.texts:
             self.msg.content = self.texts[0][0] if len(self.texts) == 1 else self._joined(self.texts)
-            if self.calls and is_blank(self.msg.content, self.calls):
-                self._lost.changed(self.path(self.texts[0][1]), "nothing but space beside calls, which is read as no message")
+            if self.calls and self.msg.content.isspace():
+                self._changed(self.texts[0][1], "nothing but space beside calls, which is read as no message")
         if self.thoughts:
             self.msg.thinking = self.thoughts[0][0] if len(self.thoughts) == 1 else self._joined(self.thoughts)
         return patch(self.msg, self.left) if self.left else self.msg
 
     def _joined(self, texts: Texts) -> str:
         for _, i in texts:
-            self._lost.changed(self.path(i), "joined with its neighbour to one text, with a blank line between them")
+            self._changed(i, "joined with its neighbour to one text, with a blank line between them")
         return "\n\n".join(text for text, _ in texts)
-
-
-def is_blank(text: str, calls: object) -> bool:
-    """Whether a text is only the white space that some models write before their calls."""
-    return bool(calls) and text.isspace()
 
 
 def decode_message(
@@ -134,7 +124,7 @@ def decode_message(
     items: list[ours.AnyItem] = []
     if msg.thinking:
         items.append(decode_thinking(msg.thinking, issuer))
-    if msg.content and not is_blank(msg.content, msg.tool_calls):
+    if msg.content and not (msg.tool_calls and msg.content.isspace()):  # that some models write before their calls
         message = new_message()
         message.content = msg.content
         items.append(message)
@@ -195,7 +185,7 @@ class MessageWriter:
         last = self._open
         if last is not None and not last.texts and not last.calls and last.left is None:
             # The server treats a message that ends the conversation as the beginning of the answer.
-            for _, i in last.thoughts or ():
+            for _, i in last.thoughts:
                 self._lost.dropped(f"input[{i}]", "a thought that nothing follows")
             self._open = None
         self._close(len(self._items))
@@ -278,7 +268,7 @@ class MessageWriter:
             self._put(msg.finish(), msg.begins)
         after: list[str] = []
         start = i
-        for call, k in msg.calls or ():
+        for call, k in msg.calls:
             place = self._outputs.take(call.call_id, start, i)
             if place is None:
                 self._lost.refused(f"input[{k}]", "a call without an output")

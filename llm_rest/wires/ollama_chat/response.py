@@ -172,10 +172,8 @@ def placed_item(item: Any, origin: str, position: int, names: SentTools, lost: L
     return item
 
 
-def _encode_item(
-    item: ours.AnyItem, message: AssistantMessage, i: int, dialect: OllamaDialect, lost: Losses
-) -> None:
-    path = message.path(i)
+def _encode_item(item: ours.AnyItem, message: AssistantMessage, i: int, dialect: OllamaDialect, lost: Losses) -> None:
+    path = f"output[{i}]"
     if isinstance(item, ours.Message | ours.FunctionCall | ours.CustomToolCall | ours.Reasoning):
         own_leftovers(item, WIRE, path, lost)
         message.left = message.left or kept_message(item, WIRE)

@@ -176,8 +176,7 @@ def _decode_text(items: list[ours.AnyItem], msg: AssistantFields, dialect: ChatD
 
 def used_forms(msg: AssistantFields) -> str:
     """The forms that an assistant message has, where several have one meaning and it is not the usual one."""
-    parts = "parts refusal" if msg.refusal else "parts"
-    return parts if isinstance(msg.content, list) else ""
+    return ("parts refusal" if msg.refusal else "parts") if isinstance(msg.content, list) else ""
 
 
 def is_legacy(msg: AssistantFields) -> bool:

@@ -91,12 +91,6 @@ RULES = Rules(defaults={"tools": [], "strict": False, "n": 1}, words=frozenset({
 _same = attrgetter(*OPTIONS)
 
 
-def used_fields(request: ours.Request | None) -> list[str]:
-    """The field that a request document used, where several have one meaning and it is not the host's usual one."""
-    notes = own(request.leftovers, WIRE).get(SPELLING) if request is not None and request.leftovers else None
-    return str(as_object(notes).get(USED, "")).split()
-
-
 # --- the whole body -------------------------------------------------------------------------------------------------
 
 
@@ -105,7 +99,9 @@ def encode_request(
 ) -> tuple[types.Request, list[Loss]]:
     """The body for a request."""
     lost = Losses()
-    left, used = own_leftovers(request, WIRE, "", lost, request), used_fields(request)
+    left = own_leftovers(request, WIRE, "", lost, request)
+    # The field that a document used, where several have one meaning and it is not the host's usual one.
+    used = str(as_object(left.get(SPELLING)).get(USED, "")).split()
     turns = encoded_turns(prefix, request, dialect, WIRE)
     items = paired(items_of(request), lost, turns.count)
     body, note = _encode_options(request, added_tools(items, turns.count), used, dialect, lost)

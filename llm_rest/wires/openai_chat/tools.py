@@ -28,7 +28,6 @@ from ..options import report_missing
 from ..tools import (
     NO_PARAMETERS,
     PLACE,
-    SEARCHES,
     Added,
     Call,
     Naming,
@@ -61,8 +60,6 @@ WORDS = {"any": "required"}
 EMPTY = ("", "null")
 """The values for no arguments that hosts send, beside leaving them out."""
 
-TOOLS = (ours.FunctionTool, ours.CustomTool)
-
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 # A copy with other values costs a third of what making a struct costs.
@@ -78,7 +75,7 @@ def name_of(tool: types.Tool) -> str | None:
 
 def is_search(tool: ours.AnyTool) -> TypeGuard[ours.WebSearchTool]:
     """Whether the tool is the vendor's web search, of any version."""
-    return tool.type in SEARCHES
+    return tool.type.startswith("web_search")
 
 
 # --- the tools of a request -----------------------------------------------------------------------------------------
@@ -144,7 +141,7 @@ def encode_tools(
     """The tools that this wire supports."""
     made: dict[str, types.Tool] = {}
     for tool, namespace, path in each_tool(tools, lost):
-        if isinstance(tool, TOOLS):
+        if isinstance(tool, (ours.FunctionTool, ours.CustomTool)):
             made[path] = _encode_tool(tool, namespace, dialect, path, lost, naming)
         elif isinstance(tool, Unknown):
             # A tool of the host, which callers may write in the host's format.

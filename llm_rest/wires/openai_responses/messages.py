@@ -149,7 +149,12 @@ def _encode_item(
         item = replace(item, created_by=None)
     item = without_leftovers(item, path, lost)
     if isinstance(item, CALLS_AND_OUTPUTS):
-        item = encode_failure(_encode_call_id(item, path, dialect, lost), path, lost)
+        item = encode_failure(item, path, lost)
+        if (
+            item.call_id is not None and len(item.call_id) > dialect.longest_call_id
+        ):  # a call and its output get the same
+            lost.changed(f"{path}.call_id", f"longer than {dialect.longest_call_id} characters")
+            item = replace(item, call_id=f"call_{digest(item.call_id)}")
     return fitting_content(item, path, dialect, lost)
 
 
@@ -160,15 +165,6 @@ def _ends_answer(item: rs.AnyItem) -> bool:
 
 def _is_said_to_model(item: rs.AnyItem) -> bool:
     return isinstance(item, rs.Message) and item.role != "assistant"
-
-
-def _encode_call_id(item: Any, path: str, dialect: ResponsesDialect, lost: Losses) -> Any:
-    """The item with a `call_id` the host has room for; a call and its output get the same one."""
-    call_id = item.call_id
-    if call_id is None or len(call_id) <= dialect.longest_call_id:
-        return item
-    lost.changed(f"{path}.call_id", f"longer than {dialect.longest_call_id} characters")
-    return replace(item, call_id=f"call_{digest(call_id)}")
 
 
 def _grouped(items: list[tuple[int, rs.AnyItem]], lost: Losses) -> list[rs.AnyItem]:

@@ -204,15 +204,15 @@ def reported_cost(cost: Any, ticks: Any) -> float | None:
 
 def report_unknown(value: Struct, path: str, lost: Losses) -> bool:
     """Report the undeclared fields of an item or part, or of a whole document; returns whether there are any."""
-    unknown = extras(value)
+    unknown, kind = extras(value), cast("type[Struct]", struct_of(value))
     for name in unknown:
         lost.dropped(f"{path}.{name}" if path else name, "only Responses has such a field")
     if path:
-        for field in ("summary", "content") if struct_of(value) is Reasoning else ():
+        for field in ("summary", "content") if kind is Reasoning else ():
             for i, part in enumerate(getattr(value, field) or ()):
                 report_unknown(part, f"{path}.{field}[{i}]", lost)
     else:
-        for name in _settings(struct_of(value)):
+        for name in _settings(kind):
             if (inner := getattr(value, name)) is None:
                 continue
             _report_below(inner, name, lost)

@@ -356,7 +356,7 @@ def plain_call(item: Call, id: str) -> types.ToolUse | None:
     """The block of a call that needs nothing beyond a name and arguments, as nearly all; `None` for any other."""
     if type(item) is not ours.FunctionCall or not item.arguments or item.arguments[0] != "{":
         return None
-    bare = item.leftovers is item.caller is item.namespace is item.async_ is None
+    bare = item.leftovers is None and item.caller is None and item.namespace is None and item.async_ is None
     value = json_value(item.arguments) if bare else None
     return None if value is None else types.ToolUse(id, wire_name(item.name), value)
 
@@ -413,7 +413,7 @@ def plain_result(item: Output, call: types.ToolUse) -> types.ToolResult | None:
     """The block of an output that is a text and no more, as nearly all; `None` for any other."""
     if type(item) is not ours.FunctionCallOutput or type(item.output) is not str or call.toolset_name is not UNSET:
         return None
-    bare = item.leftovers is item.is_error is item.namespace is None
+    bare = item.leftovers is None and item.is_error is None and item.namespace is None
     return types.ToolResult(call.id, item.output or UNSET) if bare else None
 
 

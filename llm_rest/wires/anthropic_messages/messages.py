@@ -504,8 +504,9 @@ class MessageWriter:
         role: str = item.role
         content: Any = item.content
         if type(content) is str and role != self._role and (role == "user" or role == "assistant"):
-            bare = item.leftovers is item.phase is None and type(item) is ours.Message and not content.isspace()
-            if bare and content and not (self._waiting or self._deferred or self._writer.is_open):
+            bare = item.leftovers is None and item.phase is None and type(item) is ours.Message
+            said = bare and content and not content.isspace()
+            if said and not (self._waiting or self._deferred or self._writer.is_open):
                 self._open(role, content)
                 return
         if role == "assistant":
@@ -526,17 +527,17 @@ class MessageWriter:
         path = f"input[{i}]"
         own_leftovers(item, WIRE, path, self.lost)
         if not isinstance(content, str):
-            said: Content = encode_content(content, f"{path}.content", self.context)
+            content = encode_content(content, f"{path}.content", self.context)
         else:
-            said = content if encode_text(content, f"{path}.content", self.context) else ""
+            content = content if encode_text(content, f"{path}.content", self.context) else ""
         if role in SYSTEM:
-            self._add_system(said, path)
-        elif not said:
+            self._add_system(content, path)
+        elif not content:
             self.lost.refused(path, "an empty message")
         else:
             if role != "user":
                 self.lost.changed(f"{path}.role", f"{role!r} is sent as a user")
-            self._ask(said)
+            self._ask(content)
 
     def _is_beside_call(self, i: int) -> bool:
         """Whether the item at `i` is in one message with a call directly before or after it."""

@@ -369,9 +369,8 @@ def _encode_options(
     request: ours.Request, notes: Json, context: Context, prefix: EncodedPrefix | None = None
 ) -> types.Request:
     """The body without its messages."""
-    max_tokens = request.max_output_tokens
-    if not given(max_tokens):
-        max_tokens = min(MAX_TOKENS, context.model.max_tokens)
+    limit = request.max_output_tokens
+    max_tokens = min(MAX_TOKENS, context.model.max_tokens) if limit is None else limit
     body = types.Request(
         model=or_unset(request.model), max_tokens=max_tokens, messages=[], stream=or_unset(request.stream)
     )

@@ -296,7 +296,7 @@ def _encode_choice(
                 type="allowed_tools", allowed_tools=types.AllowedTools(mode=choice.mode or "auto", tools=entries)
             )
         case _:
-            return cast("Any", choice)
+            return cast("types.ToolChoice", choice)
 
 
 def _decode_choice(choice: str | types.Named | types.ToolChoice, field: str, lost: Losses) -> ours.ToolChoice | None:

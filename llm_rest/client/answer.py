@@ -369,6 +369,11 @@ class IncomingEvents:
             return StreamInterruptedError(what, retryable=self._begun is not None)
         return malformed_error(self._target, self._sent(self._start), "it holds no event")
 
+    async def leave(self, error: LLMError | None = None, *, complete: bool = False) -> None:
+        """End the exchange; the connection of a `complete` answer may be used again."""
+        await (self.incoming.finish() if complete else self.incoming.close())
+        self.trial.end(self.incoming.status, error)
+
     def name(self, error: LLMError) -> None:
         """Add the context of the call to the error, and redact secrets."""
         redact(error, self.trial.secrets)

@@ -157,7 +157,7 @@ async def send_with_retries(
     url: str = outgoing.url(target)
     timeouts, gates, request = settings.timeouts, settings.gates, outgoing.request
     renewable = provided = target.credentials.renewable and settings.user_token is None
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[Attempt, ...] = () if call.trial is None else call.trial.attempts  # of the parts of a long answer
     failed = Failed(0)
     paid = limited = 0
     passed: Any = None  # `Admissions`

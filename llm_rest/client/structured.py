@@ -1,9 +1,8 @@
-"""Typed output: the strategies to request JSON of a type, and the value in the answer; elements of a streamed list.
+"""Typed output: the strategies to request JSON of a type, and the value in the answer.
 
 The strictest strategy that is supported is used; the reply has the same form with each: a message whose
 text is the JSON. Before changing this file, know that every value is validated against the caller's own schema, because the
-schema sent may be reduced, and a vendor may not enforce it; and that an element of a streamed list which does not
-match is not yielded, nor are later ones: the validation of the whole answer decides, once.
+schema sent may be reduced, and a vendor may not enforce it.
 """
 
 from __future__ import annotations
@@ -11,13 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, MutableSequence, Sequence
 from typing import (
-    TYPE_CHECKING,
     Annotated,
     Any,
     Generic,
     Literal,
     NamedTuple,
-    TypeGuard,
     TypeVar,
     cast,
     get_args,
@@ -38,11 +35,6 @@ from ..tools.schema import Schema, checked, malformed, unchecked
 from ..unknown import given
 from ..wires.schema import NotStrict, strict_form
 from .partial import NotJSON, json_in
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .partial import PartialJSON
 
 T = TypeVar("T")
 
@@ -179,7 +171,8 @@ class Output(Generic[T]):
 
     def entries(self, plain: Any) -> list[Any]:
         """The partial list of an incomplete object, not copied."""
-        return next(filter(_is_list, self.partial(plain)), list[Any]())
+        found: Any = next(iter(self.partial(plain)), None)
+        return cast("Any", found) if isinstance(found, list) else []
 
     def entry(self, plain: Any) -> Any:
         """An entry of the list, converted to its type. Raises `DoesNotFit`."""
@@ -193,10 +186,6 @@ class Output(Generic[T]):
     def is_list(self) -> bool:
         """Whether the answer is a list of any length whose entries are all of one type."""
         return self._entry_form is not None
-
-
-def _is_list(value: Any) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)
 
 
 _OF_ALL_ENTRIES = frozenset({"minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"})
@@ -283,47 +272,3 @@ def _moved(value: Any) -> Any:
     ):
         made["$ref"] = f"#/properties/{_WRAP}{reference[1:]}"
     return made
-
-
-class Elements:
-    """One iteration over the elements. Raises `ConfigError` where the answer is no list."""
-
-    def __init__(self, output: Output[Any], partial: PartialJSON) -> None:
-        if not output.is_list:
-            hint = "iterate over the stream itself for snapshots of any other type"
-            raise ConfigError("elements() needs a list: list[T], Sequence[T] or tuple[T, ...]", hint=hint)
-        self._output, self._partial = output, partial
-        self._count = 0
-        self._unfit = False
-        self._value: Sequence[Any] | None = None
-
-    @property
-    def over(self) -> bool:
-        """Whether all elements were yielded."""
-        return self._value is not None and self._count == len(self._value)
-
-    def next(self) -> list[Any]:
-        """The next complete element: a list of none or one."""
-        if self._value is not None:
-            self._count += 1
-            return [self._value[self._count - 1]]
-        entries = self._output.entries(self._partial.root)
-        if self._unfit or self._partial.complete(entries) <= self._count:
-            return []
-        try:
-            found = self._output.entry(entries[self._count])
-        except DoesNotFit:
-            self._unfit = True
-            return []
-        self._count += 1
-        return [found]
-
-    def finish(self, value: Sequence[Any], text: str) -> None:
-        """At the end of the text: the elements of the validated value that were not yielded yet.
-
-        Raises `DoesNotFit` where those that were yielded are not of this value: a list in the prose before it.
-        """
-        shown = self._output.entries(self._partial.root)[: self._count]
-        if shown and shown != self._output.entries(json_in(text).value)[: self._count]:
-            raise DoesNotFit(["the elements that were handed out are not those of the answer"])
-        self._value = value

@@ -6,7 +6,6 @@ by trial: the first whose request the model's capabilities allow and the wire ca
 
 from __future__ import annotations
 
-from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
 
@@ -22,13 +21,13 @@ from ..unknown import given
 from ..vendors import models
 from .generate import ask, complete_text
 from .options import with_time_left
-from .partial import PartialJSON
+from .partial import PartialJSON, json_in
 from .reply import CallInfo, Reply, sum_calls
 from .stream import AsyncStream, Stream
-from .structured import Elements, Output, Way, as_message, corrected
+from .structured import Output, Way, as_message, corrected
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
     from types import TracebackType
 
     from ..responses.events import AnyEvent
@@ -264,13 +263,77 @@ class _JSONStreaming(Generic[T_co]):
             self._typed = read_value(self._output, self._way, self._inner.response)
         return self._typed
 
-    def _finish(self, elements: Elements) -> None:
-        """End the elements with those of the validated value. Raises where the answer is invalid."""
-        value, reply = cast("Any", self.value), self._finished().reply
-        try:
-            elements.finish(value, reply.output_text)
-        except DoesNotFit as problem:
-            raise mismatch_error(problem, reply.output_text, reply) from None
+
+class Elements(Generic[E]):
+    """One iteration over the elements of a streamed list, with `for` or `async for`.
+
+    An element that does not match is not yielded, nor are later ones: the validation of the whole answer decides, once.
+    Raises `ConfigError` where the answer is no list.
+    """
+
+    def __init__(
+        self,
+        output: Output[Any],
+        partial: PartialJSON,
+        events: Any,
+        feed: Callable[[AnyEvent], None],
+        finished: Callable[[], Typed],
+    ) -> None:
+        self._output, self._partial, self._events = output, partial, events
+        self._feed, self._finished = feed, finished
+        if not output.is_list:
+            hint = "iterate over the stream itself for snapshots of any other type"
+            raise ConfigError("elements() needs a list: list[T], Sequence[T] or tuple[T, ...]", hint=hint)
+        self._count = 0
+        self._unfit = False
+        self._value: Sequence[Any] | None = None  # the validated list, at the end of the answer
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> E:
+        while not (found := self._complete()) and self._value is None:
+            self._read(next(self._events, None))
+        if not found:
+            raise StopIteration
+        return found[0]
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> E:
+        while not (found := self._complete()) and self._value is None:
+            self._read(await anext(self._events, None))
+        if not found:
+            raise StopAsyncIteration
+        return found[0]
+
+    def _complete(self) -> list[E]:
+        """The next complete element: a list of none or one."""
+        found: list[Any] = []
+        if self._value is not None:
+            found = [*self._value[self._count : self._count + 1]]
+        elif not self._unfit:
+            entries = self._output.entries(self._partial.root)
+            try:
+                if self._partial.complete(entries) > self._count:
+                    found = [self._output.entry(entries[self._count])]
+            except DoesNotFit:
+                self._unfit = True
+        self._count += len(found)
+        return found
+
+    def _read(self, event: AnyEvent | None) -> None:
+        """Read an event, or the end of the answer. Raises where the elements that were yielded are not of its value."""
+        if event is not None:
+            self._feed(event)
+            return
+        typed = self._finished()
+        self._value, reply = require_value(typed), typed.reply
+        yielded = self._output.entries(self._partial.root)[: self._count]
+        if yielded and yielded != self._output.entries(json_in(reply.output_text).value)[: self._count]:
+            problem = DoesNotFit(["the elements that were handed out are not those of the answer"])
+            raise mismatch_error(problem, reply.output_text, reply)
 
 
 class JSONStream(_JSONStreaming[T_co]):
@@ -312,16 +375,7 @@ class JSONStream(_JSONStreaming[T_co]):
         Together they are the elements of `value`. After an element that does not match, none follows, and the end of the
         answer raises `SchemaMismatchError`. Raises `ConfigError` at once where the type is no such list.
         """
-        return self._iterate(Elements(self._output, self._partial))
-
-    def _iterate(self, elements: Elements) -> Iterator[Any]:
-        while not elements.over:
-            if found := elements.next():
-                yield found[0]
-            elif (event := next(self._inner, None)) is not None:
-                self._feed(event)
-            else:
-                self._finish(elements)
+        return Elements(self._output, self._partial, self._inner, self._feed, self._finished)
 
     def close(self) -> None:
         """Close the stream and its connection."""
@@ -358,33 +412,8 @@ class AsyncJSONStream(_JSONStreaming[T_co]):
 
     def elements(self: AsyncJSONStream[Sequence[E]]) -> AsyncIterator[E]:
         """`JSONStream.elements()` for `async for`."""
-        return _Elements(partial(self._following, Elements(self._output, self._partial)))
-
-    async def _following(self, elements: Elements) -> list[Any]:
-        while not elements.over:
-            if found := elements.next():
-                return found
-            if (event := await anext(self._inner, None)) is not None:
-                self._feed(event)
-            else:
-                self._finish(elements)
-        return []
+        return Elements(self._output, self._partial, self._inner, self._feed, self._finished)
 
     async def aclose(self) -> None:
         """Close the stream and its connection."""
         await self._inner.aclose()
-
-
-class _Elements(Generic[E]):
-    """The elements of an async stream."""
-
-    def __init__(self, following: Callable[[], Awaitable[list[E]]]) -> None:
-        self._following = following
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> E:
-        for found in await self._following():
-            return found
-        raise StopAsyncIteration

@@ -14,9 +14,8 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from llm_rest import AsyncClient, Client, ConfigError, RetryPolicy, Timeouts, image
-from llm_rest.client.keywords import CALLS, CLIENTS, CONSTRUCTOR, RUN, VALUES, Row
+from llm_rest.client.keywords import CALLS, CLIENTS, CONSTRUCTOR, VALUES, Row
 from llm_rest.client.options import FIELDS, SETTINGS
-from llm_rest.client.run import LoopOptions
 from tests.callers import answer
 
 SECRET = "sk-live-0123456789abcdef"
@@ -172,7 +171,6 @@ def test_no_foreign_word_is_a_word_of_ours() -> None:
     ours = set(inspect.signature(Client).parameters) - {"unknown"}
     assert not ours & {word for word, _ in CLIENT_WORDS}
     assert ours - calls - {"on_event"} == CONSTRUCTOR
-    assert frozenset(LoopOptions.__annotations__) - {"output", "timeout"} == RUN
     for pairs in (CALL_WORDS, CLIENT_WORDS):
         assert len(pairs) == len(dict(pairs)), "a word has two rows"
 

@@ -111,7 +111,7 @@ class Caller:
         targets: Targets,
         *,
         waits: bool,
-        defaults: Mapping[str, Any],
+        defaults: dict[str, Any],
         watchers: tuple[Watcher, ...] = (),
         fallback: Chain | None = None,
         telemetry: Telemetry | None = None,
@@ -142,9 +142,7 @@ class Caller:
 
     def with_options(self, options: dict[str, Any]) -> Caller:
         """The same caller, with these options as defaults of every call."""
-        wrap_secrets(options)
-        check_names(options)
-        other = copy(self if self.fallback is None or not options.get("model") else self.single(options))
+        other = copy(self.single(options) if options.get("model") else self)
         other._take(options)
         return other
 
@@ -162,8 +160,7 @@ class Caller:
         named = options.get("model") or (input.model if isinstance(input, Request) else None)
         return self.fallback.single(self, named or None)
 
-    def _take(self, options: Mapping[str, Any]) -> None:
-        options = {**options}
+    def _take(self, options: dict[str, Any]) -> None:
         wrap_secrets(options)
         check_names(options)
         merged = self._merged(options)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ..errors import APITimeoutError, CallCancelledError, ConfigError, LLMError, NotFoundError
 from ..responses.estimate import estimate_tokens
+from ..responses.request import Request
 from ..transport import is_duration
 from ..unknown import Decoder, Model, given
 from ..wires import Route
@@ -24,7 +25,7 @@ from .reply import Reply
 from .target import OutgoingRequest, build_request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from ..responses.items import AnyItem
     from ..responses.response import CompactedResponse
@@ -40,7 +41,7 @@ Order = Literal["asc", "desc"]
 """Oldest first (`asc`), or newest first."""
 
 
-def _functions_of_wire(target: Target, *names: str) -> tuple[Any, ...]:
+def _functions(target: Target, *names: str) -> tuple[Any, ...]:
     """The functions of the wire for an endpoint. Raises `ConfigError` where it has no such endpoint."""
     try:
         return tuple(getattr(target.wire, name) for name in names)
@@ -55,7 +56,7 @@ async def count_tokens(caller: Caller, input: Input | None, options: dict[str, A
     """The number of tokens in this input as counted by the vendor."""
     prepared = caller.prepare(input, options)
     target, settings, request = prepared.target, prepared.settings, prepared.request
-    encode, route, decoder = _functions_of_wire(target, "encode_count", "count_route", "COUNT")
+    encode, route, decoder = _functions(target, "encode_count", "count_route", "COUNT")
     outgoing, lost = build_request(encode, route, request, target.dialect)
     report_losses(prepared.located(lost), settings.on_loss, site, who=target.vendor)
     counted: int = await caller.send(
@@ -77,7 +78,7 @@ async def compact(caller: Caller, input: Input | None, options: dict[str, Any], 
     """The items that replace this conversation, to be sent first and unchanged."""
     prepared = caller.prepare(input, options)
     target, settings, request = prepared.target, prepared.settings, prepared.request
-    encode, route, decoder, decode = _functions_of_wire(
+    encode, route, decoder, decode = _functions(
         target, "encode_compact", "compact_route", "COMPACTION", "decode_compacted"
     )
     outgoing, more = build_request(encode, route, request, target.dialect)
@@ -102,7 +103,7 @@ async def retrieve(
 ) -> Reply:
     """A stored response, whatever its status."""
     target, settings = caller.resolve(options)
-    (route,) = _functions_of_wire(target, "retrieve_route")
+    (route,) = _functions(target, "retrieve_route")
     asked: Route = route(response_id, include=tuple(include), dialect=target.dialect)
     return await _stored(caller, target, settings, asked, site, "retrieve")
 
@@ -110,14 +111,14 @@ async def retrieve(
 async def cancel_response(caller: Caller, response_id: str, options: dict[str, Any], site: CallSite) -> Reply:
     """Cancel a background response."""
     target, settings = caller.resolve(options)
-    (route,) = _functions_of_wire(target, "cancel_route")
+    (route,) = _functions(target, "cancel_route")
     return await _stored(caller, target, settings, route(response_id, dialect=target.dialect), site, "cancel")
 
 
 async def delete(caller: Caller, response_id: str, options: dict[str, Any]) -> None:
     """Delete a stored response."""
     target, settings = caller.resolve(options)
-    route, decoder = _functions_of_wire(target, "delete_route", "DELETED")
+    route, decoder = _functions(target, "delete_route", "DELETED")
     asked: Route = route(response_id, dialect=target.dialect)
     outgoing = OutgoingRequest(asked)
     await caller.send(target, settings, outgoing, lambda sent: decode_document(target, sent, decoder), "delete")
@@ -146,7 +147,7 @@ async def input_items(
 ) -> list[AnyItem]:
     """All input items of a stored response."""
     target, settings = caller.resolve(options)
-    route, decoder, decode = _functions_of_wire(target, "input_items_route", "ITEMS", "decode_input_items")
+    route, decoder, decode = _functions(target, "input_items_route", "ITEMS", "decode_input_items")
     items: list[AnyItem] = []
     after: str | None = None
     while True:
@@ -284,10 +285,7 @@ _MODELS: Decoder[_ModelList] = Decoder(_ModelList)
 async def list_models(caller: Caller, options: dict[str, Any]) -> list[ModelInfo]:
     """All models that the vendor lists."""
     target, settings = caller.resolve(options)
-    try:
-        (decoder,) = _functions_of_wire(target, "MODELS")
-    except ConfigError:
-        decoder = _MODELS
+    decoder = getattr(target.wire, "MODELS", _MODELS)
     route = _models_route(target)
     found: list[ModelInfo] = []
     while True:
@@ -323,17 +321,9 @@ def _model_info(target: Target, entry: Any) -> ModelInfo:
 
 def _models_route(target: Target) -> Route:
     """The route of the vendor's model list: that of the wire, else beside its generating endpoint."""
-    try:
-        (listed,) = _functions_of_wire(target, "models_route")
-    except ConfigError:
-        beside = target.dialect.path.removesuffix(_ANSWERS_AT.get(target.endpoint.wire, ""))
-        headers: Mapping[str, str] = target.wire.route(_smallest(target.model), dialect=target.dialect).headers
-        return Route(f"{beside}/models", headers=dict(headers), method="GET")
-    route: Route = listed(dialect=target.dialect)
-    return route
-
-
-def _smallest(model: str) -> Any:
-    from ..responses.request import Request
-
-    return Request(model=model, input="Hi")
+    listed: Callable[..., Route] | None = getattr(target.wire, "models_route", None)
+    if listed is not None:
+        return listed(dialect=target.dialect)
+    beside = target.dialect.path.removesuffix(_ANSWERS_AT.get(target.endpoint.wire, ""))
+    headers = target.wire.route(Request(model=target.model, input="Hi"), dialect=target.dialect).headers
+    return Route(f"{beside}/models", headers=dict(headers), method="GET")

@@ -219,11 +219,6 @@ CLIENTS = (
 CONSTRUCTOR = frozenset("api_key base_url max_connections http tls credentials defaults wire vendor telemetry".split())
 """Keywords of a client that are not keywords of a call."""
 
-RUN = frozenset(
-    "approve executor max_iterations max_tool_threads tool_timeout use_previous_response_id limits deps state on_event".split()
-)
-"""Keywords that only a run has."""
-
 VALUES: dict[tuple[str, type], Row] = {
     ("prompt", str): Row(
         ("prompt",), "it is a stored prompt; a text is the first argument, input", 'llm.generate("Hi")'
@@ -251,7 +246,9 @@ def refusal(name: str, known: Collection[str]) -> ConfigError:
         return _error(name, what, example)
     if row is not None:
         return _error(name, row.instead, row.example)
-    if name in RUN:
+    from .run import LoopOptions
+
+    if name in LoopOptions.__annotations__:
         return _error(name, "a run of the tool loop takes it", f"llm.generate_with_tools(..., {name}=...)")
     return ConfigError(f"there is no option {name}", hint=_near(name, known))
 

@@ -115,19 +115,19 @@ class Size(NamedTuple):
 
 
 SIZES = {
-    "": Size(2_155, 9),  # the modules at the top alone
+    "": Size(2_185, 10),  # the modules at the top alone
     "responses": Size(4_610, 14),
     "wires": Size(20_820, 58, goal=15_700),
-    "wires.openai_responses": Size(1_665, 9),
+    "wires.openai_responses": Size(1_660, 9),
     "wires.openai_chat": Size(4_185, 9),
-    "wires.anthropic_messages": Size(4_810, 10),
+    "wires.anthropic_messages": Size(4_815, 10),
     "wires.ollama_chat": Size(2_020, 9),
     "wires.gemini_generate_content": Size(4_540, 9),
     "vendors": Size(2_845, 6),
     "transport": Size(3_185, 12, goal=2_300),
     "tools": Size(1_675, 11),
     "loop": Size(2_235, 11),
-    "client": Size(7_305, 26),
+    "client": Size(7_310, 27),
     "conversation": Size(1_650, 7, goal=900),
     "policy": Size(2_170, 9, goal=1_200),
     "server": Size(3_520, 16, goal=2_600),
@@ -176,8 +176,7 @@ LONGEST, LONGEST_IN_WIRE = 450, 600
 
 LONGER = {
     "client.client": 570,
-    "errors": 720,
-    "client.stream": 535,
+    "errors": 530,
     "bulk.journal": 515,
     "telemetry": 605,
     "responses.events": 750,

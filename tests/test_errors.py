@@ -42,11 +42,10 @@ from llm_rest.errors import (
     ServerTimeoutError,
     TLSError,
     UnprocessableEntityError,
-    api_error,
-    error_class,
     printable,
 )
 from llm_rest.losses import Loss
+from llm_rest.vendor_errors import api_error, error_class
 from llm_rest.vendors.rows import VENDORS
 from llm_rest.wires.errors import error_facts
 from tests.corpus import exchanges

@@ -29,14 +29,13 @@ from ..errors import (
     ProtocolError,
     ResponseTooLargeError,
     StreamInterruptedError,
-    api_error,
-    error_class,
 )
 from ..responses import events as ev
 from ..responses.response import RESPONSE, ResponseError
 from ..responses.stream import Assembler, disassemble
 from ..transport import HTTPAnswer
 from ..unknown import Unknown, check_depth, extras, given
+from ..vendor_errors import api_error, error_class
 from ..vendors.auth import Secret, bytes_without_secrets, text_without_secrets, without_secrets
 from ..wires import long_wire
 from .events import SplitSurrogates, StreamReader, check_size

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from llm_rest import errors, wires
-from llm_rest.errors import ErrorFacts, api_error
+from llm_rest.errors import ErrorFacts
+from llm_rest.vendor_errors import api_error
 from tests.support.facts import plain
 
 RESPONSES, CHAT, ANTHROPIC = "openai_responses", "openai_chat", "anthropic_messages"

@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from ... import errors
 from ... import responses as ours
-from ...errors import ErrorFacts, error_class
+from ...errors import ErrorFacts
 from ...losses import Loss, Losses
 from ...responses.carriers import NEAR, SPELLING, digest, inexact
 from ...unknown import Model, Opt, Unknown, base, extras, given, with_extras
+from ...vendor_errors import error_class
 from ...vendors.dialects import MessagesDialect, messages_model
 from .. import Route
 from ..errors import error_facts, status_of

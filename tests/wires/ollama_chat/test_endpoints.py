@@ -14,6 +14,7 @@ from llm_rest.errors import MalformedResponseError, NotFoundError, api_error
 from llm_rest.responses import Request
 from llm_rest.server.handler import Context
 from llm_rest.simulator.refusals import problems
+from llm_rest.vendor_errors import api_error
 from llm_rest.vendors.dialects import OllamaDialect
 from llm_rest.wires import ollama_chat as wire
 from tests.corpus import exchanges

@@ -32,7 +32,6 @@ from typing import (
     dataclass_transform,
     get_args,
     get_origin,
-    get_type_hints,
     overload,
 )
 
@@ -463,24 +462,13 @@ _arrays = msgspec.json.Decoder(list[Raw])
 @cache
 def _fields(model: type[Struct]) -> dict[str, tuple[str, Any]]:
     """The fields of `model` by their names on the wire: the attribute's name and its type."""
-    hints = get_type_hints(model, include_extras=True)
-    return {
-        wire: (name, hints[name])
-        for wire, name in zip(model.__struct_encode_fields__, model.__struct_fields__, strict=True)
-    }
+    return {field.encode_name: (field.name, field.type) for field in msgspec.structs.fields(model)}
 
 
 @cache
 def _needed(model: type[Struct]) -> frozenset[str]:
     """The fields of `model` that have no default."""
-    names = model.__struct_fields__
-    return frozenset(
-        name
-        for name, default in zip(
-            names[::-1], (*model.__struct_defaults__[::-1], *[msgspec.NODEFAULT] * len(names)), strict=False
-        )
-        if default is msgspec.NODEFAULT
-    )
+    return frozenset(field.name for field in msgspec.structs.fields(model) if field.required)
 
 
 class _Descent:
@@ -523,7 +511,8 @@ class _Descent:
                 if taken.is_open:
                     self._is_unknown(path)
                     return Unknown(msgspec.json.decode(raw))
-        raise _at(path, mismatch)
+        what, _, place = mismatch.partition(" - at `$")
+        raise DecodeError(what, path=path + place.rstrip("`"))
 
     def _build(self, model: type[Struct], fields: dict[str, Raw], path: str) -> Any:
         tag_field = model.__struct_config__.tag_field
@@ -567,8 +556,3 @@ class _Descent:
             return with_extras(built, {name: unknown[name] for name in names})
         except DecodeError as problem:
             raise DecodeError(problem.message.removeprefix("$: "), path=path) from None
-
-
-def _at(path: str, mismatch: str) -> DecodeError:
-    what, _, place = mismatch.partition(" - at `$")
-    return DecodeError(what, path=path + place.rstrip("`"))

@@ -22,7 +22,7 @@ from llm_rest import wires
 PACKAGE = Path(__file__).parents[1] / "llm_rest"
 NAME = PACKAGE.name
 
-FOUNDATION = ("unknown", "shapes", "losses", "errors", "suggestions")
+FOUNDATION = ("unknown", "shapes", "losses", "errors", "vendor_errors", "suggestions")
 PURE = (*FOUNDATION, "responses", "vendors.dialects")
 TABLES = ("transport.framing", "vendors.rows", "vendors.models")
 TOOLS = ("tools", "loop")
@@ -115,7 +115,7 @@ class Size(NamedTuple):
 
 
 SIZES = {
-    "": Size(2_185, 10),  # the modules at the top alone
+    "": Size(2_170, 10),  # the modules at the top alone
     "responses": Size(4_610, 14),
     "wires": Size(20_820, 58, goal=15_700),
     "wires.openai_responses": Size(1_660, 9),
@@ -127,7 +127,7 @@ SIZES = {
     "transport": Size(3_185, 12, goal=2_300),
     "tools": Size(1_675, 11),
     "loop": Size(2_235, 11),
-    "client": Size(7_310, 27),
+    "client": Size(7_290, 27),
     "conversation": Size(1_650, 7, goal=900),
     "policy": Size(2_170, 9, goal=1_200),
     "server": Size(3_520, 16, goal=2_600),
@@ -175,13 +175,13 @@ LONGEST, LONGEST_IN_WIRE = 450, 600
 """Lines of a file of code; tables and `types.py` may be longer."""
 
 LONGER = {
-    "client.client": 570,
+    "client.client": 565,
     "errors": 530,
     "bulk.journal": 515,
     "telemetry": 605,
     "responses.events": 750,
     "responses.items": 655,
-    "unknown": 575,
+    "unknown": 560,
     "vendors.dialects": 740,
     "vendors.models": 785,
     "vendors.rows": 835,

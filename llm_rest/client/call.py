@@ -286,15 +286,15 @@ class Caller:
         settings: Settings,
         outgoing: OutgoingRequest,
         read: Callable[[ReceivedAnswer], T],
-        operation: Operation | WatchedCall | None,
+        call: Operation | Call | None,
     ) -> T:
         """The result of `read` for a successful answer. Raises an `LLMError` otherwise.
 
-        `operation` is the name of a new call, or the watched call that this request belongs to.
+        `call` is the call that the request belongs to, or the operation of a new one; `None` is a call without watchers.
         """
-        if isinstance(operation, str):
-            watch = watched(self, target, operation)
-            return await ended_by(watch, self.send(target, settings, outgoing, read, watch))
+        if isinstance(call, str):
+            watch = watched(self, target, call)
+            return await ended_by(watch, self.send(target, settings, outgoing, read, self.call(watch)))
 
         async def accept(answer: HTTPAnswer, trial: RunningAttempt) -> tuple[T, None]:
             found = read(ReceivedAnswer(answer, trial.secrets, trial.end(answer.status), trial.losses))
@@ -304,7 +304,7 @@ class Caller:
             return found, None
 
         total = limit(settings.timeouts.total, WHOLE)
-        return await self._send(self.call(operation), target, settings, outgoing, self.transport.send, accept, total)
+        return await self._send(call or self.call(), target, settings, outgoing, self.transport.send, accept, total)
 
     async def open(
         self,

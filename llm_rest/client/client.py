@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never, Self, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never, Self, TypeVar, Unpack, overload
 
 from ..errors import ConfigError, Failure, LLMError, printable
 from ..sync import drive
@@ -33,6 +33,7 @@ from .options import (
     OnLoss,
     OutputOptions,
     StreamCallOptions,
+    plain,
 )
 from .reply import Reply
 from .stream import AsyncStream, Stream
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from ..vendors.rows import Vendor
     from .endpoints import Access
     from .resources import AsyncModels, AsyncResponses, Models, Responses
-    from .run import ChatOptions, NewChat, Offers, RunOptions
+    from .run import NewChat, Offers, RunOptions
     from .typed import AsyncJSONStream, JSONStream
 
     ModelChoice = str | Fallback | Sequence[str | FallbackModel]
@@ -166,12 +167,12 @@ class _Shared:
         """About how many tokens this input has, with its tools and instructions: a quarter of its characters, and 256 for
         each image or file. Nothing is sent; `count_tokens` is the vendor's count.
         """
-        return endpoints.estimated_tokens(self._caller, input, _plain(options))
+        return endpoints.estimated_tokens(self._caller, input, plain(options))
 
     def with_options(self, **options: Unpack[CallOptions]) -> Self:
         """A client with these options as defaults for every call; it shares the connections. Raises `ConfigError`."""
         other = object.__new__(type(self))
-        other._caller = self._caller.with_options(_plain(options))
+        other._caller = self._caller.with_options(plain(options))
         return other
 
     def cancel(self) -> Cancelled:
@@ -204,11 +205,6 @@ class _Shared:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"a {type(self).__name__} holds connections and a key; make a new one where it is needed")
-
-
-def _plain(options: CallOptions | CallSettings | StreamCallOptions | ChatOptions | NewChat) -> dict[str, Any]:
-    """The dict of a method's keywords itself (not a copy), so that its token is wrapped in the caller's frame too."""
-    return cast("dict[str, Any]", options)
 
 
 def keeping(client: AsyncClient) -> AsyncClient:
@@ -260,14 +256,14 @@ class Client(_Shared):
         does not match. Raises `ConfigError`, `CapabilityError` or `LossError`
         before anything is sent, and an `APIError` where the call fails.
         """
-        return drive(generate(self._caller, input, _plain(options), CallSite()))
+        return drive(generate(self._caller, input, plain(options), CallSite()))
 
     def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> str:
         """The text of the model's reply. Arguments and errors as of `generate`.
 
         Raises `RefusalError` where the model refuses, and `TruncatedError` where the answer is incomplete.
         """
-        return drive(generate_text(self._caller, input, _plain(options), CallSite()))
+        return drive(generate_text(self._caller, input, plain(options), CallSite()))
 
     @overload
     def generate_json(self, input: Input | None, type: type[T], **options: Unpack[CallOptions]) -> T: ...
@@ -281,11 +277,11 @@ class Client(_Shared):
         """
         from .typed import generate_json
 
-        return drive(generate_json(self._caller, input, _plain(options), CallSite(), type))
+        return drive(generate_json(self._caller, input, plain(options), CallSite(), type))
 
     def try_generate(self, input: Input | None = None, **options: Unpack[OutputOptions]) -> Reply | Failure:
         """The reply, or the error as a value: a `Failure`, which is false, with `description`, `suggestions` and `error`."""
-        return drive(_or_failure(generate(self._caller, input, _plain(options), CallSite())))
+        return drive(_or_failure(generate(self._caller, input, plain(options), CallSite())))
 
     def map(
         self,
@@ -302,14 +298,14 @@ class Client(_Shared):
         """
         from ..bulk.run import Map
 
-        return Map(self._caller, _plain(options), concurrency, progress, CallSite()).in_threads(prompts)
+        return Map(self._caller, plain(options), concurrency, progress, CallSite()).in_threads(prompts)
 
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> Stream:
         """Streaming: iterate over the events of the reply, or over its `.text`, in a `with`. Arguments as of `generate`.
 
         Raises `ConfigError`, `CapabilityError` or `LossError` at once, and the errors of the call in the `with`.
         """
-        return Stream(self._caller, input, _plain(options), CallSite())
+        return Stream(self._caller, input, plain(options), CallSite())
 
     @overload
     def stream_json(
@@ -328,7 +324,7 @@ class Client(_Shared):
         """
         from .typed import JSONStream
 
-        return JSONStream(self._caller, input, _plain(options), CallSite(), type)
+        return JSONStream(self._caller, input, plain(options), CallSite(), type)
 
     def run(self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]) -> Run[Reply]:
         """A run of the tool loop: `result()`, or `events()` or `stream()` to watch it. Arguments as of `generate`.
@@ -340,7 +336,7 @@ class Client(_Shared):
         """
         from .run import run_of
 
-        return run_of(self._caller, input, tools, _plain(options), CallSite())
+        return run_of(self._caller, input, tools, plain(options), CallSite())
 
     def generate_with_tools(
         self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]
@@ -348,7 +344,7 @@ class Client(_Shared):
         """The model's last reply, after all tool calls: `run(...).result()`, with its errors."""
         from .run import run_of
 
-        return run_of(self._caller, input, tools, _plain(options), CallSite()).result()
+        return run_of(self._caller, input, tools, plain(options), CallSite()).result()
 
     def chat(self, **options: Unpack[NewChat]) -> Chat:
         """A conversation with the model, turn by turn: `chat.ask(...)`, `chat.stream(...)`, `chat.run(...)`.
@@ -359,7 +355,7 @@ class Client(_Shared):
         """
         from ..conversation.chat import Chat
 
-        return Chat(self._caller, _plain(options))
+        return Chat(self._caller, plain(options))
 
     @property
     def responses(self) -> Responses:
@@ -380,7 +376,7 @@ class Client(_Shared):
 
         Raises `ConfigError` where the wire has no endpoint for that.
         """
-        return drive(endpoints.count_tokens(self._caller, input, _plain(options), CallSite()))
+        return drive(endpoints.count_tokens(self._caller, input, plain(options), CallSite()))
 
     def validate_access(self, **options: Unpack[CallSettings]) -> Access:
         """Whether the vendor accepts the key: an `Access`, true where it does, with the `error` where it does not.
@@ -388,7 +384,7 @@ class Client(_Shared):
         It lists the models, which costs no tokens, or makes the smallest request where a host has no list. Raises
         `ConfigError` for wrong arguments only, and `ClientClosedError`.
         """
-        return drive(endpoints.validate_access(self._caller, _plain(options), CallSite()))
+        return drive(endpoints.validate_access(self._caller, plain(options), CallSite()))
 
     def close(self) -> None:
         """Close the connections. Later calls raise `ClientClosedError`."""
@@ -422,14 +418,14 @@ class AsyncClient(_Shared):
         does not match. Raises `ConfigError`, `CapabilityError` or `LossError`
         before anything is sent, and an `APIError` where the call fails.
         """
-        return generate(self._caller, input, _plain(options), CallSite())
+        return generate(self._caller, input, plain(options), CallSite())
 
     def generate_text(self, input: Input | None = None, **options: Unpack[CallOptions]) -> Coroutine[Any, Any, str]:
         """The text of the model's reply. Arguments and errors as of `generate`.
 
         Raises `RefusalError` where the model refuses, and `TruncatedError` where the answer is incomplete.
         """
-        return generate_text(self._caller, input, _plain(options), CallSite())
+        return generate_text(self._caller, input, plain(options), CallSite())
 
     @overload
     def generate_json(
@@ -449,13 +445,13 @@ class AsyncClient(_Shared):
         """
         from .typed import generate_json
 
-        return generate_json(self._caller, input, _plain(options), CallSite(), type)
+        return generate_json(self._caller, input, plain(options), CallSite(), type)
 
     def try_generate(
         self, input: Input | None = None, **options: Unpack[OutputOptions]
     ) -> Coroutine[Any, Any, Reply | Failure]:
         """The reply, or the error as a value: a `Failure`, which is false, with `description`, `suggestions` and `error`."""
-        return _or_failure(generate(self._caller, input, _plain(options), CallSite()))
+        return _or_failure(generate(self._caller, input, plain(options), CallSite()))
 
     def map(
         self,
@@ -472,14 +468,14 @@ class AsyncClient(_Shared):
         """
         from ..bulk.run import Map
 
-        return Map(self._caller, _plain(options), concurrency, progress, CallSite()).in_tasks(prompts)
+        return Map(self._caller, plain(options), concurrency, progress, CallSite()).in_tasks(prompts)
 
     def stream(self, input: Input | None = None, **options: Unpack[StreamCallOptions]) -> AsyncStream:
         """Streaming: iterate over the events of the reply, or over its `.text`, in an `async with`. Arguments as of `generate`.
 
         Raises `ConfigError`, `CapabilityError` or `LossError` at once, and the errors of the call in the `async with`.
         """
-        return AsyncStream(self._caller, input, _plain(options), CallSite())
+        return AsyncStream(self._caller, input, plain(options), CallSite())
 
     @overload
     def stream_json(
@@ -495,7 +491,7 @@ class AsyncClient(_Shared):
         """`Client.stream_json` for async callers: `async with` and `async for`."""
         from .typed import AsyncJSONStream
 
-        return AsyncJSONStream(self._caller, input, _plain(options), CallSite(), type)
+        return AsyncJSONStream(self._caller, input, plain(options), CallSite(), type)
 
     def run(self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]) -> AsyncRun[Reply]:
         """A run of the tool loop: `await result()`, or `events()` or `stream()` to watch it.
@@ -504,7 +500,7 @@ class AsyncClient(_Shared):
         """
         from .run import async_run_of
 
-        return async_run_of(self._caller, input, tools, _plain(options), CallSite())
+        return async_run_of(self._caller, input, tools, plain(options), CallSite())
 
     def generate_with_tools(
         self, input: Input | None = None, tools: Offers = None, **options: Unpack[RunOptions]
@@ -512,13 +508,13 @@ class AsyncClient(_Shared):
         """The model's last reply, after all tool calls: `run(...).result()`, with its errors."""
         from .run import async_run_of
 
-        return async_run_of(self._caller, input, tools, _plain(options), CallSite()).result()
+        return async_run_of(self._caller, input, tools, plain(options), CallSite()).result()
 
     def chat(self, **options: Unpack[NewChat]) -> AsyncChat:
         """`Client.chat` for async callers."""
         from ..conversation.chat import AsyncChat
 
-        return AsyncChat(self._caller, _plain(options))
+        return AsyncChat(self._caller, plain(options))
 
     @property
     def responses(self) -> AsyncResponses:
@@ -539,7 +535,7 @@ class AsyncClient(_Shared):
 
         Raises `ConfigError` where the wire has no endpoint for that.
         """
-        return endpoints.count_tokens(self._caller, input, _plain(options), CallSite())
+        return endpoints.count_tokens(self._caller, input, plain(options), CallSite())
 
     def validate_access(self, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, Access]:
         """Whether the vendor accepts the key: an `Access`, true where it does, with the `error` where it does not.
@@ -547,7 +543,7 @@ class AsyncClient(_Shared):
         It lists the models, which costs no tokens, or makes the smallest request where a host has no list. Raises
         `ConfigError` for wrong arguments only, and `ClientClosedError`.
         """
-        return endpoints.validate_access(self._caller, _plain(options), CallSite())
+        return endpoints.validate_access(self._caller, plain(options), CallSite())
 
     async def aclose(self) -> None:
         """Close the connections. Later calls raise `ClientClosedError`."""

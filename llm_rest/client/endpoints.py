@@ -52,6 +52,13 @@ def _functions(target: Target, *names: str) -> tuple[Any, ...]:
         ) from None
 
 
+async def _document(
+    caller: Caller, target: Target, settings: Settings, outgoing: OutgoingRequest, decoder: Any, operation: Operation
+) -> Any:
+    """The document that an endpoint answers with."""
+    return await caller.send(target, settings, outgoing, lambda sent: decode_document(target, sent, decoder), operation)
+
+
 async def count_tokens(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> int:
     """The number of tokens in this input as counted by the vendor."""
     prepared = caller.prepare(input, options)
@@ -59,14 +66,9 @@ async def count_tokens(caller: Caller, input: Input | None, options: dict[str, A
     encode, route, decoder = _functions(target, "encode_count", "count_route", "COUNT")
     outgoing, lost = build_request(encode, route, request, target.dialect)
     report_losses(prepared.located(lost), settings.on_loss, site, who=target.vendor)
-    counted: int = await caller.send(
-        target,
-        settings,
-        replace(outgoing, request=None),
-        lambda sent: decode_document(target, sent, decoder).input_tokens,
-        "count_tokens",
-    )
-    return counted
+    counted = await _document(caller, target, settings, replace(outgoing, request=None), decoder, "count_tokens")
+    tokens: int = counted.input_tokens
+    return tokens
 
 
 def estimated_tokens(caller: Caller, input: Input | None, options: dict[str, Any]) -> int:
@@ -119,9 +121,8 @@ async def delete(caller: Caller, response_id: str, options: dict[str, Any]) -> N
     """Delete a stored response."""
     target, settings = caller.resolve(options)
     route, decoder = _functions(target, "delete_route", "DELETED")
-    asked: Route = route(response_id, dialect=target.dialect)
-    outgoing = OutgoingRequest(asked)
-    await caller.send(target, settings, outgoing, lambda sent: decode_document(target, sent, decoder), "delete")
+    outgoing = OutgoingRequest(route(response_id, dialect=target.dialect))
+    await _document(caller, target, settings, outgoing, decoder, "delete")
 
 
 async def _stored(
@@ -151,16 +152,10 @@ async def input_items(
     items: list[AnyItem] = []
     after: str | None = None
     while True:
-        asked: Route = route(
-            response_id, after=after, limit=100, order=order, include=tuple(include), dialect=target.dialect
-        )
-        page, _ = await caller.send(
-            target,
-            settings,
-            OutgoingRequest(asked),
-            lambda sent: decode(decode_document(target, sent, decoder), dialect=target.dialect),
-            "input_items",
-        )
+        place = {"after": after, "limit": 100, "order": order, "include": tuple(include)}
+        outgoing = OutgoingRequest(route(response_id, **place, dialect=target.dialect))
+        found = await _document(caller, target, settings, outgoing, decoder, "input_items")
+        page, _ = decode(found, dialect=target.dialect)
         items += page.data
         # A page whose cursor does not advance would be requested in an endless loop.
         if not page.has_more or not page.last_id or page.last_id == after:
@@ -289,9 +284,7 @@ async def list_models(caller: Caller, options: dict[str, Any]) -> list[ModelInfo
     route = _models_route(target)
     found: list[ModelInfo] = []
     while True:
-        page: Any = await caller.send(
-            target, settings, OutgoingRequest(route), lambda sent: decode_document(target, sent, decoder), "list_models"
-        )
+        page = await _document(caller, target, settings, OutgoingRequest(route), decoder, "list_models")
         found += [_model_info(target, entry) for entry in (page.data if hasattr(page, "data") else page.models or ())]
         after = _next_page(page)
         # A list whose cursor does not advance would be requested in an endless loop.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..errors import Attempt
     from ..losses import Loss
     from ..responses.request import Request
+    from ..transport import Call
     from ..vendors.auth import Secret
     from .call import Caller, Losses, PreparedCall, Shape
     from .history import History
@@ -48,7 +49,7 @@ async def generate(
     if "output" in options and (form := options.pop("output")) is not None:
         from . import typed  # not needed by most calls
 
-        return (await typed.generate(caller, input, options, site, form)).reply
+        return await typed.generate(caller, input, options, site, form)
     if caller.fallback is not None:
         return await caller.fallback.call(
             caller, input, options, lambda one, how: generate(one, input, how, site, shape, history)
@@ -86,15 +87,15 @@ async def _ask(caller: Caller, prepared: PreparedCall, site: CallSite, watch: Wa
         found, more = decoded(target, settings, sent, document, request, lost)
         return raise_if_failed(target, found, sent.secrets), more
 
-    long = long_wire(target.wire)
+    long, call = long_wire(target.wire), caller.call(watch)
     key, pieces = await caller.cached(prepared, outgoing)
     came = None if pieces is None else read(ReceivedAnswer(HTTPAnswer(200, {}, b"".join(pieces)), {}, ()))
     try:
         if came is None:
-            came = await caller.send(target, settings, outgoing, read, watch)
+            came = await caller.send(target, settings, outgoing, read, call)
         if isinstance(came, FirstPart):
             left = prepared._replace(settings=with_time_left(settings, started))
-            came = await _in_hops(caller, left, outgoing, lost, came, watch)
+            came = await _in_hops(caller, left, outgoing, lost, came, call)
             key = None
         found, more = came
     except CallCancelledError as ended:
@@ -128,8 +129,8 @@ async def _in_hops(
     prepared: PreparedCall,
     outgoing: OutgoingRequest,
     lost: Losses,
-    begun: FirstPart,
-    watch: WatchedCall | None,
+    came: FirstPart,
+    call: Call,
 ) -> tuple[Reply, list[Loss]]:
     """The reply of an answer in several hops, of which the first was received."""
     from .continuation import Hops, Parts
@@ -140,21 +141,19 @@ async def _in_hops(
         return FirstPart(decode_document(target, sent, target.wire.RESPONSE), sent)
 
     def found() -> Reply:
-        body = came.sent.answer.body
-        facts: Any = {"calls": calls, "pricing": settings.pricing(target, prepared.request)}
+        body, attempts = came.sent.answer.body, came.sent.attempts
+        facts: Any = {"calls": hops.count, "pricing": settings.pricing(target, prepared.request)}
         how = CallRecord(lambda: lost() + parts.losses, attempts, body, target.vendor, target.model, **facts)
         return reply(parts.response(), how)
 
-    hops, parts, came = Hops(target, settings.timeouts, outgoing), Parts(target, prepared.request), begun
-    attempts, calls = begun.sent.attempts, 1
-    token = parts.add(begun.document)
+    hops, parts = Hops(target, settings.timeouts, outgoing), Parts(target, prepared.request)
+    token = parts.add(came.document)
     while (hop := hops.next(token)) is not None:
         try:
-            came = await caller.send(target, settings._replace(timeouts=hop.timeouts), hop.outgoing, read, watch)
+            came = await caller.send(target, settings._replace(timeouts=hop.timeouts), hop.outgoing, read, call)
         except LLMError as problem:
             problem.partial = partial_reply(found(), problem, came.sent.secrets)
-            raise with_context(problem, target, (*attempts, *problem.attempts)) from None
-        attempts, calls = (*attempts, *came.sent.attempts), calls + 1
+            raise
         token = parts.add(came.document)
     return raise_if_failed(target, found(), came.sent.secrets), parts.losses
 

@@ -260,6 +260,11 @@ def check_names(options: dict[str, Any], *, stream: bool = False) -> None:
         raise ConfigError(f"max_repairs is a number from 0, not {repairs!r}")
 
 
+def plain(options: CallOptions | CallSettings | RequestSettings) -> dict[str, Any]:
+    """The dict of a method's keywords itself (not a copy), so that its token is wrapped in the caller's frame too."""
+    return cast("dict[str, Any]", options)
+
+
 def as_list(tools: Any) -> Iterable[Any]:
     """The tools as a list, where one alone was given or none."""
     if tools is None:

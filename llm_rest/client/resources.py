@@ -7,24 +7,20 @@ itself, because a warning about a loss points to the line that called it.
 from __future__ import annotations
 
 from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from ..errors import ConfigError
 from ..sync import drive
 from . import endpoints
 from .endpoints import ModelInfo
 from .loss_reports import CallSite
-from .options import CallOptions, CallSettings, Input, RequestSettings
+from .options import CallOptions, CallSettings, Input, RequestSettings, plain
 
 if TYPE_CHECKING:
     from ..responses.items import AnyItem
     from ..responses.response import CompactedResponse
     from .call import Caller
     from .reply import Reply
-
-
-def _plain(options: CallOptions | CallSettings | RequestSettings) -> dict[str, Any]:
-    return cast("dict[str, Any]", options)
 
 
 class _Resource:
@@ -65,15 +61,15 @@ class Responses(_Elsewhere):
 
     def retrieve(self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]) -> Reply:
         """A stored response as a `Reply`, whatever its status. `include` names further output to include."""
-        return drive(endpoints.retrieve(self._caller, response_id, _plain(options), CallSite(), include))
+        return drive(endpoints.retrieve(self._caller, response_id, plain(options), CallSite(), include))
 
     def cancel(self, response_id: str, **options: Unpack[CallSettings]) -> Reply:
         """Cancel a response that is generated in the background (`background=True`); the response with its new status."""
-        return drive(endpoints.cancel_response(self._caller, response_id, _plain(options), CallSite()))
+        return drive(endpoints.cancel_response(self._caller, response_id, plain(options), CallSite()))
 
     def delete(self, response_id: str, **options: Unpack[CallSettings]) -> None:
         """Delete a stored response. Raises `NotFoundError` where there is none."""
-        drive(endpoints.delete(self._caller, response_id, _plain(options)))
+        drive(endpoints.delete(self._caller, response_id, plain(options)))
 
     def input_items(
         self,
@@ -84,11 +80,11 @@ class Responses(_Elsewhere):
         **options: Unpack[CallSettings],
     ) -> list[AnyItem]:
         """All input items of a stored response, oldest first unless `order="desc"`."""
-        return drive(endpoints.input_items(self._caller, response_id, _plain(options), order, include))
+        return drive(endpoints.input_items(self._caller, response_id, plain(options), order, include))
 
     def compact(self, input: Input | None = None, **options: Unpack[CallOptions]) -> CompactedResponse:
         """Compact a conversation: the `output` of the result replaces it as the beginning of the next input, unchanged."""
-        return drive(endpoints.compact(self._caller, input, _plain(options), CallSite()))
+        return drive(endpoints.compact(self._caller, input, plain(options), CallSite()))
 
     def poll(
         self,
@@ -102,7 +98,7 @@ class Responses(_Elsewhere):
 
         Raises `APITimeoutError` when it is not finished after `timeout` seconds, and the vendor's error where it failed.
         """
-        return drive(endpoints.poll(self._caller, response, _plain(options), CallSite(), interval, timeout))
+        return drive(endpoints.poll(self._caller, response, plain(options), CallSite(), interval, timeout))
 
 
 class AsyncResponses(_Elsewhere):
@@ -114,15 +110,15 @@ class AsyncResponses(_Elsewhere):
         self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]
     ) -> Coroutine[Any, Any, Reply]:
         """A stored response as a `Reply`, whatever its status. `include` names further output to include."""
-        return endpoints.retrieve(self._caller, response_id, _plain(options), CallSite(), include)
+        return endpoints.retrieve(self._caller, response_id, plain(options), CallSite(), include)
 
     def cancel(self, response_id: str, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, Reply]:
         """Cancel a response that is generated in the background (`background=True`); the response with its new status."""
-        return endpoints.cancel_response(self._caller, response_id, _plain(options), CallSite())
+        return endpoints.cancel_response(self._caller, response_id, plain(options), CallSite())
 
     def delete(self, response_id: str, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, None]:
         """Delete a stored response. Raises `NotFoundError` where there is none."""
-        return endpoints.delete(self._caller, response_id, _plain(options))
+        return endpoints.delete(self._caller, response_id, plain(options))
 
     def input_items(
         self,
@@ -133,13 +129,13 @@ class AsyncResponses(_Elsewhere):
         **options: Unpack[CallSettings],
     ) -> Coroutine[Any, Any, list[AnyItem]]:
         """All input items of a stored response, oldest first unless `order="desc"`."""
-        return endpoints.input_items(self._caller, response_id, _plain(options), order, include)
+        return endpoints.input_items(self._caller, response_id, plain(options), order, include)
 
     def compact(
         self, input: Input | None = None, **options: Unpack[CallOptions]
     ) -> Coroutine[Any, Any, CompactedResponse]:
         """Compact a conversation: the `output` of the result replaces it as the beginning of the next input, unchanged."""
-        return endpoints.compact(self._caller, input, _plain(options), CallSite())
+        return endpoints.compact(self._caller, input, plain(options), CallSite())
 
     def poll(
         self,
@@ -153,7 +149,7 @@ class AsyncResponses(_Elsewhere):
 
         Raises `APITimeoutError` when it is not finished after `timeout` seconds, and the vendor's error where it failed.
         """
-        return endpoints.poll(self._caller, response, _plain(options), CallSite(), interval, timeout)
+        return endpoints.poll(self._caller, response, plain(options), CallSite(), interval, timeout)
 
 
 class Models(_Resource):
@@ -164,7 +160,7 @@ class Models(_Resource):
 
         Raises the vendor's error. `client.capabilities()` describes a model without a request.
         """
-        return drive(endpoints.list_models(self._caller, _plain(options)))
+        return drive(endpoints.list_models(self._caller, plain(options)))
 
 
 class AsyncModels(_Resource):
@@ -175,4 +171,4 @@ class AsyncModels(_Resource):
 
         Raises the vendor's error. `client.capabilities()` describes a model without a request.
         """
-        return endpoints.list_models(self._caller, _plain(options))
+        return endpoints.list_models(self._caller, plain(options))

@@ -347,7 +347,7 @@ class ModelCalls:
     async def _answer(self, request: Request) -> Reply:
         if self._form is not None:
             options = {**self._settings}
-            return (await typed.generate(self._caller, request, options, self._site, self._form, self._history)).reply
+            return await typed.generate(self._caller, request, options, self._site, self._form, self._history)
         found = await self.send(request)
         if found.status in endpoints.UNFINISHED:
             found = await endpoints.poll(self._caller, found, {**self._settings}, self._site, 2.0, None)

@@ -41,9 +41,6 @@ T = TypeVar("T")
 Strategy = Literal["native", "tool", "instructions"]
 """How a schema is enforced: by the vendor, by a forced tool call, or by instructions."""
 
-STRATEGIES: tuple[Strategy, ...] = ("native", "tool", "instructions")
-"""In the order of preference."""
-
 _WRAP = "value"
 """The property that wraps a value which is not an object."""
 
@@ -66,11 +63,13 @@ class Output(Generic[T]):
         if isinstance(form, Mapping):
             self.schema: Schema = _plain(cast("Mapping[str, Any]", form))
             name = self.schema.get("title")
-            self._unchecked = unchecked(self.schema)
+            ignored = unchecked(self.schema)
         else:
             self.schema = schema_of(form)
-            self._unchecked = []  # the type itself is validated instead of its schema
+            ignored = []  # the type itself is validated instead of its schema
             name = getattr(form, "__name__", None)
+        what = f"the answer is not checked against: {', '.join(ignored)}"
+        self._unchecked = [Loss("output", what, "dropped")] if ignored else []
         self.name = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[:64] if isinstance(name, str) and name else "answer"
         self.wraps = self.schema.get("type") != "object" or "anyOf" in self.schema or "oneOf" in self.schema
         self.asked = _wrapped(self.schema) if self.wraps else self.schema
@@ -78,23 +77,13 @@ class Output(Generic[T]):
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def ways(self, request: Request, strategy: Strategy | None = None, *, strict: bool = False) -> Iterator[Way]:
-        """The possible requests, best first; `strict`: for hosts that enforce the full schema."""
-        for one in STRATEGIES if strategy is None else (strategy,):
-            for way in self._ways(one, request, strict):
-                what = f"the answer is not checked against: {', '.join(self._unchecked)}"
-                unchecked = [Loss("output", what, "dropped")] if self._unchecked else []
-                yield way._replace(lost=[*way.lost, *unchecked])
+        """The possible requests, best first, or those of one strategy; `strict`: for hosts that enforce the full schema."""
+        makers = {"native": self._native, "tool": self._tool, "instructions": self._instructions}
+        for one in makers if strategy is None else (strategy,):
+            for way in makers[one](request, strict):
+                yield way._replace(lost=[*way.lost, *self._unchecked])
 
-    def _ways(self, strategy: Strategy, request: Request, strict: bool) -> Iterator[Way]:
-        match strategy:
-            case "native":
-                yield self._native(request, strict=strict)
-            case "tool":
-                yield self._tool(request)
-            case "instructions":
-                yield from self._instructions(request)
-
-    def _native(self, request: Request, *, strict: bool) -> Way:
+    def _native(self, request: Request, strict: bool) -> Iterator[Way]:
         lost = Losses()
         schema, enforced = self.asked, True
         if strict:
@@ -106,9 +95,9 @@ class Output(Generic[T]):
                 enforced = False
                 lost.changed("text.format.strict", f"strict is not set, since the host cannot enforce: {problem}")
         format = JsonSchemaFormat(name=self.name, schema=schema, strict=enforced)
-        return Way("native", replace(request, text=_text(request, format)), None, lost)
+        yield Way("native", replace(request, text=_text(request, format)), None, lost)
 
-    def _tool(self, request: Request) -> Way:
+    def _tool(self, request: Request, strict: bool) -> Iterator[Way]:
         lost = Losses()
         lost.emulated("text.format", "a schema, requested as a tool call")
         others = request.tools or []
@@ -123,9 +112,9 @@ class Output(Generic[T]):
         )
         # The caller's own tools may be called first, unless none may be called.
         choice = "required" if others and request.tool_choice != "none" else ChooseFunction(name=name)
-        return Way("tool", replace(request, tools=[*others, tool], tool_choice=choice), name, lost)
+        yield Way("tool", replace(request, tools=[*others, tool], tool_choice=choice), name, lost)
 
-    def _instructions(self, request: Request) -> Iterator[Way]:
+    def _instructions(self, request: Request, strict: bool) -> Iterator[Way]:
         lost = Losses()
         lost.emulated("text.format", "a schema, which is added to the instructions")
         said = (

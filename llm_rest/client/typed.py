@@ -7,7 +7,7 @@ by trial: the first whose request the model's capabilities allow and the wire ca
 from __future__ import annotations
 
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -44,14 +44,6 @@ T_co = TypeVar("T_co", covariant=True)
 E = TypeVar("E")
 
 
-class Typed(NamedTuple):
-    """A reply and the value in it; `found` is false where the model calls a tool of the caller's first."""
-
-    reply: Reply
-    value: Any
-    found: bool
-
-
 async def generate(
     caller: Caller,
     input: Input | None,
@@ -59,8 +51,11 @@ async def generate(
     site: CallSite,
     form: Any,
     history: History | None = None,
-) -> Typed:
-    """The reply with a valid value. Raises an `OutputError` where there is none after all re-prompts."""
+) -> Reply:
+    """The reply with a valid value in `parsed`, or with calls of the caller's tools, which come first.
+
+    Raises an `OutputError` where there is none after all re-prompts.
+    """
     if options.get("background"):
         raise ConfigError("typed output waits for the answer", hint="poll, and read the text of the reply")
     if caller.fallback is not None:
@@ -78,15 +73,14 @@ async def generate(
         found = await ask(caller, prepared._replace(settings=left), site)
         calls.append(found.info)
         if found.interrupted:
-            return Typed(found, None, found=False)
+            return found
         came = found.output
         vars(found)["info"] = replace(sum_calls(calls), losses=[*calls[-1].losses, *notes])
         try:
-            typed = read_value(output, way, found)
-            if not typed.found:
+            if not read_value(output, way, found):
                 # The conversation continues from the calls, so the earlier items are included.
                 found.output[:0] = _repair_messages(way.request, asked)
-            return typed
+            return found
         except SchemaMismatchError as problem:
             if (forget := vars(found).get("forget")) is not None:  # a cached answer that is invalid every time
                 await caller.transport.waiter.in_thread(forget)
@@ -104,19 +98,23 @@ def _repair_messages(first: Request, last: Request) -> list[AnyItem]:
 
 async def generate_json(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> Any:
     """The value alone. Raises where the model calls a tool instead."""
-    found = await generate(caller, input, options, site, form)
-    return require_value(found)
+    return require_value(await generate(caller, input, options, site, form))
 
 
-def require_value(typed: Typed) -> Any:
-    """The value. Raises where there is none yet."""
-    if not typed.found:
-        complete_text(typed.reply)
-        names = ", ".join(call.name for call in typed.reply.function_calls)
+def require_value(found: Reply) -> Any:
+    """The value in a reply. Raises where there is none."""
+    complete_text(found)
+    if has_calls(found):
+        names = ", ".join(call.name for call in found.function_calls)
         raise OutputError(
-            f"the model calls {names} first", partial=typed.reply, hint="generate(..., output=...) returns the calls"
+            f"the model calls {names} first", partial=found, hint="generate(..., output=...) returns the calls"
         )
-    return typed.value
+    return found.parsed
+
+
+def has_calls(found: Reply) -> bool:
+    """Whether the model calls a tool of the caller."""
+    return any(isinstance(item, FunctionCall | CustomToolCall) for item in found.output)
 
 
 def choose_way(output: Output[Any], prepared: PreparedCall) -> Way:
@@ -163,21 +161,24 @@ def shaped(plain: PreparedCall, way: Way) -> PreparedCall:
     return plain._replace(request=way.request, lost=[*plain.lost, *way.lost], recovered=recovered)
 
 
-def read_value(output: Output[T], way: Way, found: Reply) -> Typed:
-    """The value in a reply, set as its `parsed`. Raises an `OutputError` where there is none."""
+def read_value(output: Output[Any], way: Way, found: Reply) -> bool:
+    """Set the value in a reply as its `parsed`; false where the model calls a tool of the caller first.
+
+    Raises an `OutputError` for an answer without a valid value.
+    """
     mine = [call for call in found.function_calls if call.name == way.tool]
     if mine and way.tool is not None:
         found.output = as_message(found.output, way.tool)
     text = complete_text(found, mine[0].arguments if mine else None)
-    if any(isinstance(item, FunctionCall | CustomToolCall) for item in found.output):
-        return Typed(found, None, found=False)
+    if has_calls(found):
+        return False
     try:
         value, notes = output.value(text)
     except DoesNotFit as problem:
         raise mismatch_error(problem, text, found) from None
     known = found.info
     vars(found)["info"] = replace(known, parsed=value, losses=[*known.losses, *notes])
-    return Typed(found, value, found=True)
+    return True
 
 
 def mismatch_error(problem: DoesNotFit, text: str, found: Reply) -> SchemaMismatchError:
@@ -208,7 +209,7 @@ class _JSONStreaming(Generic[T_co]):
         self._partial = PartialJSON()
         self._mine: int | None = None  # the item of the output that holds the answer
         self._ready: list[Any] = []
-        self._typed: Typed | None = None
+        self._reply: Reply | None = None  # the whole reply, whose value was read
 
     def __repr__(self) -> str:
         made = vars(self).get("_inner")
@@ -255,13 +256,15 @@ class _JSONStreaming(Generic[T_co]):
             self._finished()
         return not self._ready
 
-    def _finished(self) -> Typed:
-        if self._typed is None:
+    def _finished(self) -> Reply:
+        if self._reply is None:
             if not self._inner.ended and not self._inner.response.interrupted:
                 raise ConfigError("read it after the end of the stream", hint="iterate to its end first")
             assert self._way is not None
-            self._typed = read_value(self._output, self._way, self._inner.response)
-        return self._typed
+            found = self.response
+            read_value(self._output, self._way, found)
+            self._reply = found
+        return self._reply
 
 
 class Elements(Generic[E]):
@@ -277,7 +280,7 @@ class Elements(Generic[E]):
         partial: PartialJSON,
         events: Any,
         feed: Callable[[AnyEvent], None],
-        finished: Callable[[], Typed],
+        finished: Callable[[], Reply],
     ) -> None:
         self._output, self._partial, self._events = output, partial, events
         self._feed, self._finished = feed, finished
@@ -328,8 +331,8 @@ class Elements(Generic[E]):
         if event is not None:
             self._feed(event)
             return
-        typed = self._finished()
-        self._value, reply = require_value(typed), typed.reply
+        reply = self._finished()
+        self._value = require_value(reply)
         yielded = self._output.entries(self._partial.root)[: self._count]
         if yielded and yielded != self._output.entries(json_in(reply.output_text).value)[: self._count]:
             problem = DoesNotFit(["the elements that were handed out are not those of the answer"])

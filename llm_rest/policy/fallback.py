@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 from msgspec.structs import replace
 
 from .. import errors
 from ..client.options import CallOptions, check_names, stream_timeouts_of, timeouts_of, wrap_secrets
-from ..client.reply import Reply, with_earlier
+from ..client.reply import with_earlier
 from ..client.target import Targets
 from ..errors import ConfigError, LLMError, printable
 from ..responses.request import Request
@@ -28,12 +28,11 @@ if TYPE_CHECKING:
     from ..client.call import Caller
     from ..client.hooks import WatchedCall
     from ..client.options import Input
+    from ..client.reply import Reply
     from ..errors import Attempt
     from ..vendors.auth import Token, TokenProvider
     from ..vendors.rows import Vendor
     from .midstream import Trail
-
-T = TypeVar("T")
 
 _HELPED: dict[type[LLMError], tuple[bool, bool]] = {
     errors.APIConnectionError: (True, True),
@@ -203,9 +202,9 @@ class Chain:
         caller: Caller,
         input: Input | None,
         options: dict[str, Any],
-        work: Callable[[Caller, dict[str, Any]], Awaitable[T]],
-    ) -> T:
-        """The result of `work` with the first model that answers. Raises the most relevant error where none does."""
+        work: Callable[[Caller, dict[str, Any]], Awaitable[Reply]],
+    ) -> Reply:
+        """The reply of `work` with the first model that answers. Raises the most relevant error where none does."""
         trials = self.trials(caller, input, options)
         while True:
             try:
@@ -216,7 +215,7 @@ class Chain:
                     continue
             else:
                 trials.answered()
-                with_earlier(found if isinstance(found, Reply) else cast("Any", found).reply, trials.attempts)
+                with_earlier(found, trials.attempts)
                 return found
             raise error
 

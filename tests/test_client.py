@@ -10,13 +10,7 @@ from pytest_httpx import HTTPXMock
 
 from llm_rest.client.client import AsyncClient, Client
 from llm_rest.client.reply import Reply
-from llm_rest.errors import (
-    ConfigError,
-    Failure,
-    LLMError,
-    RefusalError,
-    TruncatedError,
-)
+from llm_rest.errors import ConfigError, Failure, LLMError, RefusalError, TruncatedError
 from llm_rest.responses import Message, Request, Response
 from llm_rest.transport import Timeouts
 from llm_rest.vendors.models import Capabilities
@@ -47,14 +41,31 @@ async def test_a_text_is_sent_and_a_reply_returned(new_client: NewClient, httpx_
     assert sent(httpx_mock)["input"] == "Hi"
 
 
-async def test_nothing_is_stored_by_the_vendor_unless_requested(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
-    httpx_mock.add_response(json=answer(), is_reusable=True)
-    async with new_client() as llm:
-        await llm.generate("Hi")
-        await llm.generate("Hi", store=True)
-    assert sent(httpx_mock, 0)["store"] is False
-    assert sent(httpx_mock, 1)["store"] is True
-    assert "include" not in sent(httpx_mock, 1)
+@pytest.mark.parametrize(
+    ("made", "call", "expected"),
+    [
+        ({}, {}, {"store": False}),  # nothing is stored by the vendor unless requested
+        ({}, {"store": True}, {"store": True}),
+        ({}, {"extra": {"openai_responses": {"brand_new": 1}, "openai_chat": {"logit_bias": {}}}}, {"brand_new": 1}),
+        ({"temperature": 0.1, "user": "u"}, {"temperature": 0.9}, {"temperature": 0.9, "user": "u"}),
+        ({"temperature": 0.1}, {"temperature": None}, {"temperature": 0.1}),  # None is not given
+        (
+            {},
+            {
+                "input": Request(model="openai/gpt-4.1", input="Hi", temperature=0.1, top_p=0.2, stream=True),
+                "top_p": 0.3,
+            },
+            {"model": "gpt-4.1", "temperature": 0.1, "top_p": 0.3},
+        ),
+    ],
+)
+async def test_what_is_sent_is_the_defaults_the_request_and_the_keywords_which_win(
+    new_client: NewClient, httpx_mock: HTTPXMock, made: dict[str, Any], call: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    httpx_mock.add_response(json=answer())
+    async with new_client(defaults=made) as llm:
+        await llm.generate(**{"input": "Hi", **call})
+    assert sent(httpx_mock) == {"model": "gpt-4o", "input": "Hi", "store": False, **expected}
 
 
 @pytest.mark.parametrize(
@@ -98,10 +109,7 @@ async def test_encrypted_reasoning_that_the_model_refuses_is_left_out_of_a_secon
     new_client: NewClient, httpx_mock: HTTPXMock, streamed: bool
 ) -> None:
     httpx_mock.add_response(status_code=400, json=NOT_ENCRYPTED)
-    if streamed:
-        httpx_mock.add_response(content=b"".join(frames("There.")), headers={"content-type": "text/event-stream"})
-    else:
-        httpx_mock.add_response(json=answer("There."))
+    httpx_mock.add_response(content=b"".join(frames("There.")) if streamed else json.dumps(answer("There.")).encode())
     options: dict[str, Any] = {"reasoning": {"effort": "low"}, "include": ["a"]}
     async with new_client("azure_openai/mine", base_url="https://h.example/v1", on_loss="ignore") as llm:
         if streamed:
@@ -132,19 +140,6 @@ async def test_a_call_that_fails_without_encrypted_reasoning_too_is_not_sent_a_t
         assert len(caught.value.attempts) == 1
 
 
-async def test_a_whole_request_keeps_its_options_and_a_keyword_wins(
-    new_client: NewClient, httpx_mock: HTTPXMock
-) -> None:
-    httpx_mock.add_response(json=answer())
-    async with new_client(None, vendor="openai") as llm:
-        request = Request(model="openai/gpt-4.1", input="Hi", temperature=0.1, top_p=0.2, stream=True)
-        await llm.generate(request, top_p=0.3)
-    body = sent(httpx_mock)
-    assert (body["model"], body["temperature"], body["top_p"]) == ("gpt-4.1", 0.1, 0.3)
-    assert "stream" not in body
-    assert request.top_p == 0.2
-
-
 REFUSAL = {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "I will not"}]}
 
 
@@ -161,6 +156,8 @@ async def test_generate_text_raises_where_the_text_is_no_whole_answer(
         assert (caught.value.raw, caught.value.partial.id) == ("Hel", "resp_1")
         with pytest.raises(RefusalError, match="I will not"):
             await llm.generate_text("Hi")
+        with pytest.raises(ConfigError, match="background=True"):
+            await llm.generate_text("Hi", background=True)
         assert await llm.generate_text("Hi") == "Hello"
 
 
@@ -207,14 +204,6 @@ async def test_the_info_of_a_reply_has_the_raw_answer_attempts_and_metadata(
     }
 
 
-async def test_extra_fields_reach_their_own_wire_only(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
-    httpx_mock.add_response(json=answer())
-    async with new_client() as llm:
-        await llm.generate("Hi", extra={"openai_responses": {"brand_new": 1}, "openai_chat": {"logit_bias": {}}})
-    assert sent(httpx_mock)["brand_new"] == 1
-    assert "logit_bias" not in httpx_mock.get_requests()[0].content.decode()
-
-
 async def test_extra_headers_are_sent_and_win(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(json=answer(), is_reusable=True)
     async with new_client(defaults={"extra_headers": {"X-One": "1"}}) as llm:
@@ -227,19 +216,14 @@ async def test_extra_headers_are_sent_and_win(new_client: NewClient, httpx_mock:
 # --- defaults ---------------------------------------------------------------------------------------------------------
 
 
-async def test_defaults_hold_for_every_call_and_a_call_overrides_them(
-    new_client: NewClient, httpx_mock: HTTPXMock
-) -> None:
+async def test_options_of_a_derived_client_are_its_own(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(json=answer(), is_reusable=True)
-    async with new_client(defaults={"temperature": 0.1, "user": "u"}) as llm:
-        await llm.generate("Hi", temperature=0.9)
-        await llm.generate("Hi", temperature=None)
+    async with new_client(defaults={"user": "u"}) as llm:
         await llm.with_options(user="v", max_output_tokens=20).generate("Hi")
         await llm.generate("Hi")
-    bodies = [sent(httpx_mock, i) for i in range(4)]
-    assert [body.get("temperature") for body in bodies] == [0.9, 0.1, 0.1, 0.1], "None is not given"
-    assert [body["user"] for body in bodies] == ["u", "u", "v", "u"]
-    assert "max_output_tokens" not in bodies[3]
+    first, second = sent(httpx_mock, 0), sent(httpx_mock, 1)
+    assert (first["user"], first["max_output_tokens"]) == ("v", 20)
+    assert (second["user"], "max_output_tokens" in second) == ("u", False)
 
 
 @pytest.mark.parametrize("defaults", [{"temprature": 1}, {"temperature": "hot"}, {"timeout": -1}, {"on_loss": "cry"}])
@@ -299,6 +283,7 @@ def test_wrong_arguments_of_a_client_are_refused(arguments: dict[str, Any], mess
     ("options", "message"),
     [
         ({"stream": True}, "whole answer"),
+        ({"stream_options": {"include_obfuscation": False}}, "gives the answer as it comes"),
         ({"max_output_tokens": 1.5}, "max_output_tokens"),
         ({"metadata": {"a": "\ud800"}}, "metadata.a"),
         ({"input": "a\udc00"}, "input"),
@@ -308,7 +293,6 @@ def test_wrong_arguments_of_a_client_are_refused(arguments: dict[str, Any], mess
         ),
         ({"input": " \n"}, "empty"),
         ({"input": []}, "empty"),
-        ({"input": None}, "empty"),
         ({"input": 5}, "int"),
         ({"input": [{"role": "user", "content": 5}]}, r"input\[0\].content"),
         ({"input": [Message(role="user", content=5)]}, r"input\[0\].content"),  # type: ignore[arg-type]
@@ -328,29 +312,6 @@ async def test_what_cannot_be_sent_is_refused_by_its_place_before_a_request(
         with pytest.raises(ConfigError, match=message):
             await llm.generate(**{"input": "Hi", **options})
     assert httpx_mock.get_requests() == []
-
-
-# --- tokens -----------------------------------------------------------------------------------------------------------
-
-
-async def test_a_token_provider_is_called_for_every_request(new_client: NewClient, httpx_mock: HTTPXMock) -> None:
-    httpx_mock.add_response(json=answer(), is_reusable=True)
-    asked: list[tuple[str, str | None]] = []
-
-    def provider(vendor: str, account: str | None) -> str:
-        asked.append((vendor, account))
-        return f"token-{len(asked)}-0123456789"
-
-    async with new_client(api_key=None, credentials=provider) as llm:
-        await llm.generate("Hi", account="u42")
-        await llm.generate("Hi")
-        await llm.generate("Hi", user_token="own-token-0123456789")
-    assert asked == [("openai", "u42"), ("openai", None)]
-    tokens = [request.headers["authorization"] for request in httpx_mock.get_requests()]
-    assert tokens == ["Bearer token-1-0123456789", "Bearer token-2-0123456789", "Bearer own-token-0123456789"]
-
-
-# --- clients as objects -----------------------------------------------------------------------------------------------
 
 
 async def test_a_timeout_is_seconds_or_each_limit(new_client: NewClient, httpx_mock: HTTPXMock) -> None:

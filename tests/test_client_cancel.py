@@ -1,4 +1,7 @@
-"""`client.cancel()`: every call ends at once with what had come, and the client stays usable. Native cancellation passes."""
+"""`client.cancel()`: every call ends at once with what had come, and the client stays usable. Native cancellation passes.
+
+While an answer is awaited or streamed: cases C01 to C17 of the hostile table.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,6 @@ import pytest
 
 from llm_rest import (
     CallCancelledError,
-    Client,
     ClientCallEnd,
     ClientCallStart,
     RequestCancelled,
@@ -65,13 +67,18 @@ def told(reply: Any) -> tuple[str, bool, str]:
 
 
 @pytest.mark.parametrize(
-    "act",
-    [SILENT, send_and_stall(b"200 OK\r\ncontent-le"), send_and_stall(http(b'{"id"')[:-3])],
-    ids=["no head", "half a head", "half a body"],
+    ("act", "outcome"),
+    [
+        pytest.param(SILENT, "cancelled", id="no head"),
+        pytest.param(send_and_stall(b"HTTP/1.1 200 OK\r\ncontent-le"), "cancelled", id="half a head"),
+        pytest.param(send_and_stall(http(b'{"id"')[:-3]), "cancelled", id="half a body"),
+        pytest.param(BUSY, "internal_server", id="between two attempts"),
+    ],
 )
-async def test_a_call_returns_an_interrupted_reply(new_client: NewClient, act: Act) -> None:
+async def test_a_call_returns_an_interrupted_reply(new_client: NewClient, act: Act, outcome: str) -> None:
+    policy = RetryPolicy(base_delay=60, max_delay=60, jitter="none")
     with loopback(act, GOOD) as server:
-        async with new_client(base_url=server.url, retry=None) as llm:
+        async with new_client(base_url=server.url, retry=policy) as llm:
             with cancelled(llm, server):
                 reply = await llm.generate("Hi")
             assert told(reply) == ("cancelled", True, "")
@@ -79,22 +86,10 @@ async def test_a_call_returns_an_interrupted_reply(new_client: NewClient, act: A
             assert b"interrupted" not in msgspec.json.encode(reply)
             assert copy.copy(reply).interrupted
             assert pickle.loads(pickle.dumps(reply)).interrupted
-            assert [attempt.outcome for attempt in reply.info.attempts] == ["cancelled"]
+            assert [attempt.outcome for attempt in reply.info.attempts] == [outcome]
             await llm.cancel()  # with no call
             assert told(await llm.generate("Hi")) == ("completed", False, "Hello")
     assert len(server.heads) == 2
-
-
-async def test_a_wait_between_two_attempts_ends(new_client: NewClient) -> None:
-    with loopback(BUSY, GOOD) as server:
-        async with new_client(
-            base_url=server.url, retry=RetryPolicy(base_delay=60, max_delay=60, jitter="none")
-        ) as llm:
-            with cancelled(llm, server):
-                reply = await llm.generate("Hi")
-    assert told(reply) == ("cancelled", True, "")
-    assert [attempt.outcome for attempt in reply.info.attempts] == ["internal_server"]
-    assert len(server.heads) == 1
 
 
 async def test_a_wait_for_a_connection_ends(new_client: NewClient) -> None:
@@ -173,27 +168,22 @@ async def test_a_stream_ends_with_what_had_come(new_client: NewClient) -> None:
 
 
 @pytest.mark.parametrize("act", [SILENT, send_and_stall(STREAM), send_and_stall(STREAM + chunks(BEGIN))])
-@pytest.mark.parametrize("retry", [1, None])
-async def test_a_stream_that_brought_nothing_ends(new_client: NewClient, act: Act, retry: int | None) -> None:
+async def test_a_stream_that_brought_nothing_ends(new_client: NewClient, act: Act) -> None:
     with loopback(act) as server:
-        async with new_client(base_url=server.url, retry=retry) as llm:
+        async with new_client(base_url=server.url, retry=None) as llm:
             stream = llm.stream("Hi")
             with cancelled(llm, server):
                 assert await texts(stream) == []
             assert told(stream.response) == ("cancelled", True, "")
 
 
-async def test_a_stream_that_is_over_stays_what_it_was(new_client: NewClient) -> None:
-    whole = send(STREAM + chunks(BEGIN, delta("Hello"), completed()) + END)
-    with loopback(whole) as server:
-        async with new_client(base_url=server.url) as llm, llm.stream("Hi") as stream:
-            assert await texts(stream) == ["Hello"]
-            await llm.cancel()
-            assert await texts(stream) == []
-    assert told(stream.response) == ("completed", False, "Hello")
-
-
-async def test_a_stream_that_is_cancelled_in_its_own_loop_ends(new_client: NewClient) -> None:
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [(1, ("cancelled", True, "one ")), (2, ("cancelled", True, "one two")), (3, ("completed", False, "one two"))],
+)
+async def test_a_stream_is_cancelled_in_its_own_loop_unless_it_is_over(
+    new_client: NewClient, after: int, expected: tuple[str, bool, str]
+) -> None:
     whole = send(STREAM + chunks(BEGIN + delta("one ") + delta("two") + completed("one two")) + END)
     with loopback(whole, GOOD) as server:
         async with new_client(base_url=server.url) as llm:
@@ -201,56 +191,50 @@ async def test_a_stream_that_is_cancelled_in_its_own_loop_ends(new_client: NewCl
             async with llm.stream("Hi") as stream:
                 async for text in stream.text:
                     found.append(text)
-                    await llm.cancel()
-            assert found == ["one "]
-            assert told(stream.response) == ("cancelled", True, "one ")
+                    if len(found) == after:
+                        await llm.cancel()
+                await llm.cancel()
+                assert await texts(stream) == []
+            assert found == ["one ", "two"][:after]
+            assert told(stream.response) == expected
             assert (await llm.generate("Hi")).output_text == "Hello"
 
 
 # --- native cancellation ----------------------------------------------------------------------------------------
 
 
-async def test_native_cancellation_passes_through(new_client: NewClient, way: str) -> None:
-    if way == "sync":
-        pytest.skip("is not cancelled")
-    heard: list[Any] = []
-    with loopback(SILENT, TWO_WORDS, GOOD) as server:
-        async with new_client(base_url=server.url, on_event=heard.append) as llm:
-            with anyio.move_on_after(0.1) as scope:
-                await llm.generate("Hi")
-            assert scope.cancelled_caught
-            with anyio.move_on_after(0.1) as scope:
-                await texts(llm.stream("Hi"))
-            assert scope.cancelled_caught
-            assert (await llm.generate("Hi")).output_text == "Hello"
-    kinds = [type(event) for event in heard if not isinstance(event, ClientCallStart)]
-    assert kinds == [*[RequestStart, RequestCancelled, ClientCallEnd] * 2, RequestStart, RequestEnd, ClientCallEnd]
-    assert [event.outcome for event in heard if isinstance(event, ClientCallEnd)] == [
-        "cancelled",
-        "cancelled",
-        "completed",
-    ]
+@contextmanager
+def cancelled_natively(way: str) -> Iterator[None]:
+    """What is inside is cancelled: by the scope around it, or by Ctrl-C where it blocks its thread."""
+    if way != "sync":
+        with anyio.move_on_after(0.1) as scope:
+            yield
+        assert scope.cancelled_caught
+        return
 
-
-def test_ctrl_c_passes_through_and_the_client_stays_usable() -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    events: list[Any] = []
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
     try:
-        with (
-            loopback(SILENT, TWO_WORDS, GOOD) as server,
-            Client("openai/gpt-4o", api_key="sk-test-0123456789", base_url=server.url, on_event=events.append) as llm,
-        ):
-            signal.setitimer(signal.ITIMER_REAL, 0.1)
-            with pytest.raises(KeyboardInterrupt):
-                llm.generate("Hi")
-            signal.setitimer(signal.ITIMER_REAL, 0.2)
-            with pytest.raises(KeyboardInterrupt):
-                list(llm.stream("Hi"))
-            assert llm.generate("Hi").output_text == "Hello"
+        with pytest.raises(KeyboardInterrupt):
+            yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert [type(event) for event in events].count(RequestCancelled) == 2
+
+
+async def test_native_cancellation_passes_through(new_client: NewClient, way: str) -> None:
+    heard: list[Any] = []
+    with loopback(SILENT, TWO_WORDS, GOOD) as server:
+        async with new_client(base_url=server.url, on_event=heard.append) as llm:
+            with cancelled_natively(way):
+                await llm.generate("Hi")
+            with cancelled_natively(way):
+                await texts(llm.stream("Hi"))
+            assert (await llm.generate("Hi")).output_text == "Hello"
+    kinds = [type(event) for event in heard if not isinstance(event, ClientCallStart)]
+    assert kinds == [*[RequestStart, RequestCancelled, ClientCallEnd] * 2, RequestStart, RequestEnd, ClientCallEnd]
+    ends = [event.outcome for event in heard if isinstance(event, ClientCallEnd)]
+    assert ends == ["cancelled", "cancelled", "completed"]

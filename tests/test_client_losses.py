@@ -45,7 +45,10 @@ def test_a_window_for_background_responses_is_a_loss_on_wires_that_answer_at_onc
     assert [(loss.path, loss.kind) for loss in reply.info.losses] == [("background_options", "dropped")]
 
 
-@pytest.mark.parametrize("policy", ["warn", "raise", "ignore"])
+every_policy = pytest.mark.parametrize("policy", ["warn", "raise", "ignore"])
+
+
+@every_policy
 async def test_what_is_refused_always_raises(new_client: NewClient, httpx_mock: HTTPXMock, policy: str) -> None:
     tool = {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False}
     async with new_client(on_loss=policy) as llm:
@@ -54,7 +57,7 @@ async def test_what_is_refused_always_raises(new_client: NewClient, httpx_mock: 
     assert httpx_mock.get_requests() == []
 
 
-@pytest.mark.parametrize("policy", ["warn", "raise", "ignore"])
+@every_policy
 async def test_withheld_state_is_recorded_and_never_reported(new_client: NewClient, policy: str) -> None:
     """BUGS 4."""
     foreign = Reasoning(summary=[], encrypted_content=seal("openai_responses", "somebody", {"encrypted_content": "x"}))
@@ -129,7 +132,7 @@ async def test_losses_of_a_streamed_request_are_reported_before_it_is_sent(
     assert [loss.path for loss in stream.response.info.losses] == ["seed"]
 
 
-@pytest.mark.parametrize("policy", ["warn", "raise", "ignore"])
+@every_policy
 async def test_losses_of_a_stream_are_reported_at_its_end(
     new_client: NewClient, httpx_mock: HTTPXMock, monkeypatch: pytest.MonkeyPatch, policy: Any
 ) -> None:

@@ -1,4 +1,7 @@
-"""Requests that are made again, counted by a server: what is, how often, after how long. Sync, asyncio and trio alike."""
+"""Retries, counted by a server: how often, after how long. Sync, asyncio and trio alike.
+
+Which errors are retried: `test_retry.py`, and the cases E, J, S and T of the hostile table.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +14,11 @@ from typing import Any
 import pytest
 
 from llm_rest import RetryPolicy
-from llm_rest.errors import (
-    APITimeoutError,
-    LLMError,
-    MalformedResponseError,
-)
-from llm_rest.transport import Timeouts
+from llm_rest.errors import APITimeoutError, LLMError, MalformedResponseError
 from llm_rest.transport.asynchronous import AsyncTransport
 from llm_rest.transport.blocking import SyncTransport
 from tests.callers import NewClient, answer
-from tests.loopback import (
-    Act,
-    Loopback,
-    http,
-    loopback,
-    send,
-    send_and_stall,
-)
+from tests.loopback import Act, Loopback, http, loopback, send, send_and_stall
 
 pytestmark = pytest.mark.anyio
 
@@ -57,19 +48,6 @@ def outcomes(known: Any) -> list[str]:
     return [attempt.outcome for attempt in known.attempts]
 
 
-@pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long a client would have waited; it does not."""
-    found: list[float] = []
-
-    async def sleep(self: object, seconds: float) -> None:
-        found.append(seconds)
-
-    monkeypatch.setattr(SyncTransport, "sleep", sleep)
-    monkeypatch.setattr(AsyncTransport, "sleep", sleep)
-    return found
-
-
 # --- how often ------------------------------------------------------------------------------------------------------
 
 
@@ -86,22 +64,31 @@ async def test_the_same_bytes_are_sent_again(new_client: NewClient) -> None:
 async def test_the_number_of_attempts_is_that_of_the_call_or_of_the_client(new_client: NewClient) -> None:
     with loopback(refused(500)) as server:
         async with new_client(base_url=server.url, retry=AT_ONCE) as llm:
-            await failing(llm, retry=1)
-            await failing(llm.with_options(retry=1))
-            assert len(server.heads) == 2
-            await failing(llm.with_options(retry=1), retry=RetryPolicy(base_delay=0, attempts=2))
-            assert len(server.heads) == 4
-        async with new_client(base_url=server.url, retry=1) as llm:
-            await failing(llm)
-    assert len(server.heads) == 5
+            once = llm.with_options(retry=1)
+            twice = RetryPolicy(base_delay=0, attempts=2)
+            assert [
+                len((await failing(llm)).attempts),
+                len((await failing(llm, retry=1)).attempts),
+                len((await failing(once)).attempts),
+                len((await failing(once, retry=twice)).attempts),
+            ] == [3, 1, 1, 2]
+    assert len(server.heads) == 7
 
 
 # --- after how long -------------------------------------------------------------------------------------------------
 
 
 async def test_a_date_to_wait_for_counts_from_the_receipt_of_an_answer_without_a_date(
-    new_client: NewClient, waits: list[float]
+    new_client: NewClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    waits: list[float] = []
+
+    async def sleep(self: object, seconds: float) -> None:
+        waits.append(seconds)
+
+    for kind in (SyncTransport, AsyncTransport):
+        monkeypatch.setattr(kind, "sleep", sleep)
+
     def act(connection: socket.socket, server: Loopback) -> bool:
         return refused(429, f"retry-after: {formatdate(time.time() + 9.5, usegmt=True)}")(connection, server)
 
@@ -118,21 +105,6 @@ async def test_the_deadline_is_for_all_attempts(new_client: NewClient) -> None:
             error = await failing(llm)
     assert isinstance(error, APITimeoutError)
     assert (error.phase, len(server.heads), outcomes(error)) == ("total", 2, ["internal_server", error.kind])
-
-
-# --- timeouts --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("again", "requests"), [(True, 2), (False, 1)])
-async def test_a_timeout_is_retried_unless_retry_after_timeout_is_false(
-    new_client: NewClient, again: bool, requests: int
-) -> None:
-    policy = RetryPolicy(base_delay=0, attempts=2, retry_after_timeout=again)
-    with loopback(send_and_stall(b"")) as server:
-        async with new_client(base_url=server.url, retry=policy, timeout=Timeouts(first_byte=0.1)) as llm:
-            error = await failing(llm)
-    assert isinstance(error, APITimeoutError)
-    assert (error.phase, len(server.heads)) == ("first_byte", requests)
 
 
 # --- malformed answers -----------------------------------------------------------------------------------------

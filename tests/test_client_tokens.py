@@ -17,7 +17,7 @@ from tests.loopback import Act, Loopback, http, loopback, send
 
 pytestmark = pytest.mark.anyio
 
-MANY = 50
+MANY = 48
 GOOD = send(http(json.dumps(answer()).encode()))
 EXPIRED = http(b'{"error": {"message": "expired"}}', "401 Unauthorized")
 BUSY = send(http(b'{"error": {"message": "later"}}', "503 Busy"))
@@ -26,11 +26,10 @@ BUSY = send(http(b'{"error": {"message": "later"}}', "503 Busy"))
 class Provider:
     """Returns old tokens until `expired` is set, then new ones; it records its calls."""
 
-    def __init__(self, way: str, *, slow: float = 0.02) -> None:
+    def __init__(self, way: str, *, slow: float = 0.02, fails: Exception | None = None) -> None:
         self.expired = threading.Event()
         self.asked: list[tuple[str | None, str]] = []
-        self._way = way
-        self._slow = slow
+        self._way, self._slow, self._fails = way, slow, fails
 
     def __call__(self, vendor: str, account: str | None) -> Any:
         if self._way == "sync":
@@ -45,6 +44,8 @@ class Provider:
     def _token(self, account: str | None) -> str:
         token = f"{'new' if self.expired.is_set() else 'old'}-token-of-{account}"
         self.asked.append((account, token))
+        if self._fails:
+            raise self._fails
         return token
 
     @property
@@ -79,30 +80,23 @@ def refusing_old(provider: Provider, count: int) -> Callable[[bytes], Act]:
 
 
 async def test_many_calls_ask_once_when_their_token_has_expired(new_client: NewClient, way: str) -> None:
+    """Once for each account."""
     provider = Provider(way)
     with loopback(by_head=refusing_old(provider, MANY)) as server:
         async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=1) as llm:
 
             async def streamed() -> Any:
-                async with llm.stream("Hi") as stream:
+                async with llm.stream("Hi", account="ada") as stream:
                     async for _ in stream:
                         pass
                 return stream.response
 
-            replies = await together(way, [streamed, lambda: llm.generate("Hi")] * (MANY // 2))
-    assert provider.renewed == [None]
+            whole = [lambda: llm.generate("Hi"), lambda: llm.generate("Hi", account="bob")]
+            replies = await together(way, [streamed, *whole] * (MANY // 3))
+    assert provider.renewed == [None, "ada", "bob"]
     assert [reply.output_text for reply in replies] == ["Hello"] * MANY
     assert len(server.heads) == 2 * MANY
     assert all([one.outcome for one in reply.info.attempts] == ["authentication", "200"] for reply in replies)
-
-
-async def test_the_token_of_each_account_is_renewed_once(new_client: NewClient, way: str) -> None:
-    provider = Provider(way)
-    with loopback(by_head=refusing_old(provider, 10)) as server:
-        async with new_client(base_url=server.url, api_key=None, credentials=provider, retry=1) as llm:
-            ada, bob = (lambda: llm.generate("Hi", account="ada")), (lambda: llm.generate("Hi", account="bob"))
-            await together(way, [ada, bob] * 5)
-    assert provider.renewed == ["ada", "bob"]
 
 
 @pytest.mark.parametrize(("token", "requests"), [({}, 2), ({"user_token": "token-of-the-user"}, 1)])
@@ -146,23 +140,14 @@ async def test_the_new_attempt_is_not_one_of_the_retries(new_client: NewClient, 
 async def test_an_error_of_the_provider_is_raised_by_all_calls_that_wait_for_it(
     new_client: NewClient, way: str
 ) -> None:
-    class Down(Exception):
-        pass
-
-    class Failing(Provider):
-        def _token(self, account: str | None) -> str:
-            self.asked.append((account, ""))
-            raise Down("no such account")
-
-    provider = Failing(way, slow=0.05)
+    provider = Provider(way, slow=0.05, fails=LookupError("no such account"))
     async with new_client(base_url="http://127.0.0.1:9", api_key=None, credentials=provider) as llm:
 
         async def failing() -> None:
-            with pytest.raises(
-                ConfigError, match="the token provider for openai failed: Down: no such account"
-            ) as caught:
+            words = "the token provider for openai failed: LookupError: no such account"
+            with pytest.raises(ConfigError, match=words) as caught:
                 await llm.generate("Hi")
-            assert isinstance(caught.value.__cause__, Down)
+            assert isinstance(caught.value.__cause__, LookupError)
 
         await together(way, [failing] * 10)
     assert len(provider.asked) < 10

@@ -129,7 +129,9 @@ def public(names: Iterable[Definition]) -> set[Definition]:
         if one not in found and f"{one.where.stem}.{one.name}" not in INTERNAL and not one.name.startswith("_"):
             found.add(one)
             for base in bases(one):
-                todo += named(base.where, chain(*(type_expressions(each.node) for each in [base, *fields(base).values()])))
+                todo += named(
+                    base.where, chain(*(type_expressions(each.node) for each in [base, *fields(base).values()]))
+                )
     return found
 
 

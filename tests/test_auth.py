@@ -68,21 +68,9 @@ def test_a_secret_is_a_value() -> None:
 # --- where a key comes from -----------------------------------------------------------------------------------------
 
 
-def test_the_token_of_a_call_comes_before_a_key_that_was_given_and_that_before_the_environment(
+def test_the_token_of_a_call_comes_before_a_key_that_before_a_provider_and_that_before_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def tokens(vendor: str, account: str | None) -> str:
-        raise AssertionError("it is not called")
-
-    monkeypatch.setenv("OPENAI_API_KEY", "found")
-    assert shown(credentials(endpoint()).headers()) == {"Authorization": "Bearer found"}
-    known = credentials(endpoint(), api_key="given", provider=tokens)
-    assert shown(known.headers()) == {"Authorization": "Bearer given"}
-    assert not known.renewable
-    assert shown(known.headers(user_token="of the user")) == {"Authorization": "Bearer of the user"}
-
-
-def test_a_token_provider_comes_before_the_environment() -> None:
     """A key that happens to be set must not stand in for the account a call is made for."""
     asked: list[tuple[str, str | None]] = []
 
@@ -90,17 +78,19 @@ def test_a_token_provider_comes_before_the_environment() -> None:
         asked.append((vendor, account))
         return f"token-of-{account}"
 
-    known = credentials(endpoint(), provider=tokens, environ={"OPENAI_API_KEY": "found"})
+    monkeypatch.setenv("OPENAI_API_KEY", "found")
+    known = credentials(endpoint(), api_key="given", provider=tokens)
+    assert shown(known.headers(user_token="of the user")) == {"Authorization": "Bearer of the user"}
+    assert (shown(known.headers()), known.renewable, asked) == ({"Authorization": "Bearer given"}, False, [])
+    known = credentials(endpoint(), provider=tokens)
     assert shown(known.headers(account="u42")) == {"Authorization": "Bearer token-of-u42"}
     assert shown(known.headers(account="u43")) == {"Authorization": "Bearer token-of-u43"}
-    assert asked == [("openai", "u42"), ("openai", "u43")]
-    assert known.renewable
+    assert (known.renewable, asked) == (True, [("openai", "u42"), ("openai", "u43")])
+    assert shown(credentials(endpoint()).headers()) == {"Authorization": "Bearer found"}
 
 
 @pytest.mark.parametrize("options", [{"api_key": "given"}, {"environ": {"OPENAI_API_KEY": "found"}}, {}])
-def test_an_account_needs_a_token_provider(
-    options: dict[str, Any],
-) -> None:
+def test_an_account_needs_a_token_provider(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="account= needs a token provider"):
         credentials(endpoint(), **{"environ": {}, **options}).headers(account="u42")
 
@@ -128,7 +118,6 @@ def test_a_missing_key_names_what_to_set(model: str, hint: str) -> None:
 
 
 # --- how it travels -------------------------------------------------------------------------------------------------
-
 
 BEARER = {"Authorization": "Bearer k"}
 CLOUD, AZURE = "https://ollama.com", "https://r.openai.azure.com/openai/v1"
@@ -167,19 +156,17 @@ def test_a_key_is_sent_in_the_header_of_its_vendor(
     model: str, given: dict[str, str], environ: dict[str, str], headers: dict[str, str]
 ) -> None:
     """The argument comes before the environment, and there the first variable that is set."""
-    options = {name: value for name, value in given.items() if name != "api_key"}
-    assert (
-        shown(credentials(endpoint(model, **options), api_key=given.get("api_key"), environ=environ).headers())
-        == headers
-    )
+    options = {**given}
+    key = options.pop("api_key", None)
+    assert shown(credentials(endpoint(model, **options), api_key=key, environ=environ).headers()) == headers
 
 
-def test_a_token_is_sent_as_a_bearer_token_and_an_api_key_as_the_vendors_keys_are() -> None:
-    anthropic = endpoint("anthropic/m")
-    token = credentials(anthropic, provider=lambda vendor, account: "t", environ={})
-    assert shown(token.headers()) == {"Authorization": "Bearer t"}
-    key = credentials(anthropic, provider=lambda vendor, account: APIKey("k"), environ={})
-    assert shown(key.headers()) == {"x-api-key": "k"}
+@pytest.mark.parametrize(
+    ("given", "headers"), [("t", {"Authorization": "Bearer t"}), (APIKey("k"), {"x-api-key": "k"})]
+)
+def test_a_token_is_sent_as_a_bearer_token_and_an_api_key_as_the_vendors_keys_are(given: Any, headers: Any) -> None:
+    known = credentials(endpoint("anthropic/m"), provider=lambda vendor, account: given, environ={})
+    assert shown(known.headers()) == headers
 
 
 def test_a_key_never_travels_over_plain_http_to_another_machine() -> None:
@@ -219,9 +206,7 @@ def test_a_key_that_cannot_be_a_header_is_refused_without_being_shown(model: str
         credentials(endpoint(model), environ={"OPENAI_API_KEY": value, "ANTHROPIC_API_KEY": value}),
         credentials(endpoint(model), provider=lambda vendor, account: value, environ={}),
     ):
-        with pytest.raises(
-            ConfigError, match=r"the value of the header (Authorization|x-api-key) cannot be sent"
-        ) as caught:
+        with pytest.raises(ConfigError, match=r"the header (Authorization|x-api-key) cannot be sent") as caught:
             known.headers()
         assert KEY not in str(caught.value)
 

@@ -26,8 +26,6 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "p.pdf").write_bytes(b"%PDF-1.4 ...")
     (tmp_path / "p.txt").write_text("plain")
     (tmp_path / "p.py").write_text("print()")
-    (tmp_path / "p.bin").write_bytes(b"\xff\x00\xfe")
-    (tmp_path / "empty.txt").write_bytes(b"")
     return tmp_path
 
 

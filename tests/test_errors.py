@@ -16,32 +16,15 @@ import pytest
 from llm_rest import errors
 from llm_rest.errors import (
     APIStatusError,
-    APITimeoutError,
     Attempt,
-    AuthenticationError,
     BadRequestError,
-    CapabilityError,
-    ConfigError,
-    ConflictError,
-    ContentFilterError,
     ContextLengthError,
-    DecodeError,
     ErrorFacts,
     ErrorRules,
     InternalServerError,
     LLMError,
-    LossError,
-    NotFoundError,
-    OutputError,
-    OverloadedError,
-    PermissionDeniedError,
     QuotaError,
-    RateLimitError,
     ReasoningStateError,
-    RequestTooLargeError,
-    ServerTimeoutError,
-    TLSError,
-    UnprocessableEntityError,
     printable,
 )
 from llm_rest.losses import Loss
@@ -69,16 +52,16 @@ def test_every_class_has_one_of_the_five_codes_and_a_kind_of_its_own() -> None:
         "unknown",
     }
     assert len({kind.kind for kind in CLASSES}) == len(CLASSES)
-    assert (TLSError.kind, LLMError.kind, APITimeoutError.kind) == ("tls", "llm", "api_timeout")
+    assert (errors.TLSError.kind, LLMError.kind, errors.APITimeoutError.kind) == ("tls", "llm", "api_timeout")
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
 def test_an_error_survives_pickle_and_copy(kind: type[LLMError]) -> None:
     own: dict[type[LLMError], dict[str, object]] = {
-        LossError: {"losses": (Loss("tools[0]", "gone", "refused"),)},
-        DecodeError: {"path": "$.a"},
-        APITimeoutError: {"phase": "stall"},
-        OutputError: {"raw": "{"},
+        errors.LossError: {"losses": (Loss("tools[0]", "gone", "refused"),)},
+        errors.DecodeError: {"path": "$.a"},
+        errors.APITimeoutError: {"phase": "stall"},
+        errors.OutputError: {"raw": "{"},
     }
     known = {
         "status": 500,
@@ -94,17 +77,20 @@ def test_an_error_survives_pickle_and_copy(kind: type[LLMError]) -> None:
 
 
 def test_standard_exceptions_catch_errors_of_the_library() -> None:
-    assert all(issubclass(kind, ValueError) for kind in (ConfigError, CapabilityError, LossError, DecodeError))
-    assert issubclass(APITimeoutError, TimeoutError)
+    for kind in (errors.ConfigError, errors.CapabilityError, errors.LossError, errors.DecodeError):
+        assert issubclass(kind, ValueError)
+    assert issubclass(errors.APITimeoutError, TimeoutError)
 
 
 def test_only_the_timeout_of_the_whole_call_is_not_retryable() -> None:
-    assert APITimeoutError("late", phase="first_byte").retryable
-    assert not APITimeoutError("late", phase="total").retryable
+    assert errors.APITimeoutError("late", phase="first_byte").retryable
+    assert not errors.APITimeoutError("late", phase="total").retryable
 
 
 def test_to_dict_is_plain_data() -> None:
-    error = RateLimitError("slow down", status=429, vendor="groq", retry_after=2.5, attempts=(Attempt(0, 1.5, "429"),))
+    error = errors.RateLimitError(
+        "slow down", status=429, vendor="groq", retry_after=2.5, attempts=(Attempt(0, 1.5, "429"),)
+    )
     assert json.loads(json.dumps(error.to_dict())) == {
         "code": "rate_limit",
         "kind": "rate_limit",
@@ -123,10 +109,10 @@ def test_to_dict_is_plain_data() -> None:
 
 
 def test_to_response_has_the_description_and_the_suggestions() -> None:
-    assert ConfigError("no key", hint="set K").to_response() == {
+    assert errors.ConfigError("no key", hint="set K").to_response() == {
         "error": True,
         "description": "no key",
-        "suggestions": ["set K", *ConfigError("no key").suggestions],
+        "suggestions": ["set K", *errors.ConfigError("no key").suggestions],
     }
 
 
@@ -194,27 +180,27 @@ def test_a_key_without_a_known_prefix_is_redacted_after_the_name_of_its_header()
     ("status", "kind", "retryable"),
     [
         (400, BadRequestError, False),
-        (401, AuthenticationError, False),
+        (401, errors.AuthenticationError, False),
         (402, QuotaError, False),
-        (403, PermissionDeniedError, False),
-        (404, NotFoundError, False),
+        (403, errors.PermissionDeniedError, False),
+        (404, errors.NotFoundError, False),
         (405, BadRequestError, False),
-        (408, ServerTimeoutError, True),
-        (409, ConflictError, False),
-        (413, RequestTooLargeError, False),
+        (408, errors.ServerTimeoutError, True),
+        (409, errors.ConflictError, False),
+        (413, errors.RequestTooLargeError, False),
         (415, BadRequestError, False),
         (418, BadRequestError, False),
-        (422, UnprocessableEntityError, False),
+        (422, errors.UnprocessableEntityError, False),
         (425, InternalServerError, True),
-        (429, RateLimitError, True),
-        (498, OverloadedError, True),
+        (429, errors.RateLimitError, True),
+        (498, errors.OverloadedError, True),
         (500, InternalServerError, True),
         (502, InternalServerError, True),
         (503, InternalServerError, True),
-        (504, ServerTimeoutError, True),
+        (504, errors.ServerTimeoutError, True),
         (520, InternalServerError, True),
         (524, InternalServerError, True),
-        (529, OverloadedError, True),
+        (529, errors.OverloadedError, True),
         (299, APIStatusError, False),
     ],
 )
@@ -231,38 +217,38 @@ def test_the_status_alone_decides_where_the_body_says_nothing(
     ("status", "code", "type", "kind"),
     [
         (429, "insufficient_quota", "insufficient_quota", QuotaError),
-        (429, "rate_limit_exceeded", "tokens", RateLimitError),
+        (429, "rate_limit_exceeded", "tokens", errors.RateLimitError),
         (429, "enforced_spend_limit_reached", "rate_limit_error", QuotaError),
-        (429, None, "rate_limit_error", RateLimitError),
-        (429, None, "invalid_request_error", RateLimitError),
+        (429, None, "rate_limit_error", errors.RateLimitError),
+        (429, None, "invalid_request_error", errors.RateLimitError),
         (402, None, "billing_error", QuotaError),
-        (401, "invalid_api_key", "invalid_request_error", AuthenticationError),
-        (401, None, "invalid_request_error", AuthenticationError),
-        (404, "model_not_found", "invalid_request_error", NotFoundError),
-        (400, "model_not_found", "invalid_request_error", NotFoundError),
+        (401, "invalid_api_key", "invalid_request_error", errors.AuthenticationError),
+        (401, None, "invalid_request_error", errors.AuthenticationError),
+        (404, "model_not_found", "invalid_request_error", errors.NotFoundError),
+        (400, "model_not_found", "invalid_request_error", errors.NotFoundError),
         (400, "context_length_exceeded", "invalid_request_error", ContextLengthError),
         (400, "string_above_max_length", "invalid_request_error", BadRequestError),
         (400, "exceed_context_size_error", None, ContextLengthError),
-        (400, "content_filter", None, ContentFilterError),
+        (400, "content_filter", None, errors.ContentFilterError),
         (400, "invalid_encrypted_content", "invalid_request_error", ReasoningStateError),
-        (413, None, "request_too_large", RequestTooLargeError),
-        (529, None, "overloaded_error", OverloadedError),
-        (200, None, "overloaded_error", OverloadedError),
+        (413, None, "request_too_large", errors.RequestTooLargeError),
+        (529, None, "overloaded_error", errors.OverloadedError),
+        (200, None, "overloaded_error", errors.OverloadedError),
         (200, "server_error", None, InternalServerError),
-        (200, "rate_limit_exceeded", None, RateLimitError),
-        (200, "invalid_prompt", None, ContentFilterError),
+        (200, "rate_limit_exceeded", None, errors.RateLimitError),
+        (200, "invalid_prompt", None, errors.ContentFilterError),
         (200, "invalid_image_url", None, BadRequestError),
-        (200, "429", None, RateLimitError),
+        (200, "429", None, errors.RateLimitError),
         (200, "502", None, InternalServerError),
         (200, "something_new", None, APIStatusError),
         (400, None, "server_error", BadRequestError),
         (500, None, "invalid_request_error", InternalServerError),
-        (504, None, "timeout_error", ServerTimeoutError),
-        (200, None, "timeout_error", ServerTimeoutError),
-        (200, "DEADLINE_EXCEEDED", None, ServerTimeoutError),
-        (503, "UNAVAILABLE", None, OverloadedError),
-        (429, "RESOURCE_EXHAUSTED", None, RateLimitError),
-        (409, None, "conflict_error", ConflictError),
+        (504, None, "timeout_error", errors.ServerTimeoutError),
+        (200, None, "timeout_error", errors.ServerTimeoutError),
+        (200, "DEADLINE_EXCEEDED", None, errors.ServerTimeoutError),
+        (503, "UNAVAILABLE", None, errors.OverloadedError),
+        (429, "RESOURCE_EXHAUSTED", None, errors.RateLimitError),
+        (409, None, "conflict_error", errors.ConflictError),
     ],
 )
 def test_the_vendors_words_say_more_than_the_status(
@@ -305,12 +291,12 @@ def test_a_context_that_is_too_long_is_told_in_every_hosts_words(
 @pytest.mark.parametrize(
     ("status", "text", "kind"),
     [
-        (400, "API key not valid. Please pass a valid API key.", AuthenticationError),
-        (400, "Incorrect API key provided: xa***12.", AuthenticationError),
+        (400, "API key not valid. Please pass a valid API key.", errors.AuthenticationError),
+        (400, "Incorrect API key provided: xa***12.", errors.AuthenticationError),
         (400, "Your credit balance is too low to access the API.", QuotaError),
         (403, "Insufficient balance", QuotaError),
-        (403, "Your input was flagged by moderation", ContentFilterError),
-        (503, "The model is overloaded. Please try again later.", OverloadedError),
+        (403, "Your input was flagged by moderation", errors.ContentFilterError),
+        (503, "The model is overloaded. Please try again later.", errors.OverloadedError),
         (503, "Loading model", InternalServerError),
         (400, "messages.1.content.0: Invalid `signature` in `thinking` block", ReasoningStateError),
         (400, "`thinking` blocks in the latest assistant message cannot be modified.", ReasoningStateError),
@@ -352,7 +338,7 @@ FILTERED = {
 def test_a_content_filter_names_its_categories(code: str, body: object, categories: tuple[str, ...]) -> None:
     status, message = (403, "Input flagged") if code == "403" else (400, "filtered")
     error = api_error(ErrorFacts(status=status, message=message, code=code, body=body))
-    assert isinstance(error, ContentFilterError)
+    assert isinstance(error, errors.ContentFilterError)
     assert error.categories == categories
 
 
@@ -404,21 +390,21 @@ def test_a_daily_quota_is_told_from_a_rate() -> None:
         return api_error(facts, rules=VENDORS["google"].errors)
 
     assert type(refused("GenerateRequestsPerDayPerProjectPerModel-FreeTier")) is QuotaError
-    assert type(refused("GenerateRequestsPerMinutePerProjectPerModel")) is RateLimitError
+    assert type(refused("GenerateRequestsPerMinutePerProjectPerModel")) is errors.RateLimitError
 
 
 # --- recorded -------------------------------------------------------------------------------------------------------
 
 RECORDED: dict[tuple[str, int], set[type[APIStatusError]]] = {
-    ("openai", 400): {BadRequestError, NotFoundError, ReasoningStateError},
-    ("openai", 404): {NotFoundError},
+    ("openai", 400): {BadRequestError, errors.NotFoundError, ReasoningStateError},
+    ("openai", 404): {errors.NotFoundError},
     ("groq", 400): {BadRequestError},
-    ("groq", 404): {NotFoundError},
-    ("openrouter", 429): {RateLimitError},
+    ("groq", 404): {errors.NotFoundError},
+    ("openrouter", 429): {errors.RateLimitError},
     ("deepseek", 400): {BadRequestError},
     ("anthropic", 400): {BadRequestError},
-    ("anthropic", 404): {NotFoundError},
-    ("google", 404): {NotFoundError},
+    ("anthropic", 404): {errors.NotFoundError},
+    ("google", 404): {errors.NotFoundError},
     ("vertex", 400): {BadRequestError},
 }
 

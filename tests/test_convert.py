@@ -11,7 +11,6 @@ import json
 import sys
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -49,14 +48,22 @@ CARRIES = {"openai_responses", "openai_chat"}
 SIGNS = {"anthropic_messages", "gemini_generate_content"}
 
 
-def convert(
-    source: str, target: str, kind: str, stdin: bytes, monkeypatch: pytest.MonkeyPatch, capsys: Any, *more: str
-) -> tuple[int, bytes, list[str]]:
-    """The exit code, stdout, and the losses on stderr."""
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin), isatty=lambda: False))
-    code = main(("convert", "--from", source, "--to", target, "--kind", kind, *more))
-    out, err = capsys.readouterr()
-    return code, out.encode(), err.splitlines()
+class Convert:
+    """Runs `llm-rest convert`: stdout, and the losses on stderr."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._patch, self._captured = monkeypatch, capsys
+
+    def __call__(self, source: str, target: str, kind: str, stdin: bytes) -> tuple[bytes, list[str]]:
+        self._patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        assert main(("convert", "--from", source, "--to", target, "--kind", kind)) == 0
+        out, err = self._captured.readouterr()
+        return out.encode(), err.splitlines()
+
+
+@pytest.fixture
+def convert(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Convert:
+    return Convert(monkeypatch, capsys)
 
 
 def strict(decoder: Any, document: bytes) -> Any:
@@ -76,12 +83,8 @@ every_pair = pytest.mark.parametrize(("source", "target"), list(product(wires.NA
 
 
 @every_pair
-def test_a_request_says_the_same_on_every_other_wire(
-    source: str, target: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    stdin = json.dumps(REQUESTS[source]).encode()
-    code, out, lost = convert(source, target, "request", stdin, monkeypatch, capsys)
-    assert code == 0
+def test_a_request_says_the_same_on_every_other_wire(source: str, target: str, convert: Convert) -> None:
+    out, lost = convert(source, target, "request", json.dumps(REQUESTS[source]).encode())
     wire = wires.load(target)
     request: Request
     request, _ = wire.decode_request(strict(wire.REQUEST, out), model="m")
@@ -99,12 +102,8 @@ def test_a_request_says_the_same_on_every_other_wire(
 
 
 @every_pair
-def test_an_answer_says_the_same_on_every_other_wire(
-    source: str, target: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    stdin = json.dumps(RESPONSES[source]).encode()
-    code, out, lost = convert(source, target, "response", stdin, monkeypatch, capsys)
-    assert code == 0
+def test_an_answer_says_the_same_on_every_other_wire(source: str, target: str, convert: Convert) -> None:
+    out, lost = convert(source, target, "response", json.dumps(RESPONSES[source]).encode())
     wire = wires.load(target)
     response, _ = wire.decode_response(strict(wire.RESPONSE, out))
     assert said(response) == ("I look.", [("call_1", "weather", ARGUMENTS)], 17)
@@ -115,19 +114,14 @@ def test_an_answer_says_the_same_on_every_other_wire(
 
 
 @every_pair
-def test_a_stream_says_the_same_on_every_other_wire(
-    source: str, target: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stream_says_the_same_on_every_other_wire(source: str, target: str, convert: Convert) -> None:
     here = wires.load(source)
     told, _ = here.decode_response(here.RESPONSE.decode(json.dumps(RESPONSES[source]).encode()))
-    stdin = b"".join(written(source, disassemble(told))[0])
-    code, out, _ = convert(source, target, "stream", stdin, monkeypatch, capsys)
-    assert code == 0
+    out, _ = convert(source, target, "stream", b"".join(written(source, disassemble(told))[0]))
     wire = wires.load(target)
     cut = SSE() if wire.FRAMING == "sse" else NDJSON()
-    frames = [frame.data for frame in [*cut.feed(out), *cut.close()] if frame.data != wire.END]
-    for frame in frames:
-        strict(wire.EVENT, frame)
+    for frame in [*cut.feed(out), *cut.close()]:
+        assert frame.data == wire.END or strict(wire.EVENT, frame.data)
     events = read(target, [out])
     assert faults(events) == []
     assert said(assembled(events)) == ("I look.", [("call_1", "weather", ARGUMENTS)], 17)

@@ -1,4 +1,4 @@
-"""What a call takes as its input, its tools and its URL: what people have, on every wire and for both kinds of client."""
+"""What a call takes as its input and its tools: what people have, on every wire."""
 
 from __future__ import annotations
 
@@ -8,25 +8,14 @@ from typing import Any, cast
 
 import pytest
 
-from llm_rest import LossError, Message, ToolRegistry, image, tool
+from llm_rest import Client, LossError, Message, ToolRegistry, image, tool
 from llm_rest.responses import InputText
 from tests.callers import NewClient
 from tests.support import WIRES
 
-pytestmark = pytest.mark.anyio
-
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+FILES = {"p.png": PNG, "photo": PNG, "p.pdf": b"%PDF-1.4 ...", "p.txt": b"plain", "p.py": b"print()"}
 every_wire = pytest.mark.parametrize("wire", WIRES)
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> Path:
-    (tmp_path / "p.png").write_bytes(PNG)
-    (tmp_path / "photo").write_bytes(PNG)
-    (tmp_path / "p.pdf").write_bytes(b"%PDF-1.4 ...")
-    (tmp_path / "p.txt").write_text("plain")
-    (tmp_path / "p.py").write_text("print()")
-    return tmp_path
 
 
 def weather(city: str) -> str:
@@ -55,37 +44,33 @@ WHAT: list[Any] = [
 
 @every_wire
 @pytest.mark.parametrize("made", WHAT, ids=range(len(WHAT)))
-async def test_texts_parts_and_items_may_be_mixed_in_any_sequence(
-    new_client: NewClient, wire: str, made: Any, files: Path
-) -> None:
-    async with new_client("simulator/demo", api_key=None, wire=wire) as llm:
-        reply = await llm.generate(made(image(files / "p.png")))
-    assert reply.output_text.split() == ["what?", "[image]"]
+def test_texts_parts_and_items_may_be_mixed_in_any_sequence(wire: str, made: Any) -> None:
+    with Client("simulator/demo", wire=wire) as llm:
+        assert llm.generate(made(image(PNG))).output_text.split() == ["what?", "[image]"]
 
 
 @every_wire
-@pytest.mark.parametrize("name", ["p.png", "photo", "p.pdf", "p.txt", "p.py"])
+@pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("alone", [True, False])
-async def test_a_path_is_read_with_its_media_type(
-    new_client: NewClient, wire: str, name: str, alone: bool, files: Path
-) -> None:
-    path = files / name
-    async with new_client("simulator/demo", api_key=None, wire=wire, on_loss="ignore") as llm:
+def test_a_path_is_read_with_its_media_type(wire: str, name: str, alone: bool, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(FILES[name])
+    with Client("simulator/demo", wire=wire, on_loss="ignore") as llm:
         if (wire, name) == ("ollama_chat", "p.pdf"):
             with pytest.raises(LossError, match=r"input\[0\]: a file, which"):
-                await llm.generate(path)
+                llm.generate(path)
             return
-        text = (await llm.generate(path if alone else ["What is this?", path])).output_text
+        text = llm.generate(path if alone else ["What is this?", path]).output_text
     assert alone or text.startswith("What is this?")
     assert ("[image]" if name in ("p.png", "photo") else "[file" if wire != "ollama_chat" else name) in text
 
 
 @every_wire
 @pytest.mark.parametrize("role", ["system", "developer", "agent", "human", "user", "assistant"])
-async def test_a_message_needs_no_type_and_every_role_is_read(new_client: NewClient, wire: str, role: str) -> None:
-    async with new_client("simulator/demo", api_key=None, wire=wire, on_loss="ignore") as llm:
+def test_a_message_needs_no_type_and_every_role_is_read(wire: str, role: str) -> None:
+    with Client("simulator/demo", wire=wire, on_loss="ignore") as llm:
         said = [{"role": "user", "content": "Hi"}, {"role": role, "content": "One."}]
-        reply = await llm.generate([*said, {"role": "human", "content": "say Two."}])
+        reply = llm.generate([*said, {"role": "human", "content": "say Two."}])
     assert reply.output_text == "Two."
     assert [loss for loss in reply.info.losses if loss.kind != "changed"] == []
 
@@ -102,11 +87,11 @@ TOOLS: list[Any] = [
     [tool(weather).definition],
     [tool(weather).definition.to_dict()],
 ]
-offered = pytest.mark.parametrize("tools", TOOLS, ids=range(len(TOOLS)))
 CALL = 'call weather {"city": "Oslo"}'
 
 
-@offered
+@pytest.mark.anyio
+@pytest.mark.parametrize("tools", TOOLS, ids=range(len(TOOLS)))
 async def test_everything_that_takes_tools_takes_functions(new_client: NewClient, tools: Any) -> None:
     async with new_client("simulator/demo", api_key=None) as llm:
         async with llm.stream(CALL, tools=tools) as stream:

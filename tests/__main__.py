@@ -18,11 +18,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from itertools import pairwise
 from pathlib import Path
-from typing import IO
 
 HERE = Path(__file__).parent
 PARTS = (
@@ -60,31 +58,22 @@ def parts() -> dict[str, list[str]]:
     return {f"{HERE.name}/{part}*": files for part, files in found.items() if files}
 
 
-@dataclass
-class Run:
-    """A pytest with the files of one part."""
-
-    part: str
-    process: subprocess.Popen[bytes]
-    output: IO[bytes]
-    began: float
-
-    def text(self) -> str:
-        self.output.seek(0)
-        return self.output.read().decode(errors="replace")
-
-
-def begin(part: str, files: list[str], options: list[str]) -> Run:
-    output = tempfile.TemporaryFile()  # noqa: SIM115 - read when the process has ended
-    command = [sys.executable, "-m", "pytest", "--quiet", *files, *options]
+def run(files: list[str], options: list[str], running: list[subprocess.Popen[bytes]]) -> tuple[int, str]:
+    """The exit code of a pytest with these files, and what it prints; `running` has its process until it ends."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment.setdefault("PYTHONPYCACHEPREFIX", str(HERE.parent / ".pytest_cache" / "bytecode"))
     if not options:
         environment.setdefault("LLM_REST_TESTS", "sample")
-    process = subprocess.Popen(
-        command, cwd=HERE.parent, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
-    )
-    return Run(part, process, output, time.monotonic())
+    command = [sys.executable, "-m", "pytest", "--quiet", *files, *options]
+    with tempfile.TemporaryFile() as output:  # no pipe: processes that a test leaves behind would keep it open
+        process = subprocess.Popen(
+            command, cwd=HERE.parent, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
+        )
+        running.append(process)
+        process.wait()
+        running.remove(process)
+        output.seek(0)
+        return process.returncode, output.read().decode(errors="replace")
 
 
 def resident(pids: set[int]) -> int:
@@ -102,23 +91,15 @@ def resident(pids: set[int]) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE") // 2**20
 
 
-def ended(running: list[Run]) -> Iterator[Run]:
-    """Those that have ended, which are running no more."""
-    for run in [run for run in running if run.process.poll() is not None]:
-        running.remove(run)
-        yield run
-
-
-def stop(running: list[Run]) -> None:
+def stop(running: list[subprocess.Popen[bytes]]) -> None:
     """End them as Ctrl-C does, so that they end what they started."""
-    for run in running:
-        run.process.send_signal(signal.SIGINT)
-    for run in running:
-        try:
-            run.process.wait(20)
-        except subprocess.TimeoutExpired:
-            run.process.kill()
-            run.process.wait()
+    for process in [*running]:
+        process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    while running and time.monotonic() < began + 20:
+        time.sleep(0.1)
+    for process in [*running]:
+        process.kill()
 
 
 def main(options: list[str]) -> int:
@@ -126,28 +107,29 @@ def main(options: list[str]) -> int:
     if any((HERE.parent / value.partition("::")[0]).exists() for value in values):
         return subprocess.call([sys.executable, "-m", "pytest", *options], cwd=HERE.parent)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what runs is ended, too
-    waiting, running = [*parts().items()], list[Run]()
-    jobs = int(os.environ.get("LLM_REST_JOBS") or 3)
-    outcomes, failed, most, began = Counter[str](), list[str](), 0, time.monotonic()
-    looked = began
+    running, outcomes, failed, most, began = (
+        list[subprocess.Popen[bytes]](),
+        Counter[str](),
+        list[str](),
+        0,
+        time.monotonic(),
+    )
+    pool = ThreadPoolExecutor(int(os.environ.get("LLM_REST_JOBS") or 3))
     try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                part, files = waiting.pop(0)
-                running.append(begin(part, files, options))
-            time.sleep(0.1)
-            if time.monotonic() > looked + 1:
-                looked, most = time.monotonic(), max(most, resident({os.getpid()}))
-            for run in ended(running):
-                text = run.text()
+        waiting = {pool.submit(run, files, options, running): part for part, files in parts().items()}
+        while waiting:
+            done, _ = wait(waiting, timeout=1, return_when=FIRST_COMPLETED)
+            most = max(most, resident({os.getpid()}))
+            for part, (code, text) in [(waiting.pop(one), one.result()) for one in done]:
                 last = next((line for line in reversed(text.splitlines()) if SUMMARY.search(line)), "no summary")
                 outcomes.update({what: int(count) for count, what in OUTCOMES.findall(last)})
-                if run.process.returncode not in (0, NOTHING_SELECTED):
+                if code not in (0, NOTHING_SELECTED):
                     print(text)
                     lines = [line for line in text.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-                    failed += lines or [f"{run.part} ended with {run.process.returncode}"]
-                print(f"{run.part}: {last}", flush=True)
+                    failed += lines or [f"{part} ended with {code}"]
+                print(f"{part}: {last}", flush=True)
     finally:
+        pool.shutdown(wait=False, cancel_futures=True)
         stop(running)
     usage = os.times()
     print(

@@ -64,8 +64,6 @@ def table(columns: str, found: dict[str, Any]) -> str:
 
 def wire_page(name: str) -> str:
     """The text of a wire's page."""
-    if not (TESTS / "wires" / name / "page.md").exists():  # not converted yet
-        return (PAGES / f"{name}.md").read_text()
     text = (TESTS / "wires" / name / "page.md").read_text()
     for file, content in tables(name).items():
         text = text.replace(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,31 +21,23 @@ LATER: dict[int, str] = {
 """Numbers that no test names yet, and why."""
 
 MENTION = re.compile(r"\bBUGS ((?:\d+(?:, | and )?)+)")
+COMMENT = re.compile(r"^(?:\w+ = \[)?  # .*", re.MULTILINE)
 
 
 def numbers(text: str) -> set[int]:
-    """The numbers a docstring names: `BUGS 31`, `BUGS 31, 35 and 81`."""
+    """The numbers that a text names: `BUGS 31`, `BUGS 31, 35 and 81`."""
     return {int(number) for found in MENTION.findall(text) for number in re.findall(r"\d+", found)}
-
-
-def docstrings(source: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
-            yield ast.get_docstring(node) or ""
 
 
 def covered() -> set[int]:
     """The numbers in the docstrings of all tests, and in the comments of the mapping rows."""
-    comments = re.compile(r"^(?:\w+ = \[)?  # .*", re.MULTILINE)
-    rows = [text for path in HERE.rglob("*.toml") for text in comments.findall(path.read_text())]
-    sources = [path.read_text() for path in HERE.rglob("*.py") if path != Path(__file__)]
-    return {
-        number
-        for source in sources
-        if MENTION.search(source)
-        for text in docstrings(source)
-        for number in numbers(text)
-    } | numbers("\n".join(rows))
+    texts = [text for path in HERE.rglob("*.toml") for text in COMMENT.findall(path.read_text())]
+    for path in HERE.rglob("*.py"):
+        if path != Path(__file__) and MENTION.search(source := path.read_text()):
+            for node in ast.walk(ast.parse(source)):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+                    texts.append(ast.get_docstring(node) or "")
+    return numbers("\n".join(texts))
 
 
 def test_every_bug_has_a_test_or_a_reason_why_not_yet() -> None:

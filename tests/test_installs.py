@@ -5,7 +5,6 @@ The installs need a package index; `python -m pytest -m installs` runs them, and
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_imports import PACKAGE
+from tests.test_architecture import NAME, all_imports
 from tests.test_packaging import PROJECT, pip, wheel
 
 __all__ = ["wheel"]
@@ -24,7 +23,7 @@ REQUIREMENTS = [
     *(one for name, extra in PROJECT["optional-dependencies"].items() if name != "ray" for one in extra),
 ]
 """Without Ray, which is 600 MB and which nothing imports."""
-NAME = re.compile(r"[A-Za-z0-9._-]+")
+DISTRIBUTION = re.compile(r"[A-Za-z0-9._-]+")
 OURS_TO_NAME = {"hypothesis", "pytest", "trio", "typing_extensions"}
 """Imported only by what brings them: tests that use our strategies, pytest that loads our plugin, a program on that event loop,
 type checkers."""
@@ -32,19 +31,13 @@ type checkers."""
 
 def imported() -> set[str]:
     """The distributions that the package imports, each named as its module is."""
-    found: set[str] = set()
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-                found.add(node.module.partition(".")[0])
+    found = {one.target.partition(".")[0] for one in all_imports()}
     api = {"opentelemetry-api" if name == "opentelemetry" else name for name in found}
-    return api - set(sys.stdlib_module_names) - {PACKAGE.name}
+    return api - set(sys.stdlib_module_names) - {NAME}
 
 
 def test_every_module_that_is_imported_is_declared_by_name() -> None:
-    declared = {match[0] for one in REQUIREMENTS if (match := NAME.match(one))}
+    declared = {match[0] for one in REQUIREMENTS if (match := DISTRIBUTION.match(one))}
     assert imported() - OURS_TO_NAME <= declared
 
 

@@ -32,20 +32,11 @@ class AwaitedStream:
     def __init__(self, inner: Any) -> None:
         self._inner = inner
 
-    @property
-    def response(self) -> Any:
-        return self._inner.response
-
-    @property
-    def value(self) -> Any:
-        return self._inner.value
-
-    @property
-    def text(self) -> Any:
-        return AwaitedStream(self._inner.text)
-
-    def elements(self) -> Any:
-        return AwaitedStream(self._inner.elements())
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if name == "text":
+            return AwaitedStream(found)
+        return (lambda: AwaitedStream(found())) if name == "elements" else found
 
     async def __aenter__(self) -> Any:
         self._inner.__enter__()

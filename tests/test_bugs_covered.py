@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.mapping import COMMENT
+
 HERE = Path(__file__).parent
 
 NEVER_GIVEN = {2, 9, 12, 16, 19, 22, 24, 29, 33, 36, 39, 43, 46, 50, 54, 57, 60, 63, 66, 68, 71, 73, 80, 83, 88}
@@ -21,7 +23,6 @@ LATER: dict[int, str] = {
 """Numbers that no test names yet, and why."""
 
 MENTION = re.compile(r"\bBUGS ((?:\d+(?:, | and )?)+)")
-COMMENT = re.compile(r"^(?:\w+ = \[)?  # .*", re.MULTILINE)
 
 
 def numbers(text: str) -> set[int]:

@@ -9,7 +9,6 @@ import anyio
 import pytest
 from pytest_httpx import HTTPXMock
 
-from llm_rest import wires
 from llm_rest.client.client import AsyncClient, Client
 from llm_rest.client.events import StreamReader
 from llm_rest.errors import LossError
@@ -36,13 +35,6 @@ async def test_losses_are_in_the_info_or_raised_before_a_request(new_client: New
         assert caught.value.losses == (DROPPED,)
         assert httpx_mock.get_requests() == []
         assert (await llm.generate("Hi", seed=1, on_loss="ignore")).info.losses == [DROPPED]
-
-
-@pytest.mark.parametrize("wire", [name for name in wires.NAMES if name != "openai_responses"])
-def test_a_window_for_background_responses_is_a_loss_on_wires_that_answer_at_once(wire: str) -> None:
-    with Client("simulator/x", wire=wire, on_loss="ignore") as llm:
-        reply = llm.generate("Hi", background_options={"completion_window": "2h"})
-    assert [(loss.path, loss.kind) for loss in reply.info.losses] == [("background_options", "dropped")]
 
 
 every_policy = pytest.mark.parametrize("policy", ["warn", "raise", "ignore"])

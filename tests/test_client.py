@@ -273,7 +273,7 @@ async def test_a_key_and_a_base_url_are_for_one_vendor_only(
     ids=str,
 )
 def test_wrong_arguments_of_a_client_are_refused(arguments: dict[str, Any], message: str) -> None:
-    """Cases H01 to H14 and M03 to M17 of the hostile table have others."""
+    """Others: cases H and M of the hostile table."""
     for kind in (Client, AsyncClient):
         with pytest.raises(ConfigError, match=message):
             kind(**arguments)
@@ -293,6 +293,7 @@ def test_wrong_arguments_of_a_client_are_refused(arguments: dict[str, Any], mess
         ),
         ({"input": " \n"}, "empty"),
         ({"input": []}, "empty"),
+        ({"input": None}, "empty"),
         ({"input": 5}, "int"),
         ({"input": [{"role": "user", "content": 5}]}, r"input\[0\].content"),
         ({"input": [Message(role="user", content=5)]}, r"input\[0\].content"),  # type: ignore[arg-type]

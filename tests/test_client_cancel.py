@@ -1,7 +1,4 @@
-"""`client.cancel()`: every call ends at once with what had come, and the client stays usable. Native cancellation passes.
-
-While an answer is awaited or streamed: cases C01 to C17 of the hostile table.
-"""
+"""`client.cancel()`: every call ends at once with what had come, and the client stays usable. Native cancellation passes."""
 
 from __future__ import annotations
 

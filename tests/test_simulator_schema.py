@@ -24,11 +24,8 @@ NODE = {
         }
     },
 }
-TREE = {
-    "type": "object",
-    "properties": {"children": {"type": "array", "items": {"$ref": "#"}}},
-    "required": ["children"],
-}
+TREE = {"type": "object", "properties": {"of": {"type": "array", "items": {"$ref": "#"}}}, "required": ["of"]}
+LIMITED = {"properties": {"c": {"$ref": "#/$defs/C"}}, "$defs": {"C": {"maxLength": 2}}}
 
 
 def fits(value: Any, schema: Any) -> bool:
@@ -44,6 +41,11 @@ def fits(value: Any, schema: Any) -> bool:
         ({"const": None}, None),
         ({"type": "string", "examples": ["Oslo"], "default": "Bergen"}, "Oslo"),
         ({"type": "string", "default": "Bergen"}, "Bergen"),
+        # An example, a default or one of several values counts only where it is valid.
+        ({"type": "integer", "minimum": 5, "examples": ["Oslo", 3, 7]}, 7),
+        ({"type": "integer", "enum": ["a", 7]}, 7),
+        ({"type": "string", "examples": [1], "default": 2}, "text"),
+        ({**LIMITED, "examples": [{"c": "far"}, {"c": "ok"}]}, {"c": "ok"}),
         ({"type": "integer", "default": None, "minimum": 7}, 7),
         ({"type": ["null", "integer"]}, 1),
         ({"type": "boolean"}, True),
@@ -75,6 +77,8 @@ def test_the_simplest_thing_that_fits_is_taken(schema: Any, expected: Any) -> No
         {"type": "array", "items": {"type": "boolean"}, "minItems": 3, "uniqueItems": True},
         {"type": "string", "pattern": "^(?=never)x$"},
         {"anyOf": [False]},
+        {"type": "integer", "enum": ["a"]},
+        {"type": "string", "const": 1},
     ],
 )
 def test_where_nothing_fits_it_says_so(schema: Any) -> None:
@@ -86,88 +90,59 @@ PATTERNS = (
     "^[A-Z]{3}$", r"^\d{4}-\d{2}-\d{2}$", "^#[0-9a-f]{6}$", "^[0-9a-f]{12}$", r"^\+\d+$", "", r"^v\d+\.\d+\.\d+$",
 )  # fmt: skip
 
+SIMPLE: list[dict[str, Any]] = [
+    *({"type": kind} for kind in ("string", "integer", "number", "boolean", "null")),
+    *({"type": "string", "format": format} for format in sorted(FORMATS)),
+    *({"type": "string", "pattern": pattern} for pattern in PATTERNS),
+    {"type": "string", "format": "binary", "pattern": "^[A-Z]{3}$"},
+    {"type": "integer", "exclusiveMinimum": 3, "exclusiveMaximum": 5},
+    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 0.5},
+    {"type": "integer", "multipleOf": 7, "minimum": 50},
+    {"type": "integer", "maximum": -3},
+    {"type": "integer", "minimum": -99, "maximum": -98},
+    {"type": "number", "minimum": -2.5, "maximum": -2.4},
+    {"type": "string", "minLength": 9},
+    {"type": "string", "maxLength": 2},
+    {"type": "string", "minLength": 20, "maxLength": 20},
+    {"enum": [5, "a"]},
+    {"const": False},
+]
+COMBINED = [
+    {"allOf": [{"properties": {"a": {"type": "integer"}}, "required": ["a"]}, {"required": ["b"]}]},
+    {
+        "allOf": [{"$ref": "#/$defs/A"}, {"properties": {"a": {"minimum": 5}}}],
+        "$defs": {"A": {"properties": {"a": {"type": "integer"}}}},
+    },
+    {"oneOf": [{"type": "string", "maxLength": 1}, {"type": "string", "minLength": 2}]},
+    {
+        "type": "object",
+        "required": ["a"],
+        "anyOf": [{"properties": {"a": {"const": 1}}}, {"properties": {"a": {"const": 2}}}],
+    },
+]
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        NODE,
-        TREE,
-        *({"type": "string", "format": format} for format in sorted(FORMATS)),
-        *({"type": "string", "pattern": pattern} for pattern in PATTERNS),
-        {"type": "integer", "exclusiveMinimum": 3, "exclusiveMaximum": 5},
-        {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 0.5},
-        {"type": "integer", "multipleOf": 7, "minimum": 50},
-        {"type": "integer", "maximum": -3},
-        {"type": "number", "minimum": -2.5, "maximum": -2.4},
-        {"type": "string", "minLength": 9},
-        {"type": "string", "maxLength": 2},
-        {
-            "allOf": [
-                {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
-                {"required": ["b"]},
-            ]
-        },
-        {
-            "allOf": [{"$ref": "#/$defs/A"}, {"properties": {"a": {"minimum": 5}}}],
-            "$defs": {"A": {"properties": {"a": {"type": "integer"}}}},
-        },
-        {"oneOf": [{"type": "string", "maxLength": 1}, {"type": "string", "minLength": 2}]},
-        {
-            "type": "object",
-            "required": ["a"],
-            "anyOf": [{"properties": {"a": {"const": 1}}}, {"properties": {"a": {"const": 2}}}],
-        },
-    ],
-)
+
+@pytest.mark.parametrize("schema", [NODE, TREE, *SIMPLE, *COMBINED])
 def test_recursion_formats_patterns_and_limits_hold(schema: dict[str, Any]) -> None:
     """BUGS 49"""
     assert fits(instance(schema), schema)
 
 
-def schemas() -> st.SearchStrategy[dict[str, Any]]:
-    leaves = st.one_of(
-        st.sampled_from([{"type": kind} for kind in ("string", "integer", "number", "boolean", "null")]),
-        st.builds(
-            lambda values: {"enum": values}, st.lists(st.integers() | st.text(max_size=4), min_size=1, max_size=3)
-        ),
-        st.builds(lambda value: {"const": value}, st.integers() | st.none() | st.booleans()),
-        st.builds(lambda f: {"type": "string", "format": f}, st.sampled_from(["date", "email", "uuid", "ipv4"])),
-        st.builds(
-            lambda low, more: {"type": "integer", "minimum": low, "maximum": low + more},
-            st.integers(-99, 99),
-            st.integers(0, 9),
-        ),
-        st.builds(
-            lambda low, more: {"type": "string", "minLength": low, "maxLength": low + more},
-            st.integers(0, 20),
-            st.integers(0, 9),
-        ),
+def containing(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    """Objects, arrays and alternatives of other schemas."""
+    names = st.sampled_from("abcd")
+
+    def made(properties: dict[str, Any], some: set[str]) -> dict[str, Any]:
+        required = [name for name in properties if name in some]
+        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+    arrays = st.tuples(inner, st.integers(0, 2), st.integers(0, 2)).map(
+        lambda drawn: {"type": "array", "items": drawn[0], "minItems": drawn[1], "maxItems": sum(drawn[1:])}
     )
-
-    def grown(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
-        names = st.sampled_from(["a", "b", "c", "d"])
-        objects = st.builds(
-            lambda properties, some: {
-                "type": "object",
-                "properties": properties,
-                "required": [name for name in properties if name in some],
-                "additionalProperties": False,
-            },
-            st.dictionaries(names, inner, max_size=4),
-            st.sets(names),
-        )
-        arrays = st.builds(
-            lambda items, low, more: {"type": "array", "items": items, "minItems": low, "maxItems": low + more},
-            inner,
-            st.integers(0, 2),
-            st.integers(0, 2),
-        )
-        unions = st.builds(lambda arms: {"anyOf": arms}, st.lists(inner, min_size=1, max_size=3))
-        return objects | arrays | unions
-
-    return st.recursive(leaves, grown, max_leaves=12)
+    unions = st.lists(inner, min_size=1, max_size=3).map(lambda arms: {"anyOf": arms})
+    return st.builds(made, st.dictionaries(names, inner, max_size=4), st.sets(names)) | arrays | unions
 
 
-@given(schemas())
+@given(st.recursive(st.sampled_from(SIMPLE), containing, max_leaves=12))
 def test_an_instance_of_any_schema_fits_it(schema: dict[str, Any]) -> None:
     assert fits(instance(schema), schema)

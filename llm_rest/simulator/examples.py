@@ -1,9 +1,9 @@
 """A value that fits a JSON Schema, always the same one for the same schema.
 
-`instance(schema)` walks the schema once and returns the simplest valid value: the first example, default, constant or
-enumerated value, else one generated from the type and its limits. References are resolved inside the document; in a
-recursive schema, the alternative with the shallowest nesting is used. Not supported: `not`, `if`, `dependentSchemas`,
-`unevaluatedProperties`, and patterns beyond the usual ones.
+`instance(schema)` walks the schema once and returns the simplest valid value: the constant, or the first enumerated value,
+example or default that is valid itself, else one generated from the type and its limits. References are resolved inside
+the document; in a recursive schema, the alternative with the shallowest nesting is used. Not supported: `not`, `if`,
+`dependentSchemas`, `unevaluatedProperties`, and patterns beyond the usual ones.
 """
 
 from __future__ import annotations
@@ -64,13 +64,14 @@ class _Maker:
         if not isinstance(schema, dict) or depth > _MANY:
             raise NoInstance(f"nothing fits {name!r}")
         schema = self._merged(cast("Schema", schema), depth)
-        if "const" in schema:
-            return schema["const"]
-        for key in ("enum", "examples"):
-            if schema.get(key):
-                return schema[key][0]
-        if schema.get("default") is not None:
-            return schema["default"]
+        allowed = [schema["const"]] if "const" in schema else schema.get("enum")
+        examples = schema.get("examples")
+        named = allowed or [*(examples if isinstance(examples, list) else ()), schema.get("default")]
+        for value in named:
+            if (value is not None or allowed) and not problems(schema, value, self._root):
+                return value
+        if allowed:
+            raise NoInstance(f"no value of {name!r} that is listed is valid")
         for key in ("anyOf", "oneOf"):
             if key in schema:
                 return self._alternative(schema, key, name, depth)
@@ -223,20 +224,20 @@ def _string(schema: Schema, name: str) -> str:
     """The string of the format, a match of the pattern, or the name, adjusted to the length limits."""
     text = FORMATS.get(schema.get("format", ""))
     least, most = schema.get("minLength", 0), schema.get("maxLength")
-    if text is None and (pattern := schema.get("pattern")) is not None:
-        return _matching(pattern, least, _MANY if most is None else most)
+    if (pattern := schema.get("pattern")) is not None:
+        return _matching(pattern, least, _MANY if most is None else most, text)
     text = text or name or "a"
     return (text if len(text) >= least else (text * least)[:least])[:most]
 
 
-def _matching(pattern: str, least: int, most: int) -> str:
-    """A string that matches a simple pattern: a common one, or one character repeated."""
+def _matching(pattern: str, least: int, most: int, first: str | None) -> str:
+    """A string that matches a simple pattern: `first`, a common one, or one character repeated."""
     try:
         wanted = re.compile(pattern)
     except re.error:
-        return "a" * max(least, 1)
+        return first or "a" * max(least, 1)
     repeated = (character * length for length in range(_MANY) for character in "a0Af")
-    for text in (*_USUAL, *FORMATS.values(), "a b", "(555) 555-5555", *repeated):
+    for text in (*([first] if first else ()), *_USUAL, *FORMATS.values(), "a b", "(555) 555-5555", *repeated):
         if least <= len(text) <= most and wanted.search(text):
             return text
     raise NoInstance(f"no string found for the pattern {pattern!r}")

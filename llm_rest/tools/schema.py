@@ -41,9 +41,9 @@ _MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
 
 
-def problems(schema: Schema | bool, value: Any) -> list[str]:
-    """The problems of `value`, plain JSON data, by `schema`, each with its path; none where it is valid."""
-    return [f"{spelled(path)}: {what}" for path, what in _faults(schema, value)[:20]]
+def problems(schema: Schema | bool, value: Any, root: Schema | bool | None = None) -> list[str]:
+    """The problems of `value`, plain JSON data, by `schema`, a part of `root` or the whole document, each with its path."""
+    return [f"{spelled(path)}: {what}" for path, what in _faults(schema, value, root)[:20]]
 
 
 def malformed(schema: Schema) -> list[str]:
@@ -83,9 +83,9 @@ def checked(schema: Schema | bool, value: Any) -> tuple[Any, list[str]]:
     return meant, problems(schema, meant)
 
 
-def _faults(schema: Schema | bool, value: Any) -> list[tuple[Path, str]]:
+def _faults(schema: Schema | bool, value: Any, root: Schema | bool | None = None) -> list[tuple[Path, str]]:
     try:
-        return list(islice(_Check(schema).faults(schema, value, (), 0), 1000))
+        return list(islice(_Check(schema if root is None else root).faults(schema, value, (), 0), 1000))
     except RecursionError:
         return [((), _TOO_DEEP)]
 

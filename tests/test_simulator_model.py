@@ -9,40 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_rest.responses import (
-    ChooseAllowed,
-    ChooseFunction,
-    CustomTool,
-    CustomToolCall,
-    FunctionCall,
-    FunctionCallOutput,
-    FunctionTool,
-    InputFile,
-    InputImage,
-    InputText,
-    JsonObjectFormat,
-    JsonSchemaFormat,
-    Message,
-    OutputText,
-    Reasoning,
-    ReasoningOptions,
-    RefusalPart,
-    Request,
-    Response,
-    TextOptions,
-)
+from llm_rest.responses import REQUEST, Request
 from llm_rest.responses.estimate import estimate_tokens
-from llm_rest.responses.request import items_of
 from llm_rest.server.handler import Refused
 from llm_rest.simulator import model
 from llm_rest.simulator.script import Break, Call, Cite, Cut, Delay, Fail, Pieces, Refuse, Say, Think, parse
 
-WEATHER = FunctionTool(
-    name="get_weather",
-    parameters={"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
-)
-CLOCK = FunctionTool(name="clock", parameters={"type": "object", "properties": {}})
-
+Plain = dict[str, Any]
 
 # --- the script -----------------------------------------------------------------------------------------------------
 
@@ -101,68 +74,82 @@ def test_any_text_is_a_script_or_not(text: str) -> None:
 # --- one answer -----------------------------------------------------------------------------------------------------
 
 
-def outline(response: Response) -> list[str]:
+def request(input: Any, **fields: Any) -> Request:
+    return REQUEST.decode(msgspec.json.encode({"input": input, **fields}))
+
+
+def answered(input: Any, **fields: Any) -> Plain:
+    return msgspec.to_builtins(model.answer(request(input, **fields)))
+
+
+def outline(answer: Plain) -> list[str]:
     """What an answer has, a line each: texts, refusals, calls, reasoning, and the status if it is not complete."""
     found: list[str] = []
-    for item in response.output:
+    for item in answer["output"]:
         match item:
-            case Message():
-                for part in item.content:
-                    found.append(
-                        part.text if isinstance(part, OutputText) else f"refusal {getattr(part, 'refusal', '')}"
-                    )
-            case FunctionCall():
-                found.append(f"{item.name}({item.arguments})")
-            case CustomToolCall():
-                found.append(f"{item.name}: {item.input}")
-            case Reasoning():
-                found.append("reasoning" + "".join(f" {part.text}" for part in item.summary or []))
+            case {"type": "message", "content": parts}:
+                found += [part["text"] if "text" in part else f"refusal {part['refusal']}" for part in parts]
+            case {"type": "function_call", "name": name, "arguments": arguments}:
+                found.append(f"{name}({arguments})")
+            case {"type": "custom_tool_call", "name": name, "input": text}:
+                found.append(f"{name}: {text}")
+            case {"type": "reasoning", "summary": parts}:
+                found.append("reasoning" + "".join(f" {part['text']}" for part in parts))
             case _:
                 raise AssertionError(item)
-    return found if response.status == "completed" else [*found, response.status]
+    return found if answer["status"] == "completed" else [*found, answer["status"]]
 
 
-def shape(schema: Any) -> dict[str, Any]:
-    return {"text": TextOptions(format=JsonSchemaFormat(name="n", schema=schema))}
+def said(*content: Any) -> Plain:
+    return {"role": "user", "content": [*content]}
 
 
-def choosing(choice: Any) -> dict[str, Any]:
-    return {"tools": [WEATHER, CLOCK], "tool_choice": choice}
+def call(name: str, output: str, **fields: Any) -> list[Plain]:
+    """A call and its output."""
+    return [
+        {"type": "function_call", "call_id": name, "name": name, "arguments": "{}"},
+        {"type": "function_call_output", "call_id": name, "output": output, **fields},
+    ]
 
 
-def said(*content: Any) -> list[Any]:
-    return [Message(role="user", content=[*content])]
+def function(name: str, **properties: Any) -> Plain:
+    parameters = {"type": "object", "properties": properties, "required": [*properties]}
+    return {"type": "function", "name": name, "parameters": parameters}
 
 
-CALLED: list[Any] = [
-    Message(role="user", content="call a\ncall b\nsay Done."),
-    *(
-        item
-        for n in "ab"
-        for item in (FunctionCall(call_id=n, name=n, arguments="{}"), FunctionCallOutput(call_id=n, output=n))
-    ),
-]
-FAILED: list[Any] = [
-    *said(InputText(text="hi")),
-    FunctionCall(call_id="c", name="f", arguments="{}"),
-    FunctionCallOutput(call_id="c", output="no network", is_error=True),
-]
-EARLIER: list[Any] = [Message(role="user", content="call a"), Message(role="assistant", content="ok")]
-PICTURE = InputImage(image_url="data:image/png;base64,AA==")
-FILES = (
-    InputFile(file_data="data:text/plain;base64,AA==", filename="a.txt"),
-    InputFile(file_url="https://example.com/"),
+def shape(schema: Any) -> Plain:
+    return {"text": {"format": {"type": "json_schema", "name": "n", "schema": schema}}}
+
+
+def choosing(choice: Any) -> Plain:
+    return {"tools": TOOLS, "tool_choice": choice}
+
+
+def allowed(mode: str, *names: str) -> Plain:
+    tools = [{"type": "function", "name": name} for name in names]
+    return choosing({"type": "allowed_tools", "mode": mode, "tools": tools})
+
+
+HI = {"type": "input_text", "text": "hi"}
+CONTENT = (
+    {"type": "input_text", "text": "Look"},
+    {"type": "input_image", "image_url": "data:image/png;base64,AA=="},
+    {"type": "input_file", "file_data": "data:text/plain;base64,AA==", "filename": "a.txt"},
+    {"type": "input_file", "file_url": "https://example.com/"},
 )
+WEATHER, CLOCK = function("get_weather", city={"type": "string"}), function("clock")
+TOOLS = [WEATHER, CLOCK]
+EARLIER = [said({"type": "input_text", "text": "call a"}), {"role": "assistant", "content": "ok"}]
 YEAR = {"type": "object", "properties": {"year": {"type": "integer"}}, "required": ["year"]}
 
-ANSWERS: list[tuple[Any, dict[str, Any], list[str]]] = [
+ANSWERS: list[tuple[Any, Plain, list[str]]] = [
     ("hi", {}, ["hi"]),
-    (said(InputText(text="Look"), PICTURE, *FILES), {}, ["Look\n[image]\n[file a.txt]\n[file]"]),
-    ([*EARLIER, Message(role="user", content="hi")], {}, ["hi"]),
+    ([said(*CONTENT)], {}, ["Look\n[image]\n[file a.txt]\n[file]"]),
+    ([*EARLIER, said(HI)], {}, ["hi"]),
     # scripts
     ("reason Aloud.\nreason\nsay Done.", {}, ["reasoning Aloud.", "reasoning", "Done."]),
     ("refuse Not that.", {}, ["refusal Not that."]),
-    (CALLED, {}, ["Done."]),
+    ([{"role": "user", "content": "call a\ncall b\nsay Done."}, *call("a", "1"), *call("b", "2")], {}, ["Done."]),
     ('call f {"city": "Oslo"}\nlength', {}, ['f({"city":)', "incomplete"]),
     ("length", {}, ["incomplete"]),
     ("say 12345678901234567890", {"max_output_tokens": 3}, ["123456789012", "incomplete"]),
@@ -172,127 +159,117 @@ ANSWERS: list[tuple[Any, dict[str, Any], list[str]]] = [
     ("hi", choosing("auto"), ['get_weather({"city":"city"})']),
     ("hi", choosing("none"), ["hi"]),
     ("hi", choosing("required"), ['get_weather({"city":"city"})']),
-    ("hi", choosing(ChooseFunction(name="clock")), ["clock({})"]),
-    ("hi", choosing(ChooseFunction(name="nowhere")), ["hi"]),
-    ("hi", choosing(ChooseAllowed(tools=[{"type": "function", "name": "clock"}], mode="required")), ["clock({})"]),
-    ("hi", choosing(ChooseAllowed(tools=[], mode="auto")), ["hi"]),
-    ("ls -l", {"tools": [CustomTool(name="shell")]}, ["shell: ls -l"]),
-    (FAILED, {}, ["f failed: no network"]),
+    ("hi", choosing({"type": "function", "name": "clock"}), ["clock({})"]),
+    ("hi", choosing({"type": "function", "name": "nowhere"}), ["hi"]),
+    ("hi", allowed("required", "clock"), ["clock({})"]),
+    ("hi", allowed("auto"), ["hi"]),
+    ("ls -l", {"tools": [{"type": "custom", "name": "shell"}]}, ["shell: ls -l"]),
+    ([said(HI), *call("f", "no network", is_error=True)], {}, ["f failed: no network"]),
     # formats and reasoning
     ("When?", shape(YEAR), ['{"year":1}']),
-    ("json?", {"text": TextOptions(format=JsonObjectFormat())}, ['{"answer":"json?"}']),
-    ("hi", {"reasoning": ReasoningOptions(effort="none")}, ["hi"]),
+    ("json?", {"text": {"format": {"type": "json_object"}}}, ['{"answer":"json?"}']),
+    ("hi", {"reasoning": {"effort": "none"}}, ["hi"]),
 ]
 
 
 @pytest.mark.parametrize(("input", "options", "expected"), ANSWERS)
-def test_the_answer_to_a_request(input: Any, options: dict[str, Any], expected: list[str]) -> None:
+def test_the_answer_to_a_request(input: Any, options: Plain, expected: list[str]) -> None:
     """BUGS 28, 31, 38, 45, 87"""
-    assert outline(model.answer(Request(input=input, **options))) == expected
+    assert outline(answered(input, **options)) == expected
 
 
 def test_reasoning_on_request() -> None:
-    thought, text = model.answer(Request(input="hi", reasoning=ReasoningOptions(effort="low"))).output
-    assert isinstance(thought, Reasoning)
-    assert isinstance(text, Message)
+    output = answered("hi", reasoning={"effort": "low"})["output"]
+    assert [item["type"] for item in output] == ["reasoning", "message"]
+
+
+def cited(text: str, url: str, title: str) -> Plain:
+    citation = {"type": "url_citation", "url": url, "title": title, "start_index": 0, "end_index": len(text)}
+    return {"type": "output_text", "text": text, "annotations": [citation]}
 
 
 def test_a_citation_is_an_annotation_of_the_text() -> None:
-    (message,) = model.answer(Request(input="say It rains.\ncite https://example.com/ Weather\nrefuse No.")).output
-    assert isinstance(message, Message)
-    part, refusal = message.content
-    assert refusal == RefusalPart(refusal="No.")
-    cited = {"url": "https://example.com/", "title": "Weather", "start_index": 0, "end_index": 9}
-    assert msgspec.to_builtins(part) == {
-        "type": "output_text",
-        "text": "It rains.",
-        "annotations": [{"type": "url_citation", **cited}],
-    }
+    script = "say It rains.\ncite https://a.example/ Weather\nrefuse No.\nsay Go.\ncite https://b.example/"
+    (message,) = answered(script)["output"]
+    assert message["content"] == [
+        cited("It rains.", "https://a.example/", "Weather"),
+        {"type": "refusal", "refusal": "No."},
+        cited("Go.", "https://b.example/", "https://b.example/"),
+    ]
 
 
-def test_what_cannot_be_answered_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("script", "options", "words"),
+    [
+        ("say Nothing of this.\nfail 429 rate_limit_exceeded Slow down.", {}, "429 rate_limit_exceeded Slow down."),
+        ("hi", shape({"$ref": "#/nowhere"}), "Invalid schema"),
+        ("say a\nbreak", {}, "none was requested"),  # which only a stream can do
+    ],
+)
+def test_what_cannot_be_answered_is_refused(script: str, options: Plain, words: str) -> None:
     with pytest.raises(Refused) as caught:
-        model.answer(Request(input="say Nothing of this.\nfail 429 rate_limit_exceeded Slow down."))
+        answered(script, **options)
     facts = caught.value.facts
-    assert (facts.status, facts.code, facts.message) == (429, "rate_limit_exceeded", "Slow down.")
-    with pytest.raises(Refused, match="Invalid schema"):
-        model.answer(Request(input="hi", **shape({"$ref": "#/nowhere"})))
-    with pytest.raises(Refused, match="none was requested"):  # which only a stream can do
-        model.answer(Request(input="say a\nbreak"))
+    assert words in f"{facts.status} {facts.code} {facts.message}"
 
 
 # --- conversations --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("request_", "outputs", "expected"),
+    ("input", "options", "outputs", "expected"),
     [
         (
-            Request(input='call get_weather {"city": "Oslo"}\nthen\ncall clock\nsay Cold.', tools=[WEATHER, CLOCK]),
+            'call get_weather {"city": "Oslo"}\nthen\ncall clock\nsay Cold.',
+            {"tools": TOOLS},
             [['{"temp": 4}'], ["12:00"]],
             [['get_weather({"city": "Oslo"})'], ["clock({})"], ["Cold."]],
         ),
-        (Request(input="call a\ncall b"), [["1", "2"]], [["a({})", "b({})"], ["a said: 1\nb said: 2"]]),
+        ("call a\ncall b", {}, [["1", "2"]], [["a({})", "b({})"], ["a said: 1\nb said: 2"]]),
         (
-            Request(input="Weather?", tools=[WEATHER, CLOCK]),
+            "Weather?",
+            {"tools": TOOLS},
             [['{"temp": 4}']],
             [['get_weather({"city":"city"})'], ['get_weather said: {"temp": 4}']],
         ),
-        (Request(input="hi", tools=[CLOCK], tool_choice="required"), [["12:00"]], [["clock({})"], ["clock({})"]]),
-        (
-            Request(input="How many?", tools=[CLOCK], **shape({"type": "object", "properties": {"n": {"const": 4}}})),
-            [["4"]],
-            [["clock({})"], ['{"n":4}']],
-        ),
+        ("hi", {"tools": [CLOCK], "tool_choice": "required"}, [["12:00"]], [["clock({})"], ["clock({})"]]),
+        ("When?", {"tools": [CLOCK], **shape(YEAR)}, [["4"]], [["clock({})"], ['{"year":1}']]),
     ],
     ids=["a script", "a script that ended", "a tool", "a required call", "a format"],
 )
 def test_the_outputs_of_calls_are_answered(
-    request_: Request, outputs: list[list[str]], expected: list[list[str]]
+    input: str, options: Plain, outputs: list[list[str]], expected: list[list[str]]
 ) -> None:
     found: list[list[str]] = []
+    items: list[Plain] = [{"role": "user", "content": input}]
     for texts in [*outputs, []]:
-        response = model.answer(request_)
-        found.append(outline(response))
-        made = [item for item in response.output if isinstance(item, FunctionCall)] if texts else []
-        given = [FunctionCallOutput(call_id=call.call_id, output=o) for call, o in zip(made, texts, strict=True)]
-        request_ = msgspec.structs.replace(request_, input=[*items_of(request_), *response.output, *given])
+        answer = answered(items, **options)
+        found.append(outline(answer))
+        ids = [item["call_id"] for item in answer["output"] if "call_id" in item and texts]
+        given = zip(ids, texts, strict=True)
+        items += answer["output"] + [{"type": "function_call_output", "call_id": id, "output": o} for id, o in given]
     assert found == expected
     # A new message of the user begins a turn of its own.
-    again = [*items_of(request_), Message(role="user", content="hi")]
-    assert outline(model.answer(msgspec.structs.replace(request_, input=again, tools=[CLOCK]))) == ["clock({})"]
+    options = {**options, "tools": [CLOCK]}
+    assert outline(answered([*items, said(HI)], **options)) == ["clock({})"]
 
 
-def test_the_same_request_gets_the_same_answer_and_another_one_other_ids() -> None:
-    """BUGS 81"""
-    one, same, other = (model.answer(Request(input=said, tools=[CLOCK])) for said in ("hi", "hi", "ho"))
-    assert msgspec.json.encode(one) == msgspec.json.encode(same)
-    assert one.id != other.id
-    assert isinstance(one.output[0], FunctionCall)
-    assert isinstance(other.output[0], FunctionCall)
-    assert one.output[0].call_id != other.output[0].call_id
+def test_another_request_gets_other_ids() -> None:
+    one, other = (answered(text, tools=[CLOCK]) for text in ("hi", "ho"))
+    assert one["id"] != other["id"]
+    assert one["output"][0]["call_id"] != other["output"][0]["call_id"]
 
 
 def test_tokens_are_quarters_of_characters() -> None:
-    content: list[Any] = [InputText(text="1234"), InputImage(image_url="https://example.com/a.png")]
-    request = Request(
-        input=[
-            Message(role="user", content=content),
-            FunctionCall(call_id="c", name="four", arguments="{}"),
-            FunctionCallOutput(call_id="c", output="12345"),
-        ],
-        instructions="12345678",
-        tools=[FunctionTool(name="four", description="1234", parameters={})],
-    )
+    content = [
+        {"type": "input_text", "text": "1234"},
+        {"type": "input_image", "image_url": "https://example.com/a.png"},
+    ]
+    tool = {"type": "function", "name": "four", "description": "1234", "parameters": {}}
+    whole = request([said(*content), *call("four", "12345")], instructions="12345678", tools=[tool])
     # instructions 2, text and "[image]" 3, image 256, name 1, arguments 1, output 2, tool name 1 and description 1
-    assert estimate_tokens(request) == 2 + 3 + 256 + 1 + 1 + 2 + 1 + 1
-    usage = model.answer(request).usage
-    assert usage
-    assert (usage.input_tokens, usage.total_tokens) == (
-        estimate_tokens(request),
-        usage.input_tokens + usage.output_tokens,
-    )
-    usage = model.answer(Request(input="reason 1234567890\nsay Never said.", max_output_tokens=2)).usage
-    assert usage
-    assert usage.output_tokens_details
-    assert usage.output_tokens_details.reasoning_tokens == usage.output_tokens == 2
+    assert estimate_tokens(whole) == 2 + 3 + 256 + 1 + 1 + 2 + 1 + 1
+    usage = msgspec.to_builtins(model.answer(whole).usage)
+    assert (usage["input_tokens"], usage["total_tokens"] - usage["output_tokens"]) == (267, 267)
+    usage = answered("reason 1234567890\nsay Never said.", max_output_tokens=2)["usage"]
+    assert usage["output_tokens_details"]["reasoning_tokens"] == usage["output_tokens"] == 2

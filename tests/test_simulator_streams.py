@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import anyio
 import pytest
@@ -58,13 +58,11 @@ def test_texts_come_in_pieces_of_the_size_asked_for_with_a_pause_before_each() -
     assert sum(isinstance(event, Pause) for event in events) == 6
 
 
-def test_what_is_known_at_the_end_is_not_said_at_the_beginning() -> None:
+def test_status_and_usage_of_the_end_are_not_in_the_first_events() -> None:
     for event in played("say a\nlength")[:2]:
         assert isinstance(event, ev.ResponseCreated | ev.ResponseInProgress)
-        assert event.response.status == "in_progress"
-        assert not event.response.usage
-        assert not event.response.incomplete_details
-        assert not event.response.completed_at
+        found = event.response
+        assert (found.status, found.usage, found.incomplete_details, found.completed_at) == ("in_progress", *[None] * 3)
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -77,8 +75,8 @@ def test_the_events_tell_the_answer_in_legal_order(script: str) -> None:
 # --- through the clients --------------------------------------------------------------------------------------------
 
 
-def told_by(reply: Reply) -> tuple[Any, ...]:
-    """What an answer says, leaving aside when it came and how the wire spelled what is not there."""
+def content(reply: Reply) -> tuple[Any, ...]:
+    """What an answer says, leaving aside when it came and how the wire writes what is absent."""
     return reply.id, reply.model, reply.status, reply.incomplete_details, reply.output, reply.usage
 
 
@@ -95,7 +93,7 @@ def test_a_streamed_answer_is_the_whole_answer(wire: str, backend: str, where: s
                 async with llm.stream(script, tools=TOOLS) as stream:
                     events = [event async for event in stream]
                 assert faults(events) == []
-                assert told_by(stream.response) == told_by(await llm.generate(script, tools=TOOLS))
+                assert content(stream.response) == content(await llm.generate(script, tools=TOOLS))
 
     anyio.run(talk, backend=backend)
 
@@ -105,16 +103,12 @@ def test_a_tool_conversation_is_streamed(wire: str, url: str) -> None:
     """BUGS 1: what is signed comes back from a stream as it was."""
     script = 'reason It is about weather.\ncall get_weather {"city": "Oslo"}\nreason\nsay Four degrees.'
     said: list[Any] = [Message(role="user", content=script)]
-    # A vendor that is not simulated signs nothing, which is a loss where it should have.
-    on_loss: Literal["raise", "ignore"] = "raise"
-    with Client("simulator/x", wire=wire, base_url=url, on_loss=on_loss) as llm:
-        text = ""
-        for _ in range(2):
+    with Client("simulator/x", wire=wire, base_url=url, on_loss="raise") as llm:
+        for expected in ("", "Four degrees."):
             with llm.stream(said, tools=TOOLS[:1]) as stream:
-                text = "".join(stream.text)
+                assert "".join(stream.text) == expected
             outputs = [FunctionCallOutput(call_id=c.call_id, output="4") for c in stream.response.function_calls]
             said += [*stream.response.output, *outputs]
-        assert text == "Four degrees."
         said.append(Message(role="user", content="say Welcome."))
         assert llm.generate_text(said, tools=TOOLS[:1]) == "Welcome."
 
@@ -179,7 +173,9 @@ def test_a_pause_in_this_process_is_slept_through_once_all_before_it_was_read(
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_pauses_in_this_process_do_not_block_the_event_loop(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pauses_in_this_process_do_not_block_the_event_loop_and_can_be_cancelled(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def blocks(self: ThreadWaiter, seconds: float) -> None:
         raise AssertionError("the event loop stands still")
 
@@ -188,35 +184,21 @@ def test_pauses_in_this_process_do_not_block_the_event_loop(backend: str, monkey
     async def talk() -> None:
         answers: list[str] = []
 
-        async def one(llm: AsyncClient) -> None:
-            async with llm.stream("delay 0.5\nsay Yes") as stream:
+        async def one(seconds: float, **options: Any) -> None:
+            async with llm.stream(f"delay {seconds}\nsay Yes", **options) as stream:
                 answers.append("".join([piece async for piece in stream.text]))
 
-        async with AsyncClient("simulator/x") as llm, anyio.create_task_group() as tasks:
-            for _ in range(10):
-                tasks.start_soon(one, llm)
-        assert answers == ["Yes"] * 10
-
-    began = time.monotonic()
-    anyio.run(talk, backend=backend)
-    assert time.monotonic() - began < 4, "ten pauses of half a second, one after the other, are five"
-
-
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_pause_in_this_process_can_be_cancelled_and_has_an_end(backend: str) -> None:
-    async def talk() -> None:
         async with AsyncClient("simulator/x", retry=1) as llm:
+            async with anyio.create_task_group() as tasks:
+                for _ in range(10):
+                    tasks.start_soon(one, 0.5)
+            assert answers == ["Yes"] * 10
             with anyio.move_on_after(0.05) as left:
-                await _read(llm, 60)
+                await one(30)
             assert left.cancelled_caught
             with pytest.raises(APITimeoutError):
-                await _read(llm, 0.05)
-
-    async def _read(llm: AsyncClient, limit: float) -> None:
-        async with llm.stream("delay 30\nsay Yes", timeout=limit) as stream:
-            async for _ in stream:
-                pass
+                await one(30, timeout=0.05)
 
     began = time.monotonic()
     anyio.run(talk, backend=backend)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 4.9, "ten pauses of half a second, one after the other, are five"

@@ -18,12 +18,10 @@ CALLS: list[Any] = [
     {
         "role": "assistant",
         "content": None,
-        "tool_calls": [
-            {"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}} for id in ("one", "two")
-        ],
+        "tool_calls": [{"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}} for id in "ab"],
     },
-    {"role": "tool", "tool_call_id": "one", "content": "1"},
-    {"role": "tool", "tool_call_id": "two", "content": "2"},
+    {"role": "tool", "tool_call_id": "a", "content": "1"},
+    {"role": "tool", "tool_call_id": "b", "content": "2"},
 ]
 """Messages of Chat Completions, of which the first becomes two items."""
 
@@ -58,23 +56,19 @@ def question(text: str) -> Message:
     return Message(role="user", content=text)
 
 
-async def test_a_run_names_entries_of_its_input_and_behind_them_its_own_items(opened: Opened) -> None:
-    llm = opened()
-    run = llm.run([*CALLS, FINAL, question("call f {}\nsay Done")], tools=[f])
-    reply = await settled(run.result())
-    assert paths(reply) == ["input[3].phase", "items[7]"]
-    assert run.state.items[7].type == "function_call_output"
-
-
-async def test_a_streamed_run_names_them_too(opened: Opened, way: str) -> None:
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_run_names_entries_of_its_input_and_behind_them_its_own_items(
+    opened: Opened, way: str, streamed: bool
+) -> None:
     run = opened().run([*CALLS, FINAL, question("call f {}\nsay Done")], tools=[f])
-    if way == "sync":
+    if streamed and way == "sync":
         with run.stream() as events:
             assert [*events]
-    else:
+    elif streamed:
         async with run.stream() as events:
             assert [event async for event in events]
     assert paths(await settled(run.result())) == ["input[3].phase", "items[7]"]
+    assert run.state.items[7].type == "function_call_output"
 
 
 async def test_a_resumed_run_was_given_no_input(opened: Opened) -> None:

@@ -11,22 +11,8 @@ import pytest
 
 from llm_rest import wires
 from llm_rest.losses import Kind, Loss, Losses, no_such
-from llm_rest.responses import (
-    CacheOptions,
-    Compaction,
-    FunctionTool,
-    InputText,
-    InputVideo,
-    ItemReference,
-    Message,
-    Reasoning,
-    ReasoningOptions,
-    Request,
-    Response,
-    TextOptions,
-)
+from llm_rest.responses import REQUEST, Compaction, Message, Reasoning, Request, Response
 from llm_rest.responses.carriers import seal
-from llm_rest.unknown import Unknown
 
 
 def test_a_loss_is_a_value() -> None:
@@ -50,34 +36,22 @@ CALLED = {
     "gemini_generate_content": "Gemini",
     "ollama_chat": "Ollama",
 }
-EVERYTHING = Request(
-    model="m",
-    input=[
-        Message(
-            role="user", content=[InputText(text="Hi"), Unknown(type="scent"), InputVideo(video_url="https://h/v")]
-        ),
-        Message(role="assistant", content="Yo", phase="commentary"),
-        Compaction(encrypted_content="x"),
-        ItemReference(id="msg_1"),
-        Message(role="user", content="So?"),
+EVERYTHING = REQUEST.decode(
+    b"""{
+    "model": "m",
+    "input": [
+        {"role": "user", "content": [{"type": "input_text", "text": "Hi"}, {"type": "scent"}]},
+        {"role": "assistant", "content": "Yo", "phase": "commentary"},
+        {"type": "compaction", "encrypted_content": "x"},
+        {"type": "item_reference", "id": "msg_1"},
+        {"role": "user", "content": "So?"}
     ],
-    tools=[FunctionTool(name="f", defer_loading=True, output_schema={}), Unknown(type="juggling")],
-    prompt_cache_key="x",
-    safety_identifier="x",
-    user="x",
-    service_tier="x",
-    presence_penalty=0.5,
-    frequency_penalty=0.5,
-    seed=3,
-    top_k=3,
-    max_tool_calls=3,
-    background=True,
-    store=True,
-    truncation="auto",
-    include=["web_search_call.results"],
-    reasoning=ReasoningOptions(effort="low", summary="detailed"),
-    text=TextOptions(verbosity="low"),
-    prompt_cache_options=CacheOptions(mode="implicit"),
+    "tools": [{"type": "function", "name": "f", "defer_loading": true, "output_schema": {}}, {"type": "juggling"}],
+    "prompt_cache_key": "x", "safety_identifier": "x", "user": "x", "service_tier": "x", "background": true,
+    "presence_penalty": 0.5, "frequency_penalty": 0.5, "seed": 3, "top_k": 3, "max_tool_calls": 3, "store": true,
+    "truncation": "auto", "include": ["web_search_call.results"], "text": {"verbosity": "low"},
+    "reasoning": {"effort": "low", "summary": "detailed"}, "prompt_cache_options": {"mode": "implicit"}
+    }"""
 )
 
 

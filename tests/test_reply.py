@@ -65,32 +65,23 @@ def test_the_text_is_that_of_all_messages_of_the_assistant() -> None:
     ("arguments", "value"),
     [
         ('{"city": "Oslo", "days": [1, 2]}', {"city": "Oslo", "days": [1, 2]}),
-        ("{}", {}),
-        ("", {}),
-        (" \n", {}),
-        ("null", {}),
-    ],
-)
-def test_the_arguments_of_a_call_are_there_as_a_dict(arguments: str, value: dict[str, Any]) -> None:
-    (call,) = made(FunctionCall(call_id="c", name="weather", arguments=arguments)).function_calls
-    assert call.parsed_arguments == value
-    assert call.arguments == arguments
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+        *((empty, {}) for empty in ("{}", "", " \n", "null")),
         ("[1]", r"weather: the arguments must be a JSON object, not \[1\]"),
         ('"Oslo"', "must be a JSON object"),
         ('{"city": "Os', "weather: the arguments are no valid JSON: they end too early"),
         ('{"city": Oslo}', "no valid JSON: .* at byte 9"),
         ("[" * 100_000, "nested deeper"),
     ],
+    ids=range(10),
 )
-def test_arguments_that_are_no_object_raise_a_typed_error(arguments: str, words: str) -> None:
-    call = FunctionCall(call_id="c", name="weather", arguments=arguments)
-    with pytest.raises(ToolArgumentsError, match=words):
-        _ = call.parsed_arguments
+def test_the_arguments_of_a_call_are_a_dict_or_a_typed_error(arguments: str, value: Any) -> None:
+    (call,) = made(FunctionCall(call_id="c", name="weather", arguments=arguments)).function_calls
+    if isinstance(value, dict):
+        assert call.parsed_arguments == value
+    else:
+        with pytest.raises(ToolArgumentsError, match=value):
+            _ = call.parsed_arguments
+    assert call.arguments == arguments
 
 
 def test_the_reasoning_is_the_text_itself_else_its_summary() -> None:
@@ -100,8 +91,10 @@ def test_the_reasoning_is_the_text_itself_else_its_summary() -> None:
         Reasoning(summary=[SummaryText(text="a"), SummaryText(text="b")]),
         Reasoning(encrypted_content="x"),
     )
-    assert found.reasoning_text == "long\n\na\n\nb"
-    assert made().reasoning_text == ""
+    assert (found.reasoning_text, made().reasoning_text) == ("long\n\na\n\nb", "")
+
+
+LIMITED = IncompleteDetails(reason="max_output_tokens")
 
 
 @pytest.mark.parametrize(
@@ -110,10 +103,7 @@ def test_the_reasoning_is_the_text_itself_else_its_summary() -> None:
         (made(said(OutputText(text="x"))), "stop"),
         (made(FunctionCall(call_id="c", name="f", arguments="")), "tool_calls"),
         (made(said(RefusalPart(refusal="no"))), "refusal"),
-        (
-            made(status="incomplete", incomplete_details=IncompleteDetails(reason="max_output_tokens")),
-            "max_output_tokens",
-        ),
+        (made(status="incomplete", incomplete_details=LIMITED), "max_output_tokens"),
         (made(status="incomplete"), "incomplete"),
         (made(status="queued"), "queued"),
     ],

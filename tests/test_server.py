@@ -23,31 +23,17 @@ from llm_rest.server.app import serve_in_thread
 from llm_rest.server.exchange import Answer, Streamed, exchange
 from llm_rest.server.handler import Context, HandlerEvent, Pause, Refused
 from llm_rest.sync import drive
+from tests.gateway.upstreams import VERSION, question
 from tests.support.legal import faults
 from tests.support.streams import read
 
 Plain = dict[str, Any]
 
-BODIES: dict[str, Plain] = {
-    "openai_responses": {"model": "m", "input": "hi"},
-    "openai_chat": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
-    "anthropic_messages": {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]},
-    "ollama_chat": {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": False},
-    "gemini_generate_content": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
-}
-PATHS = {
-    "openai_responses": "/v1/responses",
-    "openai_chat": "/v1/chat/completions",
-    "anthropic_messages": "/v1/messages",
-    "ollama_chat": "/api/chat",
-    "gemini_generate_content": "/v1beta/models/m:generateContent",
-}
-STREAMED = {**PATHS, "gemini_generate_content": "/v1beta/models/m:streamGenerateContent?alt=sse"}
-VERSION = {"anthropic-version": "2026-10-21"}
+every_wire = pytest.mark.parametrize("wire", wires.NAMES)
 
 
 class Scripted:
-    """A handler that does what it is told and remembers what it was asked."""
+    """A handler that raises or returns what it is given, and records the requests."""
 
     def __init__(
         self, does: Exception | Response | None = None, *, cut_at: int | None = None, then: Exception | None = None
@@ -102,12 +88,13 @@ def message_of(body: Plain) -> str:
 # --- where a request goes -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wire", PATHS)
+@every_wire
 @pytest.mark.parametrize("form", ["{}", "{}/", "{}?beta=true"])
 def test_a_path_leads_to_its_wire_with_and_without_the_version(wire: str, form: str) -> None:
-    for path in (PATHS[wire], re.sub("^/v1(beta)?", "", PATHS[wire])):
+    whole, document = question(wire, "m", "hi")
+    for path in (whole, re.sub("^/v1(beta)?", "", whole)):
         handler = Scripted()
-        answer, body = ask(form.format(path), BODIES[wire], handler)
+        answer, body = ask(form.format(path), document, handler)
         assert answer.status == 200
         assert "ho" in json.dumps(body)
         (request, context) = handler.asked[0]
@@ -125,15 +112,14 @@ def test_a_path_leads_to_its_wire_with_and_without_the_version(wire: str, form: 
         ("/xai/responses", "openai_responses", "xai"),
     ],
 )
-def test_a_vendor_before_the_path_sets_the_dialect(path: str, wire: str, vendor: str) -> None:
+def test_a_vendor_before_the_path_sets_the_dialect_and_has_its_own_wires_alone(
+    path: str, wire: str, vendor: str
+) -> None:
     handler = Scripted()
-    assert ask(path, BODIES[wire], handler)[0].status == 200
+    assert ask(path, question(wire, "m", "hi")[1], handler)[0].status == 200
     context = handler.asked[0][1]
     assert (context.wire, context.vendor) == (wire, vendor)
-
-
-def test_a_wire_that_a_vendor_does_not_speak_is_not_found() -> None:
-    answer, body = ask("/anthropic/v1/responses", BODIES["openai_responses"])
+    answer, body = ask("/anthropic/v1/responses", {"model": "m", "input": "hi"})
     assert answer.status == 404
     assert "/anthropic/v1/messages" in message_of(body)
 
@@ -142,13 +128,12 @@ def test_a_wire_that_a_vendor_does_not_speak_is_not_found() -> None:
 
 
 def test_losses_are_in_a_header() -> None:
-    own, _ = ask("/v1/chat/completions", {**BODIES["openai_chat"], "logit_bias": {"1": 5}})
+    own, _ = ask(*question("openai_chat", "m", "hi", logit_bias={"1": 5}))
     assert own.headers.get("x-llm-rest-losses") is None, "an option of the wire itself"
     said = Message(role="assistant", content=[OutputText(text="ho", annotations=[])], phase="commentary")
     found = Response(id="r", status="completed", output=[said], model="m")
-    answer, _ = ask("/v1/messages", BODIES["anthropic_messages"], Scripted(found))
-    losses = json.loads(answer.headers["x-llm-rest-losses"])
-    assert any("phase" in loss for loss in losses)
+    answer, _ = ask(*question("anthropic_messages", "m", "hi"), Scripted(found))
+    assert any("phase" in loss for loss in json.loads(answer.headers["x-llm-rest-losses"]))
 
 
 BEARER, ANTHROPIC = {"authorization": "Bearer x"}, {"anthropic-version": "2023-06-01"}
@@ -175,7 +160,6 @@ def test_models_are_listed_in_the_format_of_the_wire(path: str, headers: dict[st
     assert ("has_more" in body) == (headers is ANTHROPIC)
     if "tags" in path:
         assert len({model["digest"] for model in body["models"]}) == 2, "clients cache by it what they learn of a model"
-        assert ask(path, b"", headers={})[0].status == 405
     elif "ps" not in path:
         one = ask(f"{path}/one", b"", method="GET", headers=headers)[1]
         assert (one.get("id") or one["name"]) == names[0]
@@ -186,32 +170,45 @@ def test_models_are_listed_in_the_format_of_the_wire(path: str, headers: dict[st
 # --- other endpoints of Ollama --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "document", "status", "words"),
+    [
+        ("POST", "/api/show", {"model": "three"}, 404, "three"),
+        ("POST", "/api/show", {}, 400, "model"),
+        ("GET", "/api/show", {}, 405, ""),
+        ("POST", "/api/tags", {}, 405, ""),
+        ("POST", "/api/generate", {"model": "three"}, 404, "three"),
+        # needs the template or tokens of the model
+        ("POST", "/api/generate", {"model": "m", "prompt": "Hi", "suffix": "b"}, 400, "suffix"),
+        ("POST", "/api/generate", {"model": "m", "prompt": "Hi", "template": "{{ .Prompt }}"}, 400, "template"),
+        ("POST", "/api/generate", {"model": "m", "prompt": "Hi", "context": [1]}, 400, "context"),
+        ("POST", "/api/embed", {"model": "m"}, 404, ""),
+        ("POST", "/ollama/api/delete", {"model": "m"}, 404, ""),
+    ],
+)
+def test_errors_have_the_format_of_ollama(method: str, path: str, document: Any, status: int, words: str) -> None:
+    answer, body = ask(path, document, method=method, headers={})
+    assert (answer.status, type(body["error"]), words in body["error"]) == (status, str, True)
+
+
 def test_ollamas_clients_get_the_version_and_what_a_model_can_do() -> None:
     for prefix in ("", "/ollama"):
         assert set(ask(f"{prefix}/api/version", b"", method="GET", headers={})[1]) == {"version"}
-    answer, body = ask("/api/show", {"model": "one"}, headers={})
-    assert answer.status == 200
+    _, body = ask("/api/show", {"model": "one"}, headers={})
     assert body["capabilities"] == ["completion", "tools", "vision", "thinking"]
     assert "tools" in body["template"].lower()
-    answer, body = ask("/api/show", {"model": "three"}, headers={})
-    assert (answer.status, "three" in message_of(body)) == (404, True)
-    assert ask("/api/show", {}, headers={})[0].status == 400
-    assert ask("/api/show", b"", method="GET", headers={})[0].status == 405
 
 
 def test_a_prompt_of_ollama_is_a_chat_of_one_message() -> None:
     handler = Scripted()
     document = {"model": "m", "prompt": "Hi", "system": "Be brief.", "stream": False, "options": {"num_predict": 5}}
-    answer, body = ask("/api/generate", document, handler, headers={})
-    assert answer.status == 200
+    _, body = ask("/api/generate", document, handler, headers={})
     assert (body["response"], body["done"], "message" in body) == ("ho", True, False)
     (request, _) = handler.asked[0]
-    assert request.instructions == "Be brief."
-    assert request.input == [Message(role="user", content="Hi")]
+    assert (request.instructions, request.input) == ("Be brief.", [Message(role="user", content="Hi")])
     assert (request.model, request.max_output_tokens) == ("m", 5)
-    answer, body = ask("/api/generate", {"model": "one"}, headers={})
-    assert (answer.status, body["done"], body["done_reason"], body["response"]) == (200, True, "load", ""), "no prompt"
-    assert ask("/api/generate", {"model": "three"}, headers={})[0].status == 404
+    _, body = ask("/api/generate", {"model": "one"}, headers={})
+    assert (body["done"], body["done_reason"], body["response"]) == (True, "load", ""), "no prompt"
 
 
 def test_a_prompt_of_ollamas_is_streamed_unless_it_says_otherwise() -> None:
@@ -227,26 +224,12 @@ def test_a_prompt_of_ollamas_is_streamed_unless_it_says_otherwise() -> None:
     assert not any("message" in line for line in lines)
 
 
-@pytest.mark.parametrize("field", [{"suffix": "b"}, {"template": "{{ .Prompt }}"}, {"context": [1]}])
-def test_fields_that_need_the_template_or_tokens_of_the_model_are_refused(field: Plain) -> None:
-    answer, body = ask("/api/generate", {"model": "m", "prompt": "Hi", **field}, headers={})
-    assert answer.status == 400
-    assert message_of(body).startswith(next(iter(field)))
-
-
-def test_an_unknown_path_of_ollama_is_an_error_in_its_format() -> None:
-    for path in ("/api/embed", "/api/pull", "/ollama/api/delete"):
-        answer, body = ask(path, {"model": "m"}, headers={})
-        assert (answer.status, type(body["error"])) == (404, str)
-    assert isinstance(ask("/api/v1/chat/completions", {"model": "m"}, headers={})[1]["error"], dict)
-
-
 def test_tokens_are_counted_where_a_wire_has_a_path_for_it() -> None:
-    document = {name: value for name, value in BODIES["anthropic_messages"].items() if name != "max_tokens"}
-    assert ask("/v1/messages/count_tokens", document)[1] == {"input_tokens": 42}
-    counted = ask("/v1/responses/input_tokens", BODIES["openai_responses"])[1]
+    said = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    assert ask("/v1/messages/count_tokens", said)[1] == {"input_tokens": 42}
+    counted = ask("/v1/responses/input_tokens", {"model": "m", "input": "hi"})[1]
     assert counted == {"object": "response.input_tokens", "input_tokens": 42}
-    alone = BODIES["gemini_generate_content"]
+    alone = question("gemini_generate_content", "m", "hi")[1]
     for asked in (alone, {"generateContentRequest": {"model": "models/m", **alone}}):
         assert ask("/v1beta/models/m:countTokens", asked)[1] == {"totalTokens": 42}
 
@@ -264,12 +247,12 @@ ERRORS: list[tuple[Exception | Response, int, str | None]] = [
 """What a handler raises or returns, and the status and header of the answer."""
 
 
-@pytest.mark.parametrize("wire", PATHS)
+@every_wire
 @pytest.mark.parametrize(("does", "status", "retry_after"), ERRORS, ids=["refused", "error", "no status", "failed"])
 def test_an_error_of_the_handler_has_its_status_and_message(
     wire: str, does: Exception | Response, status: int, retry_after: str | None
 ) -> None:
-    answer, body = ask(PATHS[wire], BODIES[wire], Scripted(does))
+    answer, body = ask(*question(wire, "m", "hi"), Scripted(does))
     # Responses has failed responses; the other wires have errors alone.
     assert answer.status == (200 if does is FAILED and wire == "openai_responses" else status)
     assert answer.headers.get("retry-after") == retry_after
@@ -278,16 +261,11 @@ def test_an_error_of_the_handler_has_its_status_and_message(
 
 def test_an_answer_that_a_wire_cannot_express_is_an_error() -> None:
     queued = Response(id="resp_1", status="queued", model="m", output=[])
-    answer, body = ask("/v1/chat/completions", BODIES["openai_chat"], Scripted(queued))
+    answer, body = ask(*question("openai_chat", "m", "hi"), Scripted(queued))
     assert (answer.status, "queued" in message_of(body)) == (500, True)
 
 
 # --- streams --------------------------------------------------------------------------------------------------------
-
-
-def streaming(wire: str) -> Plain:
-    """A request for a stream; on one wire only its path says so."""
-    return BODIES[wire] if STREAMED[wire] != PATHS[wire] else {**BODIES[wire], "stream": True}
 
 
 async def pieces(body: AsyncGenerator[bytes | Pause]) -> list[bytes]:
@@ -295,14 +273,14 @@ async def pieces(body: AsyncGenerator[bytes | Pause]) -> list[bytes]:
 
 
 def stream(wire: str, handler: Scripted | None = None) -> tuple[Streamed, list[Any]]:
-    """The head of a streamed answer, and the events it tells."""
-    body = json.dumps(streaming(wire)).encode()
-    answer = drive(exchange("POST", STREAMED[wire], VERSION, body, handler or Scripted()))
+    """The head of a streamed answer, and its events."""
+    path, document = question(wire, "m", "hi", stream=True)
+    answer = drive(exchange("POST", path, VERSION, json.dumps(document).encode(), handler or Scripted()))
     assert isinstance(answer, Streamed)
     return answer, read(wire, drive(pieces(answer.body)))
 
 
-@pytest.mark.parametrize("wire", PATHS)
+@every_wire
 def test_the_events_of_the_handler_are_streamed(wire: str) -> None:
     answer, events = stream(wire)
     kind = "application/x-ndjson" if wires.load(wire).FRAMING == "ndjson" else "text/event-stream"
@@ -312,42 +290,11 @@ def test_the_events_of_the_handler_are_streamed(wire: str) -> None:
     assert faults(events) == []
 
 
-@pytest.mark.parametrize("wire", PATHS)
-@pytest.mark.parametrize(
-    "error",
-    [Refused(ErrorFacts(status=429, message="Slow down.")), RateLimitError("Slow down.", status=429)],
-    ids=["refused", "an error of ours"],
-)
-def test_an_error_before_the_first_event_is_no_stream_and_later_one_inside_it(wire: str, error: Exception) -> None:
-    answer, body = ask(STREAMED[wire], streaming(wire), Scripted(error))
-    assert (answer.status, message_of(body)) == (429, "Slow down.")
-    _, events = stream(wire, Scripted(cut_at=5, then=error))
-    assert faults(events) == []
-    assert isinstance(events[-2], ev.ErrorEvent)
-    assert isinstance(events[-1], ev.ResponseFailed)
-    assert events[-1].response.error
-    assert events[-1].response.error.message == "Slow down."
-
-
-@pytest.mark.parametrize("wire", PATHS)
-def test_a_stream_that_the_handler_does_not_end_has_no_end(wire: str) -> None:
-    _, events = stream(wire, Scripted(cut_at=5))
-    assert any(isinstance(event, ev.OutputTextDelta) for event in events)
-    assert not any(isinstance(event, ev.TERMINAL) for event in events)
-
-
-def test_the_head_of_a_stream_lists_what_was_lost_on_the_way_to_the_model() -> None:
-    body = {**BODIES["openai_chat"], "stream": True, "functions": [{"name": "f"}]}
-    answer = drive(exchange("POST", PATHS["openai_chat"], VERSION, json.dumps(body).encode(), Scripted()))
-    assert isinstance(answer, Streamed)
-    assert any("functions" in loss for loss in json.loads(answer.headers["x-llm-rest-losses"]))
-
-
 # --- over a socket --------------------------------------------------------------------------------------------------
 
 
 class Endless(Scripted):
-    """Tells one word for ever, until nobody listens."""
+    """Streams one word for ever, until the client disconnects."""
 
     def __init__(self, pause: float) -> None:
         super().__init__()
@@ -366,12 +313,13 @@ class Endless(Scripted):
 
 
 @pytest.mark.parametrize("pause", [0, 0.01, 3600])
-@pytest.mark.parametrize("wire", PATHS)
+@every_wire
 def test_a_client_that_disconnects_ends_the_stream_of_the_handler(wire: str, pause: float) -> None:
     """BUGS 74"""
     handler = Endless(pause)
     with serve_in_thread(handler) as url:
-        with httpx.stream("POST", f"{url}{STREAMED[wire]}", json=streaming(wire), headers=VERSION) as answer:
+        path, document = question(wire, "m", "hi", stream=True)
+        with httpx.stream("POST", f"{url}{path}", json=document, headers=VERSION) as answer:
             pieces = answer.iter_text()
             while '"ho"' not in next(pieces):
                 pass
@@ -379,10 +327,11 @@ def test_a_client_that_disconnects_ends_the_stream_of_the_handler(wire: str, pau
         assert handler.left.wait(60)
 
 
-@pytest.mark.parametrize("wire", PATHS)
+@every_wire
 def test_a_fault_in_the_middle_of_a_stream_cuts_it(wire: str, caplog: pytest.LogCaptureFixture) -> None:
     with serve_in_thread(Scripted(cut_at=5, then=RuntimeError("a secret"))) as url:
-        answer = httpx.post(f"{url}{STREAMED[wire]}", json=streaming(wire), headers=VERSION)
+        path, document = question(wire, "m", "hi", stream=True)
+        answer = httpx.post(f"{url}{path}", json=document, headers=VERSION)
     assert "ho" in answer.text
     assert "secret" not in answer.text
     assert "a secret" in caplog.text
@@ -395,8 +344,8 @@ def test_a_stream_that_was_sent_whole_is_not_logged_as_one_whose_client_went_awa
     caplog.set_level(logging.INFO, "llm_rest.server.requests")
     with serve_in_thread() as url, httpx.Client(base_url=url) as http:
         for count in range(1, asgi.YIELD_EVERY + 1):
-            body = {**BODIES["openai_responses"], "input": "pieces 1\nsay " + "x" * count, "stream": True}
-            assert http.post("/v1/responses", json=body).status_code == 200
+            path, body = question("openai_responses", "m", "pieces 1\nsay " + "x" * count, stream=True)
+            assert http.post(path, json=body).status_code == 200
     assert len(caplog.records) == asgi.YIELD_EVERY
     assert not [record for record in caplog.records if hasattr(record, "error")]
 

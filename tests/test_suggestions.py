@@ -94,14 +94,9 @@ def test_suggestions_are_copied_and_pickled_with_an_error_and_a_failure() -> Non
 # --- what they name --------------------------------------------------------------------------------------------------
 
 
-def test_a_rate_limit_names_the_wait_and_the_policy() -> None:
-    said = " ".join(RateLimitError("slow", retry_after=2.5).suggestions)
-    assert "wait 2.5 seconds (retry_after)" in said
-    assert "RetryPolicy(" in said
+def test_a_rate_limit_names_the_wait_and_a_context_length_the_limits_that_are_known() -> None:
+    assert "wait 2.5 seconds (retry_after)" in " ".join(RateLimitError("slow", retry_after=2.5).suggestions)
     assert "no retry_after" in RateLimitError("slow").suggestions[0]
-
-
-def test_a_context_length_names_the_option_and_the_limits_that_are_known() -> None:
     error = ContextLengthError("too long", model="m")
     assert "max_output_tokens" in error.suggestions[0]
     error.limit, error.requested = 8192, 9000
@@ -129,20 +124,18 @@ def names(env: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("name", ["ollama", "vllm", "llamacpp", "lmstudio"])
+@pytest.mark.parametrize("name", ["ollama", "vllm", "llamacpp", "lmstudio", "compatible"])
 async def test_a_server_of_ones_own_that_is_down_is_to_be_started(new_client: NewClient, name: str) -> None:
-    async with new_client(f"{name}/m", base_url=nobody()) as llm:
+    url = nobody()
+    async with new_client(f"{name}/m", base_url=url) as llm:
         failed = await llm.try_generate("Hi")
     assert isinstance(failed, Failure)
-    assert failed.suggestions[0] == f"start the server: {VENDORS[name].start}"
+    start = VENDORS[name].start
+    assert failed.suggestions[0].startswith(f"start the server: {start}" if start else f"start the server at {url}")
     assert failed.description.endswith("connection refused; is it running?")
 
 
-@pytest.mark.anyio
-async def test_a_server_elsewhere_is_not(new_client: NewClient) -> None:
-    async with new_client("compatible/m", base_url=f"{nobody()}/v1") as llm:
-        failed = await llm.try_generate("Hi")
-    assert failed.suggestions[0].startswith("start the server at http://127.0.0.1:")
+def test_a_server_elsewhere_is_checked() -> None:
     error = ConnectError("no", reason="refused")
     error.facts = {"endpoint": "https://llm.example.com"}
     assert error.suggestions[0] == "check that https://llm.example.com is up"

@@ -7,11 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import llm_rest
 
-OPTIONAL = ("server", "cli", "simulator", "testing", "policy", "telemetry")
+OPTIONAL = ("server", "cli", "simulator", "testing", "policy")
 
 PROGRAM = """
 import asyncio, importlib, json, pkgutil, sys
@@ -66,37 +64,26 @@ async def talk():
         assert (await llm.generate("hi")).output_text == "heard: hi"
 
 asyncio.run(talk())
+
+for options, words in (
+    ({"telemetry": True}, "telemetry needs OpenTelemetry: No module named 'llm_rest.telemetry'"),
+    ({}, "inproc:llm_rest.simulator: the module llm_rest.simulator is not installed"),
+):
+    try:
+        Client("simulator/x", **options).generate("hi")
+    except llm_rest.ConfigError as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(options)
 print(len(modules))
 """
 
 
-@pytest.fixture
-def installation(tmp_path: Path) -> Path:
-    """A copy of the package without its optional folders."""
+def test_the_rest_is_imported_calls_models_and_names_in_errors_what_is_not_installed(tmp_path: Path) -> None:
     package = Path(llm_rest.__file__).parent
-    shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in OPTIONAL:
-        path = tmp_path / package.name / name
-        shutil.rmtree(path) if path.is_dir() else path.with_suffix(".py").unlink()
-    return tmp_path
-
-
-def test_the_rest_is_imported_and_calls_models_without_server_command_line_and_simulator(installation: Path) -> None:
-    command = [sys.executable, "-c", PROGRAM, str(installation)]
-    ran = subprocess.run(
-        command, cwd=installation, env={"PYTHONPATH": str(installation)}, capture_output=True, text=True
-    )
+    shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__", *OPTIONAL))
+    (tmp_path / package.name / "telemetry.py").unlink()
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
+    ran = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     assert int(ran.stdout) > 50
-
-
-def test_telemetry_that_is_not_installed_is_named_in_the_error(installation: Path) -> None:
-    code = "from llm_rest import Client; Client('simulator/x', telemetry=True)"
-    ran = subprocess.run([sys.executable, "-c", code], cwd=installation, capture_output=True, text=True)
-    assert "ConfigError: telemetry needs OpenTelemetry: No module named 'llm_rest.telemetry'" in ran.stderr
-
-
-def test_the_simulator_that_is_not_installed_is_named_in_the_error(installation: Path) -> None:
-    code = "from llm_rest import Client; Client('simulator/x').generate('hi')"
-    ran = subprocess.run([sys.executable, "-c", code], cwd=installation, capture_output=True, text=True)
-    assert "ConfigError: inproc:llm_rest.simulator: the module llm_rest.simulator is not installed" in ran.stderr

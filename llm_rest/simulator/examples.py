@@ -237,7 +237,7 @@ def _matching(pattern: str, least: int, most: int, first: str | None) -> str:
     except re.error:
         return first or "a" * max(least, 1)
     repeated = (character * length for length in range(_MANY) for character in "a0Af")
-    for text in (*([first] if first else ()), *_USUAL, *FORMATS.values(), "a b", "(555) 555-5555", *repeated):
+    for text in (*filter(None, [first]), *_USUAL, *FORMATS.values(), "a b", "(555) 555-5555", *repeated):
         if least <= len(text) <= most and wanted.search(text):
             return text
     raise NoInstance(f"no string found for the pattern {pattern!r}")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from llm_rest.errors import APITimeoutError, BadRequestError, LLMError, StreamInterruptedError
-from llm_rest.responses import OutputTextDelta, ReasoningOptions
+from llm_rest.responses import OutputTextDelta
 from llm_rest.transport import Timeouts
 from llm_rest.transport.retry import RetryPolicy
 from tests.callers import NewClient
@@ -22,8 +22,6 @@ from tests.loopback import STREAM, chunks, http, loopback, reset, send, send_and
 pytestmark = pytest.mark.anyio
 
 MODEL = "google/gemini-4-argon"
-QUICK = RetryPolicy(attempts=2, base_delay=0.01)
-LONG: dict[str, Any] = {"max_output_tokens": 65_536}
 
 
 def document(*parts: Any, token: str = "", finish: str = "", usage: Any = None) -> Any:
@@ -67,7 +65,8 @@ def open_after(*documents: Any) -> Any:
 
 
 def refused(status: int, message: str) -> bytes:
-    error = {"error": {"code": status, "message": message, "status": "UNAVAILABLE"}}
+    word = "INVALID_ARGUMENT" if status == 400 else "UNAVAILABLE"
+    error = {"error": {"code": status, "message": message, "status": word}}
     return http(json.dumps(error).encode(), f"{status} No")
 
 
@@ -90,90 +89,101 @@ def asked(server: Any) -> list[tuple[str, Any]]:
     return list(zip(paths, map(json.loads, server.bodies), strict=True))
 
 
-# --- whole answers ------------------------------------------------------------------------------------------------------
+# --- hops -----------------------------------------------------------------------------------------------------------
 
 
-async def test_an_answer_is_continued_by_the_same_request_with_its_token(new_client: NewClient) -> None:
-    """gemini.long.2, gemini.long.3: the token stands beside the request, and no partial answer; all hops are one reply."""
-    acts = [
-        whole("One ", token="T1", finish="CONTINUATION", usage=counts(10, 100, 5)),
-        whole("two ", token="T2", finish="CONTINUATION", usage=counts(110, 50)),
-        whole("three.", finish="STOP", usage=counts(160, 7)),
-    ]
-    with loopback(*acts) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            reply = await client.generate("Write.", max_output_tokens=30_000)
-    assert (reply.output_text, reply.status, len(reply.output)) == ("One two three.", "completed", 1)
-    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.total_tokens) == (280, 162, 442)
-    assert reply.usage.output_tokens_details.reasoning_tokens == 5
-    assert (reply.info.metadata["api_calls"], len(reply.info.attempts)) == ("3", 3)
-    (path, first), (path2, second), (path3, third) = asked(server)
-    assert path == path2 == path3
-    assert path.endswith(":generateContent")
-    assert second == {**first, "continuationToken": "T1"}
-    assert third == {**first, "continuationToken": "T2"}
-    assert first["generationConfig"]["maxOutputTokens"] == 30_000
+class Told(NamedTuple):
+    """What the server sends, the text of the answer, and the token that each request had."""
+
+    acts: list[Any]
+    text: str
+    tokens: list[str | None]
+    error: tuple[type[LLMError], str] | None = None
+    usage: tuple[int, ...] | None = None
+    losses: tuple[tuple[str, str], ...] = ()
+    status: str = "completed"
+    outcomes: list[str] | None = None
 
 
-@pytest.mark.parametrize(
-    ("finish", "text", "requests"),
-    [
-        # MAX_TOKENS may carry a token too; more of it needs a higher limit, which is the caller's to give.
-        ("MAX_TOKENS", "One", 1),
-        # The same token twice ends the answer.
-        ("CONTINUATION", "OneOne", 2),
-    ],
-)
-async def test_an_answer_ends_at_its_own_limit_or_at_a_repeated_token(
-    new_client: NewClient, finish: str, text: str, requests: int
+ONE_WHOLE = whole("One ", token="T1", finish="CONTINUATION", usage=counts(1, 2))
+DONE = document("two.", finish="STOP", usage=counts(70, 9))
+LONG: dict[str, Any] = {"max_output_tokens": 65_536, "reasoning": {"effort": "high"}}
+"""Gemini 4 refuses more than 32,768 tokens without a stream."""
+
+RETRIED = ["stream_interrupted", "200"]
+WHOLE: dict[str, tuple[dict[str, Any], Told]] = {
+    "continued by the same request with its token": ({"max_output_tokens": 30_000}, Told(
+        [
+            whole("One ", token="T1", finish="CONTINUATION", usage=counts(10, 100, 5)),
+            whole("two ", token="T2", finish="CONTINUATION", usage=counts(110, 50)),
+            whole("three.", finish="STOP", usage=counts(160, 7)),
+        ],
+        "One two three.", [None, "T1", "T2"], usage=(280, 162, 5),
+    )),
+    "more of MAX_TOKENS needs a higher limit, which is the caller's to give": ({}, Told(
+        [whole("One", token="T1", finish="MAX_TOKENS")], "One", [None], status="incomplete",
+    )),
+    "the same token twice ends the answer": ({}, Told(
+        [whole("One", token="T1", finish="CONTINUATION")], "OneOne", [None, "T1"], status="incomplete",
+    )),
+    "the next hop is refused": ({}, Told(
+        [ONE_WHOLE, send(EXPIRED)], "One ", [None, "T1"], (BadRequestError, "Token expired"), usage=(1, 2, 0),
+    )),
+    "streamed where it may be long": (LONG, Told(
+        [
+            streamed(document("One ", usage=counts(10, 1)), document(token="T1", finish="CONTINUATION", usage=counts(10, 60))),
+            streamed(DONE),
+        ],
+        "One two.", [None, "T1"], usage=(80, 69, 0),
+    )),
+    **{
+        f"a stream that breaks off after {len(came)} chunks is retried, nothing of it was returned": (LONG, Told(
+            [broken(*came), streamed(document("One "), DONE)], "One two.", [None, None], outcomes=RETRIED,
+        ))
+        for came in ([], [document("One ")], [document("One "), document("two ")])
+    },
+}  # fmt: skip
+"""The options of a call, and what it returns."""
+
+
+@pytest.mark.parametrize(("options", "told"), WHOLE.values(), ids=WHOLE)
+async def test_an_answer_of_several_hops_is_one_reply(
+    new_client: NewClient, options: dict[str, Any], told: Told
 ) -> None:
-    with loopback(whole("One", token="T1", finish=finish)) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            reply = await client.generate("Write.")
-    assert (reply.output_text, len(server.bodies)) == (text, requests)
-    assert (reply.status, reply.stop_reason) == ("incomplete", "max_output_tokens")
+    """gemini.long.1, gemini.long.2, gemini.long.3, gemini.long.7"""
+    with loopback(*told.acts) as server:
+        async with new_client(MODEL, base_url=server.url, retry=RetryPolicy(attempts=2, base_delay=0)) as client:
+            if told.error is None:
+                response = await client.generate("Write.", **options)
+                known: Any = response.info
+                assert known.metadata["api_calls"] == str(len(told.tokens) - (told.outcomes == RETRIED))
+                assert (response.status, len(response.output)) == (told.status, 1)
+                assert response.stop_reason == ("stop" if told.status == "completed" else "max_output_tokens")
+            else:
+                with pytest.raises(told.error[0], match=told.error[1]) as raised:
+                    await client.generate("Write.", **options)
+                known, response = raised.value, raised.value.partial
+    assert response.output_text == told.text
+    verb = "streamGenerateContent?alt=sse" if options == LONG else "generateContent"
+    assert all(path.endswith(f":{verb}") for path, _ in asked(server))
+    bodies = [body for _, body in asked(server)]
+    assert [body.pop("continuationToken", None) for body in bodies] == told.tokens
+    assert all(body == bodies[0] for body in bodies), "the token stands beside the request, and no partial answer"
+    assert bodies[0].get("generationConfig", {}).get("maxOutputTokens") == options.get("max_output_tokens")
+    outcomes = [attempt.outcome for attempt in known.attempts]
+    assert outcomes == told.outcomes or (len(outcomes) == len(told.tokens) and told.outcomes is None)
+    if told.usage is not None:
+        details, used = response.usage.output_tokens_details, response.usage
+        assert (used.input_tokens, used.output_tokens, details.reasoning_tokens) == told.usage
 
 
 async def test_all_hops_share_one_deadline(new_client: NewClient) -> None:
     """gemini.long.6"""
-    acts = [whole("One", token="T1", finish="CONTINUATION"), send_and_stall(b"")]
-    with loopback(*acts) as server:
+    with loopback(ONE_WHOLE, send_and_stall(b"")) as server:
         async with new_client(MODEL, base_url=server.url) as client:
             with pytest.raises(APITimeoutError) as raised:
                 await client.generate("Write.", timeout=0.5)
-    assert (raised.value.partial.output_text, len(raised.value.attempts)) == ("One", 2)
-
-
-async def test_a_hop_that_is_refused_leaves_what_came_before(new_client: NewClient) -> None:
-    """gemini.long.7"""
-    with loopback(whole("One", token="T1", finish="CONTINUATION", usage=counts(1, 2)), send(EXPIRED)) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            with pytest.raises(BadRequestError, match="Token expired") as raised:
-                await client.generate("Write.")
-    assert (raised.value.partial.output_text, raised.value.partial.usage.output_tokens) == ("One", 2)
-
-
-# --- answers that must be streamed --------------------------------------------------------------------------------------
-
-
-async def test_an_answer_that_may_be_long_is_streamed_and_returned_whole(new_client: NewClient) -> None:
-    """gemini.long.1: Gemini 4 refuses more than 32,768 tokens without a stream."""
-    acts = [
-        streamed(
-            document("One ", usage=counts(10, 1)), document(token="T1", finish="CONTINUATION", usage=counts(10, 60))
-        ),
-        streamed(document("two."), document(finish="STOP", usage=counts(70, 9))),
-    ]
-    with loopback(*acts) as server:
-        async with new_client(MODEL, base_url=server.url) as client:
-            reply = await client.generate("Write.", reasoning=ReasoningOptions(effort="high"), **LONG)
-    assert (reply.output_text, reply.status, reply.usage.input_tokens) == ("One two.", "completed", 80)
-    (path, first), (path2, second) = asked(server)
-    assert path == path2
-    assert path.endswith(":streamGenerateContent?alt=sse")
-    assert second == {**first, "continuationToken": "T1"}
-    assert first["generationConfig"]["maxOutputTokens"] == 65_536
-    assert (reply.info.metadata["api_calls"], len(reply.info.attempts)) == ("2", 2)
+    assert (raised.value.partial.output_text, len(raised.value.attempts)) == ("One ", 2)
 
 
 @pytest.mark.parametrize(("model", "tokens"), [("gemini-4-argon", 32_768), ("gemini-3.8-flash", 65_536)])
@@ -184,33 +194,7 @@ async def test_other_answers_come_whole(new_client: NewClient, model: str, token
     assert asked(server)[0][0].endswith(":generateContent")
 
 
-@pytest.mark.parametrize("came", [[], [document("One ")], [document("One "), document("two ")]])
-async def test_a_stream_for_a_whole_answer_is_retried_when_it_breaks_off(
-    new_client: NewClient, came: list[Any]
-) -> None:
-    """Nothing of it was handed out yet, however much had come."""
-    acts = [broken(*came), streamed(document("One "), document("two.", finish="STOP", usage=counts(10, 2)))]
-    with loopback(*acts) as server:
-        async with new_client(MODEL, base_url=server.url, retry=QUICK) as client:
-            reply = await client.generate("Write.", **LONG)
-    assert (reply.output_text, reply.status) == ("One two.", "completed")
-    assert [attempt.outcome for attempt in reply.info.attempts] == ["stream_interrupted", "200"]
-    assert asked(server)[0] == asked(server)[1]
-
-
 # --- streams ------------------------------------------------------------------------------------------------------------
-
-
-class Told(NamedTuple):
-    """What the server does, the text that comes of it, and the token that each request had."""
-
-    acts: list[Any]
-    text: str
-    tokens: list[str | None]
-    error: tuple[type[LLMError], str] | None = None
-    usage: tuple[int, int] | None = None
-    losses: tuple[tuple[str, str], ...] = ()
-
 
 ONE = broken(document("One ", token="T1"))
 CONTINUED = document("One ", token="T1", finish="CONTINUATION")

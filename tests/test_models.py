@@ -68,17 +68,9 @@ def test_no_two_rows_say_something_about_the_same_models() -> None:
         ("gpt-5", "openai", {"efforts": ("minimal", "low", "medium", "high"), "sampling": False, "vision": True}),
         ("gpt-5-mini-2025-08-07", "openai", {"efforts": ("minimal", "low", "medium", "high"), "max_output": 128_000}),
         ("gpt-5-pro", "openai", {"efforts": ("high",), "max_output": 272_000}),
-        ("gpt-5.1", "openai", {"efforts": ("none", "low", "medium", "high"), "sampling": "without_reasoning"}),
-        ("gpt-5.4-mini", "openai", {"default_effort": "none", "context_window": 400_000}),
         ("gpt-6-astra", "openai", {"efforts": ALWAYS, "reasoning": "always", "sampling": False}),
-        ("gpt-6-luna", "openai", {"efforts": ("none", *ALWAYS), "chat_tools": "without_reasoning"}),
         ("gpt-6.1-terra", "openai", {"efforts": None, "default_effort": None, "reasoning": True}),
-        ("gpt-6.2-astra-law", "openai", {"efforts": ALWAYS, "chat_tools": False}),
-        ("gpt-4o-mini", "openai", {"reasoning": False, "efforts": (), "sampling": True, "json_schema": True}),
         ("gpt-4o-2024-05-13", "openai", {"json_schema": False}),
-        ("claude-haiku-4-5", "anthropic", {"reasoning": True, "default_effort": "none", "max_output": 64_000}),
-        ("claude-fable-5-1", "anthropic", {"forced_tools": False, "reasoning": "always"}),
-        ("gemini-3.7-flash", "google", {"sampling": False, "efforts": ("low", "medium", "high")}),
         ("gemini-4-carbon", "vertex", {"whole_output": 32_768, "penalties": False, "context_window": 1_048_576}),
         ("gemma-3-27b-it", "google", {"instructions": False, "tools": False}),
         ("gemma-4-31b-it", "google", {"instructions": None, "tools": None}),
@@ -87,7 +79,6 @@ def test_no_two_rows_say_something_about_the_same_models() -> None:
         ("openai/gpt-oss-120b", "groq", {"efforts": ("low", "medium", "high"), "logprobs": False}),
         ("whatever-new", "groq", {"logprobs": False, "vision": None}),
         ("meta-llama/Llama-3.3-70B-Instruct-Turbo", "together", {"vision": False}),
-        ("openai/gpt-oss-20b", "openrouter", {"vision": False, "efforts": None}),
         ("gpt-oss-120b", None, {"efforts": None}),
         ("anthropic/claude-haiku-4-5", None, {"max_output": 64_000}),
         # A prefix ends at the end of a word.
@@ -106,13 +97,10 @@ def test_the_facts_of_a_model_are_found_by_its_name_and_vendor(
 @pytest.mark.parametrize(
     ("model", "vendor"),
     [
-        ("gpt-7", "openai"),
         ("gpt-4.1x", "openai"),
         ("gpt-5", "azure_openai"),
         ("openai/gpt-5", "openrouter"),
-        ("claude-opus-4-8", "github_copilot"),
         ("", None),
-        ("demo", "simulator"),
     ],
 )
 def test_nothing_is_refused_of_a_model_that_is_not_in_the_table(model: str, vendor: str | None) -> None:
@@ -160,23 +148,19 @@ def allowed(mode: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("known", "fields", "found"),
     [
-        (UNKNOWN, ANY, []),
         (Capabilities(), ANY, []),
         (REASONS, {"temperature": 0}, ["temperature"]),
         (REASONS, {"top_p": 0.5, "top_k": 3}, ["top_p", "top_k"]),
         (REASONS, {"presence_penalty": 1, "frequency_penalty": -1}, ["presence_penalty", "frequency_penalty"]),
         (REASONS, {"top_logprobs": 5}, ["top_logprobs"]),
-        (REASONS, {"stop": "x"}, ["stop"]),
         (REASONS, {"stop": ["x"]}, ["stop"]),
         # the default values, and what is not given
         (REASONS, {"temperature": 1, "top_p": 1.0, "presence_penalty": 0, "frequency_penalty": 0.0, "top_logprobs": 0}, []),
         (REASONS, {"top_p": 0.98, "stop": [], "temperature": None}, []),
         # sampling that depends on whether the model reasons
-        (ON_DEMAND, {"temperature": 0.2}, []),
         (ON_DEMAND, {"temperature": 0.2, **NONE}, []),
         (ON_DEMAND, {"temperature": 0.2, **LOW}, ["temperature"]),
         (ON_DEMAND, {"temperature": 0.2, "reasoning": {"summary": "auto"}}, []),
-        (BY_DEFAULT, {"temperature": 0.2}, ["temperature"]),
         (BY_DEFAULT, {"temperature": 0.2, "reasoning": {"effort": None}}, ["temperature"]),
         (BY_DEFAULT, {"temperature": 0.2, **NONE}, []),
         (OPTIONAL, {"temperature": 0.2}, []),
@@ -196,7 +180,6 @@ def allowed(mode: str) -> dict[str, Any]:
         (Capabilities(json_mode=False), JSON, ["text.format"]),
         (Capabilities(json_schema=False), JSON, []),
         (UNFORMATTED, {"text": {"format": {"type": "text"}}}, []),
-        (UNFORMATTED, {"text": {"format": {"type": "new"}}}, []),
         # tools
         (Capabilities(tools=False), {"tools": [TOOL]}, ["tools"]),
         (Capabilities(tools=False), {"tools": []}, []),
@@ -204,11 +187,9 @@ def allowed(mode: str) -> dict[str, Any]:
         (Capabilities(tools=False, forced_tools=False), {"tools": [TOOL], "tool_choice": "required"}, ["tools"]),
         (UNFORCED, {"tools": [TOOL], "tool_choice": "required"}, ["tool_choice"]),
         (UNFORCED, {"tool_choice": {"type": "function", "name": "f"}}, ["tool_choice"]),
-        (UNFORCED, {"tool_choice": {"type": "shell"}}, ["tool_choice"]),
         (UNFORCED, allowed("required"), ["tool_choice"]),
         (UNFORCED, allowed("auto"), []),
         (UNFORCED, {"tool_choice": "auto"}, []),
-        (UNFORCED, {"tool_choice": "none"}, []),
         (Capabilities(parallel_tools=False), {"parallel_tool_calls": True}, ["parallel_tool_calls"]),
         (Capabilities(parallel_tools=False), {"parallel_tool_calls": False}, []),
         (DEEPSEEK, {"tools": [TOOL], "tool_choice": "required"}, ["tool_choice"]),
@@ -217,7 +198,6 @@ def allowed(mode: str) -> dict[str, Any]:
         # encrypted reasoning, instructions
         (capabilities("gpt-4.1", "openai"), {"include": ["a", "reasoning.encrypted_content"]}, ["include"]),
         (capabilities("gpt-4.1", "openai"), {"include": ["a"]}, []),
-        (capabilities("gpt-5", "openai"), {"include": ["reasoning.encrypted_content"]}, []),
         (Capabilities(instructions=False), {"instructions": ""}, []),
     ],
 )  # fmt: skip
@@ -268,31 +248,21 @@ def output(*parts: dict[str, Any]) -> dict[str, Any]:
     return {"type": "function_call_output", "call_id": "c", "output": list(parts)}
 
 
-def test_content_is_found_where_it_is() -> None:
-    items = [user(TEXT), user(IMAGE, TEXT, FILE, AUDIO), CALL, output(TEXT, IMAGE)]
-    image, file, audio, shown = (
-        f"input[{place}]" for place in ("1].content[0", "1].content[2", "1].content[3", "3].output[1")
-    )
-    assert paths({"input": items}, BLIND) == [image, file, audio, shown]
-    assert paths({"input": items}, Capabilities(vision=False)) == [image, shown]
-    assert paths({"input": items}, Capabilities(vision=True, pdf=True, audio=True)) == []
-
-
 # --- what to do about it --------------------------------------------------------------------------------------------
 
 
 def test_the_error_names_every_problem_and_the_ways_out() -> None:
-    problems = check(request(temperature=0.2, reasoning={"effort": "none"}), capabilities("gpt-5", "openai"))
+    problems = check(request(temperature=0.2, **NONE), capabilities("gpt-5", "openai"))
     error = capability_error(problems, model="gpt-5", vendor="openai")
     assert isinstance(error, CapabilityError)
     assert (error.model, error.vendor, error.code, error.retryable) == ("gpt-5", "openai", "invalid_request", False)
-    assert error.message.startswith("gpt-5 does not support this request: temperature: ")
-    assert (
-        "; reasoning.effort: 'none' is not supported by this model; it supports minimal, low, medium, high"
-        in error.message
-    )
-    assert error.hint is not None
-    assert 'invalid_options="drop"' in error.hint
+    start, *others = error.message.split("; ")
+    assert start.startswith("gpt-5 does not support this request: temperature: ")
+    assert others[-2:] == [
+        "reasoning.effort: 'none' is not supported by this model",
+        "it supports minimal, low, medium, high",
+    ]
+    assert 'invalid_options="drop"' in str(error.hint)
 
 
 SAID = {"type": "message", "role": "system", "content": "Be brief."}
@@ -362,27 +332,20 @@ def test_content_is_left_out_and_every_call_keeps_an_output() -> None:
         {"type": "function_call_output", "call_id": "c", "output": ""},
         user(),
     ]
-    assert [loss.path for loss in lost] == ["input[0].content[1]", "input[1].content[0]", "input[4].output[0]"]
+    images = ["input[0].content[1]", "input[1].content[0]", "input[4].output[0]"]
+    assert [loss.path for loss in lost] == images
+    more = {"input": [*msgspec.to_builtins(asked.input), user(FILE, AUDIO)]}
+    assert paths(more, BLIND) == [*images, "input[6].content[0]", "input[6].content[1]"]
+    assert paths(more, Capabilities(vision=False)) == images
+    assert paths(more, Capabilities(vision=True, pdf=True, audio=True)) == []
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.prefix or 'any'}@{','.join(row.at or ('anywhere',))}")
 def test_what_is_left_fits(row: Row) -> None:
-    asked = request(
-        input=[user(TEXT, IMAGE, FILE, AUDIO)],
-        temperature=0.2,
-        top_p=0.1,
-        top_k=3,
-        top_logprobs=3,
-        presence_penalty=1,
-        frequency_penalty=1,
-        stop=["x"],
-        max_output_tokens=10**7,
-        reasoning={"effort": "odd"},
-        text={"format": {"type": "json_schema", "name": "n", "schema": {}}},
-        tools=[TOOL],
-        tool_choice="required",
-        parallel_tool_calls=True,
-    )
+    numbers = {"temperature": 0.2, "top_p": 0.1, "top_k": 3, "top_logprobs": 3, "max_output_tokens": 10**7}
+    penalties = {"presence_penalty": 1, "frequency_penalty": 1, "stop": ["x"], "reasoning": {"effort": "odd"}}
+    tools = {"tools": [TOOL], "tool_choice": "required", "parallel_tool_calls": True}
+    asked = request(input=[user(TEXT, IMAGE, FILE, AUDIO)], **numbers, **penalties, **tools, **SCHEMA)
     problems = check(asked, row.facts)
     left, lost = without(asked, problems)
     assert check(left, row.facts) == []

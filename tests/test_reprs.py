@@ -40,6 +40,10 @@ def made(*output: Any, generation: CallInfo | None = None, **fields: Any) -> Rep
     return reply(response, generation or CallInfo(metadata=FACTS))
 
 
+def refusal(text: str) -> Message:
+    return Message(role="assistant", content=[RefusalPart(refusal=text)])
+
+
 def says(text: str) -> Message:
     return Message(role="assistant", content=[OutputText(text=text)])
 
@@ -56,46 +60,40 @@ def weather(city: str) -> str:
 
 # --- replies --------------------------------------------------------------------------------------------------------
 
+LIMITED = IncompleteDetails(reason="max_output_tokens")
+PARSED = CallInfo(metadata={**FACTS, "api_calls": "3"}, parsed=4, losses=[Loss("seed", "gone", "dropped")])
+BARE = CallInfo()
+
 REPLIES = [
-    (made(says("Hi there.")), "<Reply from openai/gpt-5: completed, 'Hi there.', 12 tokens; see .output_text>"),
+    (made(says("Hi there.")), "from openai/gpt-5: completed, 'Hi there.', 12 tokens; see .output_text"),
     (
         made(calls("weather"), calls("time")),
-        "<Reply from openai/gpt-5: completed, 2 calls: weather, time, 12 tokens; see .function_calls>",
+        "from openai/gpt-5: completed, 2 calls: weather, time, 12 tokens; see .function_calls",
     ),
+    (made(refusal("No.")), "from openai/gpt-5: completed, refusal 'No.', 12 tokens; see .refusal"),
     (
-        made(Message(role="assistant", content=[RefusalPart(refusal="No.")])),
-        "<Reply from openai/gpt-5: completed, refusal 'No.', 12 tokens; see .refusal>",
-    ),
-    (
-        made(status="incomplete", incomplete_details=IncompleteDetails(reason="max_output_tokens")),
-        "<Reply from openai/gpt-5: incomplete (max_output_tokens), 12 tokens; see .output .info>",
+        made(status="incomplete", incomplete_details=LIMITED),
+        "from openai/gpt-5: incomplete (max_output_tokens), 12 tokens; see .output .info",
     ),
     (
         made(status="failed", error=ResponseError(code="server_error", message="It broke.")),
-        "<Reply from openai/gpt-5: failed (It broke.), 12 tokens; see .output .info>",
+        "from openai/gpt-5: failed (It broke.), 12 tokens; see .output .info",
     ),
     (
-        made(
-            says("4"),
-            generation=CallInfo(
-                metadata={**FACTS, "api_calls": "3"}, parsed=4, losses=[Loss("seed", "gone", "dropped")]
-            ),
-        ),
-        "<Reply from openai/gpt-5: completed, '4', a int, 12 tokens, 3 model calls, 1 loss; "
-        "see .output_text .parsed .info.losses>",
+        made(says("4"), generation=PARSED),
+        "from openai/gpt-5: completed, '4', a int, 12 tokens, 3 model calls, 1 loss; see .output_text .parsed .info.losses",
     ),
     (
-        made(says("Hi"), model="m", usage=Usage(input_tokens=1, output_tokens=2), generation=CallInfo()),
-        "<Reply from m: completed, 'Hi', 3 tokens; see .output_text>",
+        made(says("Hi"), model="m", usage=Usage(input_tokens=1, output_tokens=2), generation=BARE),
+        "from m: completed, 'Hi', 3 tokens; see .output_text",
     ),
-    (made(generation=CallInfo()), "<Reply: completed; see .output .info>"),
 ]
 
 
 @pytest.mark.parametrize(("found", "line"), REPLIES, ids=range(len(REPLIES)))
 def test_a_reply_is_one_line_that_says_how_it_ended_and_what_to_look_at(found: Reply, line: str) -> None:
-    assert repr(found) == str(found) == line
-    for name in line.rpartition("see ")[2].rstrip(">").split():
+    assert repr(found) == str(found) == f"<Reply {line}>"
+    for name in line.rpartition("see ")[2].split():
         value: Any = found
         for step in name.split(".")[1:]:
             value = getattr(value, step)
@@ -103,7 +101,7 @@ def test_a_reply_is_one_line_that_says_how_it_ended_and_what_to_look_at(found: R
 
 @pytest.mark.parametrize("text", ["a" * 5000, "one\ntwo\r\n\x1b[31mthree", f"the key is {KEY}", "\ud800", "\u202eabc"])
 def test_a_long_or_odd_text_stays_one_short_line_without_secrets(text: str) -> None:
-    found = made(says(text), calls(text), Message(role="assistant", content=[RefusalPart(refusal=text)]), model=text)
+    found = made(says(text), calls(text), refusal(text), model=text)
     assert len(repr(found)) < 400
     assert repr(found).isprintable()
     assert KEY not in repr(found)
@@ -114,10 +112,7 @@ def test_a_long_or_odd_text_stays_one_short_line_without_secrets(text: str) -> N
     [
         (made(says("# Title\n\ntext")), ["# Title\n\ntext"]),
         (made(says("Wait."), calls("weather", '{"city":"Oslo"}')), ["Wait.", "weather", '{"city":"Oslo"}']),
-        (
-            made(Message(role="assistant", content=[RefusalPart(refusal="No.\nNever.")])),
-            ["RefusalError:", "No.\n> Never."],
-        ),
+        (made(refusal("No.\nNever.")), ["RefusalError:", "No.\n> Never."]),
         (made(calls("write", '{"text":"```"}')), ['````json\n{"text":"```"}\n````']),
         (made(says("Hi"), status="cancelled", generation=CallInfo(interrupted=True)), ["Hi", "[Request cancelled]"]),
         (made(status="failed", error=ResponseError(message="It broke.")), ["failed (It broke.)"]),
@@ -140,7 +135,7 @@ def test_the_text_to_show() -> None:
     assert made(status="cancelled", generation=cancelled).display_text == "[Request cancelled]"
     assert made(status="cancelled", generation=cancelled).output_text == ""
     assert made(says("Hi")).display_text == "Hi"
-    assert made(Message(role="assistant", content=[RefusalPart(refusal="No.")])).display_text == "No."
+    assert made(refusal("No.")).display_text == "No."
     assert made(calls("weather")).display_text == ""
 
 
@@ -170,19 +165,14 @@ async def test_a_reply_as_plain_data_is_the_json_of_the_responses_wire(
 
 def test_items_parts_and_responses_are_plain_data_too() -> None:
     call = calls("weather", '{"city":"Oslo"}')
-    assert call.to_dict() == {
-        "type": "function_call",
-        "call_id": "c",
-        "name": "weather",
-        "arguments": '{"city":"Oslo"}',
-    }
+    plain = {"type": "function_call", "call_id": "c", "name": "weather", "arguments": '{"city":"Oslo"}'}
+    assert call.to_dict() == plain
+    assert with_extras(call, {"brand_new": 1}).to_dict() == {**plain, "brand_new": 1}
     assert OutputText(text="Hi").to_dict()["text"] == "Hi"
-    plain = Response(id="r", status="completed", output=[call])
-    assert plain.to_dict() == encoded(plain)
-    unknown = Unknown(type="new", more=[1])
-    assert unknown.to_dict() == {"type": "new", "more": [1]}
-    assert type(unknown.to_dict()) is dict
-    assert with_extras(call, {"brand_new": 1}).to_dict()["brand_new"] == 1
+    response = Response(id="r", status="completed", output=[call])
+    assert response.to_dict() == encoded(response)
+    unknown = Unknown(type="new", more=[1]).to_dict()
+    assert (type(unknown), unknown) == (dict, {"type": "new", "more": [1]})
 
 
 # --- clients, streams, runs -----------------------------------------------------------------------------------------
@@ -229,19 +219,13 @@ def test_a_run_and_its_saved_state_say_how_it_stands() -> None:
     assert "see .result()" in repr(resumed)
 
 
-def test_what_was_refused_while_it_was_made_has_a_repr_for_tracebacks() -> None:
-    llm = Client("simulator/demo")
-    wrong: Any = {"temperature": "hot"}
-    for make in (
-        lambda: llm.stream("Hi", **wrong),
-        lambda: llm.stream_json("Hi", dict, **wrong),
-        lambda: llm.run("Hi", **wrong),
-    ):
-        with pytest.raises(ConfigError) as caught:
-            make()
-        for frame in traceback.walk_tb(caught.value.__traceback__):
-            for value in frame[0].f_locals.values():
-                assert isinstance(repr(value), str)
+@pytest.mark.parametrize("method", ["stream", "stream_json", "run"])
+def test_what_was_refused_while_it_was_made_has_a_repr_for_tracebacks(method: str) -> None:
+    arguments = ["Hi", dict] if method == "stream_json" else ["Hi"]
+    with pytest.raises(ConfigError) as caught:
+        getattr(Client("simulator/demo"), method)(*arguments, temperature="hot")
+    for frame, _ in traceback.walk_tb(caught.value.__traceback__):
+        assert all(isinstance(repr(value), str) for value in frame.f_locals.values())
 
 
 def test_no_repr_shows_a_key_or_what_was_said() -> None:

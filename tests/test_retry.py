@@ -12,21 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from llm_rest import errors
-from llm_rest.errors import (
-    APITimeoutError,
-    ConfigError,
-    ConnectError,
-    ErrorFacts,
-    InternalServerError,
-    LLMError,
-    MalformedResponseError,
-    ProtocolError,
-    QuotaError,
-    RateLimitError,
-    ResponseTooLargeError,
-    TLSError,
-    api_error,
-)
+from llm_rest.errors import APITimeoutError, ConfigError, ErrorFacts, LLMError, api_error
 from llm_rest.transport.retry import CAPACITY, Failed, RetryBudget, RetryPolicy, decide, policy_of
 
 EXACT = RetryPolicy(jitter="none", attempts=9)
@@ -67,13 +53,12 @@ def decided(error: LLMError, failed: Failed = FIRST, policy: RetryPolicy = EXACT
         (api_error(ErrorFacts(status=400, message="")), "final"),
         (api_error(ErrorFacts(status=400, message="", should_retry=True)), 1.0),
         (api_error(ErrorFacts(status=503, message="", should_retry=False)), "final"),
-        (ConnectError("refused"), 1.0),
-        (ProtocolError("cut"), 1.0),
-        (TLSError("unknown authority"), "final"),
-        (ProtocolError("the server redirects", retryable=False), "final"),
+        (errors.ConnectError("refused"), 1.0),
+        (errors.ProtocolError("cut"), 1.0),
+        (errors.TLSError("unknown authority"), "final"),
+        (errors.ProtocolError("the server redirects", retryable=False), "final"),
         (ConfigError("no key"), "final"),
-        (QuotaError("no credit", status=429), "final"),
-        (ResponseTooLargeError("too much"), "final"),
+        (errors.QuotaError("no credit", status=429), "final"),
         *((APITimeoutError("late", phase=phase), 1.0) for phase in ("connect", "first_byte", "read", "stall")),
         *((APITimeoutError("late", phase=phase), "final") for phase in ("pool", "total")),
     ],
@@ -93,27 +78,29 @@ def test_without_retry_after_timeout_a_request_is_retried_only_if_it_was_not_sen
 
 
 def test_without_jitter_waits_double_up_to_the_longest() -> None:
-    assert [decided(InternalServerError("no"), Failed(n)) for n in range(1, 7)] == [1, 2, 4, 8, 8, 8]
+    assert [decided(errors.InternalServerError("no"), Failed(n)) for n in range(1, 7)] == [1, 2, 4, 8, 8, 8]
 
 
 def test_malformed_answers_are_retried_once_or_up_to_max_malformed_with_linear_delays() -> None:
     policy = RetryPolicy(jitter="none", attempts=9, max_malformed=5)
-    assert [decided(MalformedResponseError("?"), Failed(n, n), policy) for n in range(1, 4)] == [1, 2, 3]
-    assert decided(MalformedResponseError("?"), Failed(2, malformed=1)) == 1.0
-    assert decided(MalformedResponseError("?"), Failed(2, malformed=2)) == "attempts"
+    assert [decided(errors.MalformedResponseError("?"), Failed(n, n), policy) for n in range(1, 4)] == [1, 2, 3]
+    assert decided(errors.MalformedResponseError("?"), Failed(2, malformed=1)) == 1.0
+    assert decided(errors.MalformedResponseError("?"), Failed(2, malformed=2)) == "attempts"
 
 
 def test_retry_after_is_followed_up_to_a_minute_and_ignored_where_it_is_no_delay() -> None:
     """BUGS 65"""
-    assert decided(RateLimitError("slow", retry_after=2.5)) == 2.5
-    assert decided(RateLimitError("slow", retry_after=60)) == 60
-    assert decided(RateLimitError("slow", retry_after=60.1)) == "asked too long"
-    assert {decided(RateLimitError("slow", retry_after=n)) for n in (0.0, -3.0, math.nan, math.inf, -math.inf)} == {1.0}
+    assert decided(errors.RateLimitError("slow", retry_after=2.5)) == 2.5
+    assert decided(errors.RateLimitError("slow", retry_after=60)) == 60
+    assert decided(errors.RateLimitError("slow", retry_after=60.1)) == "asked too long"
+    assert {
+        decided(errors.RateLimitError("slow", retry_after=n)) for n in (0.0, -3.0, math.nan, math.inf, -math.inf)
+    } == {1.0}
 
 
 def test_there_is_no_wait_that_the_deadline_would_end() -> None:
-    assert decided(InternalServerError("no"), left=1.1) == 1.0
-    assert decided(InternalServerError("no"), left=1.0) == "deadline"
+    assert decided(errors.InternalServerError("no"), left=1.1) == 1.0
+    assert decided(errors.InternalServerError("no"), left=1.0) == "deadline"
 
 
 @settings(max_examples=300)

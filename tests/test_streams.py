@@ -55,18 +55,19 @@ def test_what_came_before_a_bad_frame_is_given_first_and_the_next_call_raises() 
         machine.close()
 
 
-def test_a_bad_frame_alone_raises_at_once() -> None:
+NESTED = b'data: {"type":"x","y":' + b"[" * 50_000 + b"\n\n"
+ENTRIES = b'data: {"type":"x","y":[' + b"0," * 250_000 + b"0]}\n\n"
+
+
+def test_a_bad_frame_alone_raises_at_once_and_after_others_when_they_were_given() -> None:
     with pytest.raises(DecodeError, match="nested"):
-        reader().feed(b'data: {"type":"x","y":' + b"[" * 50_000 + b"\n\n")
+        reader().feed(NESTED)
     with pytest.raises(ResponseTooLargeError):
         reader(limit=100).feed(b"data: " + b"x" * 101)
     with pytest.raises(ResponseTooLargeError, match="entries"):
-        reader().feed(b'data: {"type":"x","y":[' + b"0," * 250_000 + b"0]}\n\n")
-
-
-def test_what_came_before_an_event_of_too_many_entries_is_given_first() -> None:
+        reader().feed(ENTRIES)
     machine = reader()
-    assert texts(machine.feed(BEGIN + delta("one") + b'data: {"y":[' + b"0," * 250_000 + b"0]}\n\n")) == ["one"]
+    assert texts(machine.feed(BEGIN + delta("one") + ENTRIES)) == ["one"]
     with pytest.raises(ResponseTooLargeError, match="entries"):
         machine.close()
 

@@ -12,6 +12,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,6 +78,7 @@ def documented() -> dict[str, list[Row]]:
     return {name: list(rows(wire_page(name))) for name in wires.NAMES}
 
 
+@cache
 def named() -> Counter[str]:
     """How many cases each row has, and tests or entries of their tables that name it."""
     counted = Counter(case.row for name in wires.NAMES for case in cases(name))
@@ -84,7 +86,7 @@ def named() -> Counter[str]:
         counted.update(ID.findall("\n".join(COMMENT.findall(path.read_text()))))
     for path in sorted(TESTS.rglob("*.py")):
         lines = path.read_text().splitlines()
-        for node in ast.parse("\n".join(lines)).body:
+        for node in ast.parse("\n".join(lines)).body if ID.search("\n".join(lines)) else ():
             start = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
             found = ID.findall("\n".join(lines[start - 1 : node.end_lineno]))
             counted.update(set(found) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else found)

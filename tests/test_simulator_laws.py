@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_rest import simulator, wires
@@ -65,13 +65,13 @@ def test_what_we_encode_is_accepted_by_the_vendor_it_is_for(wire: str, rich: boo
 
 
 class Stop(NamedTuple):
-    """Somebody to talk to, over one of their wires, as our client talks to them."""
+    """A vendor on one of its wires, called as our client calls it."""
 
     vendor: str
     wire: str
 
     def answer(self, items: list[Any], server: Any) -> list[Any]:
-        """What they say to the conversation so far, over the bytes that a client and a server would exchange."""
+        """The answer to the conversation so far, over the bytes that a client and a server would exchange."""
         surface = next(s for s in VENDORS[self.vendor].surfaces if s.wire == self.wire)
         dialect: Any = msgspec.structs.replace(surface.dialect or DIALECTS[self.wire](), issuer=self.vendor)
         if isinstance(dialect, ResponsesDialect):
@@ -117,8 +117,12 @@ WALKS = st.lists(
 )
 
 
-def walked(walk: list[tuple[str, list[Stop]]], server: Any) -> None:
-    """Holds the conversation; whoever finds fault with it fails the test."""
+@pytest.mark.parametrize("server", [peers, simulator], ids=["sealed as the vendors do", "sealed alike"])
+@given(walk=WALKS)
+def test_a_conversation_may_walk_between_vendors_and_none_finds_fault_with_it(
+    server: Any, walk: list[tuple[str, list[Stop]]]
+) -> None:
+    """BUGS 1, 3, 4, 5, 6, 8, 11: signatures come back to their issuer whole and in place, and to nobody else."""
     items: list[Any] = []
     for turn, (script, stops) in enumerate(walk):
         items.append(Message(role="user", content=script))
@@ -133,17 +137,3 @@ def walked(walk: list[tuple[str, list[Stop]]], server: Any) -> None:
             items += [FunctionCallOutput(call_id=call.call_id, output=f"{turn}") for call in calls]
         else:
             pytest.fail("the script did not come to an end")
-
-
-@given(WALKS)
-def test_a_conversation_may_walk_between_vendors_and_none_finds_fault_with_it(
-    walk: list[tuple[str, list[Stop]]],
-) -> None:
-    """BUGS 1, 3, 4, 5, 6, 8, 11: signatures come back to their issuer whole and in place, and to nobody else."""
-    walked(walk, peers)
-
-
-@settings(max_examples=20)
-@given(WALKS)
-def test_a_conversation_may_walk_between_simulated_vendors(walk: list[tuple[str, list[Stop]]]) -> None:
-    walked(walk, simulator)

@@ -124,7 +124,7 @@ def failing(llm: Client, script: str) -> tuple[list[Any], LLMError]:
 @pytest.mark.parametrize("where", ["in process", "over http"])
 @pytest.mark.parametrize("wire", wires.NAMES)
 def test_a_stream_fails_where_the_script_says(wire: str, where: str, url: str) -> None:
-    with Client("simulator/x", wire=wire, base_url=url if where == "over http" else None) as llm:
+    with Client("simulator/x", wire=wire, base_url=url if where == "over http" else None, retry=1) as llm:
         events, error = failing(llm, "say Hello.\nfail 500 Broken.")
         assert isinstance(error, InternalServerError)
         assert "Broken." in str(error)
@@ -144,7 +144,7 @@ def test_a_stream_fails_where_the_script_says(wire: str, where: str, url: str) -
 @pytest.mark.parametrize("wire", wires.NAMES)
 def test_a_stream_breaks_where_the_script_says(wire: str, where: str, url: str) -> None:
     """BUGS 28"""
-    with Client("simulator/x", wire=wire, base_url=url if where == "over http" else None) as llm:
+    with Client("simulator/x", wire=wire, base_url=url if where == "over http" else None, retry=1) as llm:
         _, error = failing(llm, 'say Well, this.\ncall f {"city": "Oslo"}\nbreak')
     assert isinstance(error, StreamInterruptedError)
     assert error.partial is not None

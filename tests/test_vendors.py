@@ -174,11 +174,6 @@ def test_a_vendor_with_a_name_like_no_other_gets_the_list() -> None:
     assert "base_url=" in message
 
 
-def test_other_names_lead_to_vendors_there_are() -> None:
-    assert set(OTHER_NAMES.values()) <= set(VENDORS)
-    assert not set(OTHER_NAMES) & set(VENDORS)
-
-
 PROXY = "https://p.example"
 LOCAL = ("localhost:1234", "localhost", "127.0.0.1:1234/v1", "[::1]:1234", "box.localhost:80")
 

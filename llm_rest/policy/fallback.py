@@ -288,9 +288,7 @@ class Trials:
         if fits and self._left and (left is None or left > 0):
             return None
         if fits:
-            # A vendor may be available later, while a request that a model does not support never will be.
-            telling = [one for _, one in self._tried if not isinstance(one, _ABOUT_REQUEST)]
-            error = (telling or [error])[-1]
+            error = max((one for _, one in reversed(self._tried)), key=_relevance)
         if len(self._tried) > 1:
             tried = ", ".join(f"{model} ({one.kind})" for model, one in self._tried)
             error.facts["said"] = error.message  # without the names of the models, for clients of a gateway
@@ -306,6 +304,11 @@ class Trials:
 
     def _time_left(self) -> float | None:
         return None if self._total is None else self._total - (time.monotonic() - self._started)
+
+
+def _relevance(error: LLMError) -> int:
+    """A vendor's answer tells most. A vendor may be available later; a request that a model does not support never will be."""
+    return 0 if isinstance(error, _ABOUT_REQUEST) else 1 if isinstance(error, errors.APIConnectionError) else 2
 
 
 def chain_of(models: object, misplaced: Mapping[str, Any], provider: TokenProvider | None) -> Chain:

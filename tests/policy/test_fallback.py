@@ -176,6 +176,8 @@ def test_a_model_that_failed_is_left_alone_for_the_pause_and_is_the_last_resort(
         (errors.OverloadedError, errors.ContextLengthError, "overloaded"),
         (errors.ContextLengthError, errors.ContextLengthError, "context_length"),
         (errors.OverloadedError, errors.BadRequestError, "bad_request"),
+        (errors.QuotaError, errors.ConnectError, "quota"),
+        (errors.ContextLengthError, errors.ConnectError, "connect"),
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])

@@ -20,10 +20,9 @@ from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.handler import Context, HandlerEvent, Refused
 from llm_rest.server.history import StoredHistory
+from llm_rest.simulator.signatures import opened
 from llm_rest.sync import drive
 from tests.peers import Peers
-from tests.peers.openai_state import START
-from tests.peers.seals import opened
 
 from .neutral import Client
 from .of_anthropic import Messages
@@ -100,7 +99,7 @@ class Spy(Peers):
         wire: Any = wires.load(context.wire)
         document, _ = wire.encode_response(response, request=request, dialect=context.dialect)
         for text in _strings(msgspec.json.decode(msgspec.json.encode(document))):
-            if opened(context.dialect.issuer, text.removeprefix(START)) and text not in self.issued:
+            if opened(context.dialect.issuer, text) and text not in self.issued:
                 self.issued.append(text)
 
 

@@ -22,13 +22,12 @@ from msgspec.structs import replace
 from llm_rest import AsyncClient, Chat, Client, Conversation, HistoryLimits, MaxIterationsError, simulator, tool
 from llm_rest.losses import Loss
 from llm_rest.responses import AnyItem, FunctionCall, FunctionCallOutput, InputImage, InputText, Message, Reasoning
+from llm_rest.simulator.signatures import opened
 from llm_rest.sync import drive
 from llm_rest.vendors.rows import VENDORS
 from tests.clients.world import Spy
 from tests.conversation.support import asked, pieces
 from tests.peers.anthropic_thoughts import forged
-from tests.peers.openai_state import START
-from tests.peers.seals import opened
 from tests.support import WHOLE
 
 pytestmark = pytest.mark.anyio
@@ -283,7 +282,7 @@ def sealed(body: str) -> list[str]:
 
 def by(vendor: str, text: str) -> bool:
     """Whether the vendor signed it."""
-    return opened(vendor, text.removeprefix(START)) is not None
+    return opened(vendor, text) is not None
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])

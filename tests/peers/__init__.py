@@ -1,8 +1,8 @@
 """The simulator with the vendors' own formats of signatures, verified as each vendor verifies them.
 
-The simulator that users get seals alike on every wire. Here each vendor signs what its documentation says that it signs, and
-reads the plain JSON that comes back: what our converters get wrong in both directions does not hide. The row of a vendor may
-name them as its `base_url`: `URL`.
+The simulator that users get seals alike on every wire. Here OpenAI, Anthropic and Google sign what their documentation says that
+they sign, and read the plain JSON that comes back: what our converters get wrong in both directions does not hide. The row of a
+vendor may name them as its `base_url`: `URL`.
 """
 
 from __future__ import annotations
@@ -16,67 +16,38 @@ from llm_rest import simulator
 from llm_rest.errors import ErrorFacts
 from llm_rest.simulator import refusals
 
-from . import anthropic_thoughts, chat_reasoning, gemini_thoughts, ollama_chat, openai_state
-from .gemini_turns import camel, groups_of
-from .openai_state import forgotten
-from .plain import Plain, table
+from . import anthropic_thoughts, gemini_thoughts, openai_state
 
 if TYPE_CHECKING:
     from llm_rest.responses import Response
     from llm_rest.server.handler import Context
+    from llm_rest.simulator.plain import Plain
 
 URL = "inproc:tests.peers"
+SIGNERS = {
+    "openai_responses": openai_state,
+    "anthropic_messages": anthropic_thoughts,
+    "gemini_generate_content": gemini_thoughts,
+}
 
 
 class Peers(simulator.Simulator):
-    """The simulator whose signatures are those of the vendors."""
+    """The simulator whose signatures are those of the vendors; hosts of Chat and Ollama are the simulator's own."""
 
     def problems(self, document: Plain, context: Context) -> Iterator[ErrorFacts]:
         """What the vendor refuses, then what is wrong with opaque state that came back."""
-        return chain(refusals.problems(document, context, marks="~"), _forged(document, context))
+        if context.wire not in SIGNERS:
+            return super().problems(document, context)
+        wrong = SIGNERS[context.wire].forged(document, context.dialect.issuer)
+        return chain(
+            refusals.problems(document, context, marks="~"),
+            (ErrorFacts(status=400, message=one, type="invalid_request_error") for one in wrong),
+        )
 
     def signed(self, response: Response, document: Plain, context: Context) -> Response:
         """`response` with ids and signatures as the vendor makes them."""
-        match context.wire:
-            case "openai_responses":
-                return openai_state.finished(response, document, context)
-            case "openai_chat":
-                return chat_reasoning.finished(response, document, context)
-            case "anthropic_messages":
-                return anthropic_thoughts.finished(response, document, context)
-            case "gemini_generate_content":
-                asked = gemini_asked(document)
-                config = table(asked.get("generationConfig"))
-                return gemini_thoughts.finished(response, groups_of(asked), config, context)
-            case _:
-                return ollama_chat.finished(response, document, context)
-
-
-def gemini_asked(document: Plain) -> Plain:
-    """The request in its usual spelling. A request to count may hold it whole."""
-    whole: Plain = camel(document)
-    return table(whole.get("generateContentRequest")) or whole
-
-
-def _invalid(message: str) -> ErrorFacts:
-    return ErrorFacts(status=400, message=message, type="invalid_request_error")
-
-
-def _forged(document: Plain, context: Context) -> Iterator[ErrorFacts]:
-    issuer = context.dialect.issuer
-    match context.wire:
-        case "openai_responses":
-            yield from forgotten(document, issuer)
-        case "openai_chat":
-            yield from map(_invalid, chat_reasoning.altered(document, context.dialect))
-        case "anthropic_messages":
-            yield from map(_invalid, anthropic_thoughts.forged(document, issuer))
-        case "gemini_generate_content":
-            groups = groups_of(gemini_asked(document))
-            yield from map(_invalid, gemini_thoughts.missing(groups, context.model or ""))
-            yield from map(_invalid, gemini_thoughts.altered(groups, issuer))
-        case _:
-            pass
+        signer = SIGNERS.get(context.wire)
+        return signer.signed(response, document, context) if signer else super().signed(response, document, context)
 
 
 handle = partial(simulator.handle, simulator=Peers())

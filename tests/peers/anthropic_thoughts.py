@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from llm_rest.responses import CustomToolCall, FunctionCall, Reasoning
+from llm_rest.simulator.plain import Plain, table
+from llm_rest.simulator.signatures import mac, opened, seal
+from llm_rest.simulator.turns import Turn
 
-from .anthropic_turns import Group, groups_of, latest
-from .plain import Plain, table
-from .seals import mac, mark, opened, seal, wire_item
+from .seals import mark, turns_of, wire_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from llm_rest.responses import AnyItem, Response
     from llm_rest.server.handler import Context
 
+WIRE = "anthropic_messages"
 PREFIX_BOUND = re.compile(r"(fable|mythos)-5[.-][12]|(opus|sonnet|haiku)-5[.-]5")
 """Models that take a thought back only where nothing before it changed."""
 
@@ -36,17 +38,16 @@ MODIFIED = (
 
 _OUR_CALL = re.compile(r"toolu_sim([0-9a-f]{17,20})x([0-9a-f]{4})([0-9a-f]{16})")
 
-
 DROPPED = {"prefix_mismatch_behavior": "drop_block"}
 """`thinking.block_binding` of a request that wants thoughts dropped which are bound to another prefix."""
 
 
 def forged(document: Plain, issuer: str) -> Iterator[str]:
     """What is wrong with the thoughts that came back."""
-    groups = groups_of(document)
+    groups = turns_of(document, WIRE)
     bound = PREFIX_BOUND.search(document.get("model", ""))
     bound = bound and table(document.get("thinking")).get("block_binding") != DROPPED
-    start = latest(groups)
+    words = [i for i, group in enumerate(groups) if group.role == "user" and group.lacking("type", "tool_result")]
     for i, group in enumerate(groups):
         thoughts: list[str] = []
         for path, block in group.blocks:
@@ -63,7 +64,7 @@ def forged(document: Plain, issuer: str) -> Iterator[str]:
                 if bound and prefix != mac("prefix", text, _prefix(document, groups[:i])):
                     yield f"{path}: Invalid `thinking` block. The block is bound to a different conversation."
                 thoughts.append(sealed)
-            elif kind == "tool_use" and 0 <= start <= i:
+            elif kind == "tool_use" and i > max(words, default=-1):
                 ours = _OUR_CALL.fullmatch(block["id"])
                 if ours and ours[2] == mark(issuer, ours[1]) and ours[3] != mac("call", ours[1], thoughts):
                     yield f"{path}: {MODIFIED}"
@@ -83,33 +84,33 @@ def _covered(sealed: str, text: str | None, issuer: str) -> tuple[str, str, str]
     return covered, fields[1], fields[2]
 
 
-def _turn(groups: list[Group]) -> Any:
+def _turn(groups: list[Turn]) -> Any:
     """What the user said last before a thought, whatever was called since then: before that may stand a summary by now."""
     users = [block for group in groups if group.role == "user" for _, block in group.blocks]
-    return _plain([block for block in users if block.get("type") != "tool_result"][-1:])
+    return _unmarked([block for block in users if block.get("type") != "tool_result"][-1:])
 
 
-def _prefix(document: Plain, groups: list[Group]) -> Any:
+def _prefix(document: Plain, groups: list[Turn]) -> Any:
     """Everything before a thought."""
     system = document.get("system")
     said = [[group.role, [block for _, block in group.blocks]] for group in groups]
     system = [{"type": "text", "text": system}] if isinstance(system, str) else system
-    return _plain([system or [], document.get("tools") or [], said])
+    return _unmarked([system or [], document.get("tools") or [], said])
 
 
-def _plain(value: Any) -> Any:
+def _unmarked(value: Any) -> Any:
     """`value` without its marks for the cache, which change nothing that was said."""
     if isinstance(value, dict):
-        return {k: _plain(v) for k, v in cast("Plain", value).items() if k != "cache_control"}
-    return [_plain(inner) for inner in cast("Any", value)] if isinstance(value, list) else value
+        return {k: _unmarked(v) for k, v in cast("Plain", value).items() if k != "cache_control"}
+    return [_unmarked(inner) for inner in cast("Any", value)] if isinstance(value, list) else value
 
 
 # --- issuing --------------------------------------------------------------------------------------------------------
 
 
-def finished(response: Response, document: Plain, context: Context) -> Response:
+def signed(response: Response, document: Plain, context: Context) -> Response:
     """The response with Anthropic's ids, its thoughts signed, and calls that vouch for the thoughts before them."""
-    groups = groups_of(document)
+    groups = turns_of(document, WIRE)
     omitted = table(document.get("thinking")).get("display") == "omitted"
     issuer, seeds = context.dialect.issuer, response.id.removeprefix("resp_")
     output: list[AnyItem] = []
@@ -120,7 +121,7 @@ def finished(response: Response, document: Plain, context: Context) -> Response:
                 shown = "" if omitted else "\n".join(part.text for part in summary or ())
                 block = _block(shown if summary else None, f"{seeds}{i}", groups, document, issuer)
                 thoughts.append(str(block.get("signature", block.get("data"))))
-                output.append(wire_item("anthropic_messages", _message(block), context))
+                output.append(wire_item(WIRE, _message(block), context))
             case FunctionCall() | CustomToolCall():
                 name = f"{seeds}{i}"
                 vouched = f"toolu_sim{name}x{mark(issuer, name)}{mac('call', name, thoughts)}"
@@ -130,7 +131,7 @@ def finished(response: Response, document: Plain, context: Context) -> Response:
     return replace(response, id=f"msg_{seeds}", output=output)
 
 
-def _block(text: str | None, hidden: str, groups: list[Group], document: Plain, issuer: str) -> Plain:
+def _block(text: str | None, hidden: str, groups: list[Turn], document: Plain, issuer: str) -> Plain:
     """A thought as the API sends it: with its signature, or redacted where nothing of it is shown."""
     covered = hidden if text is None else text
     marks = mac("text", covered), mac("turn", covered, _turn(groups)), mac("prefix", covered, _prefix(document, groups))

@@ -2,22 +2,23 @@
 
 Follows the guide to thought signatures (read 2026-11-20). The first call of an answer is signed, else an empty text that ends
 it. A signature covers the call (the guide does not name its arguments), or the text before it, and the user's words that were
-answered. The call that opens a step needs its signature as long as the turn goes on; for calls of other vendors there is a word
-that is taken instead. Models before Gemini 3 sign nothing here and give calls no ids.
+answered. That the first call of a step needs its signature is a rule of the simulator.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from llm_rest.responses import CustomToolCall, FunctionCall, Message, OutputText, Reasoning
+from llm_rest.simulator.plain import Plain, table
+from llm_rest.simulator.signatures import mac, opened, seal
+from llm_rest.simulator.turns import DUMMIES, Turn
+from llm_rest.vendors.dialects import gemini_model
 
-from .plain import Plain, table
-from .seals import mac, opened, seal, wire_item
+from .seals import turns_of, wire_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,45 +26,21 @@ if TYPE_CHECKING:
     from llm_rest.responses import AnyItem, Response
     from llm_rest.server.handler import Context
 
-    from .gemini_turns import Group
-
 WIRE = "gemini_generate_content"
 
-UNSIGNED = re.compile(r"(.*/)?gemini-(1|2)\b")
-"""Models that ask for no signatures; an unknown one is taken for the newest."""
 
-DUMMIES = (
-    "skip_thought_signature_validator",
-    "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=",
-    "context_engineering_is_the_way_to_go",
-)
-"""Taken for the signature of any call."""
-
-
-def missing(groups: list[Group], model: str) -> Iterator[str]:
-    """The calls of the turn that goes on which came back without their signature."""
-    if UNSIGNED.match(model):
-        return
-    spoken = [i for i, group in enumerate(groups) if group.ordinary]
-    for i, group in enumerate(groups[spoken[-1] :] if spoken else groups):
-        nothing: tuple[str, Plain] = ("", {})
-        path, part = next(((path, part) for path, part in group.parts if "functionCall" in part), nothing)
-        if part and not part.get("thoughtSignature"):
-            name = table(part["functionCall"]).get("name")
-            yield f"Function call `{name}` in the {i + 1}. content block is missing a `thought_signature` ({path})."
-
-
-def altered(groups: list[Group], issuer: str) -> Iterator[str]:
+def forged(document: Plain, issuer: str) -> Iterator[str]:
     """What is wrong with the signatures that came back."""
+    groups = turns_of(document, WIRE)
     for i, group in enumerate(groups):
         said = ""
-        for path, part in group.parts:
+        for path, part in group.blocks:
             signature = part.get("thoughtSignature")
             if part.get("text") and not part.get("thought"):
                 said += part["text"]
             if not signature or ("functionCall" in part and signature in DUMMIES):
                 continue
-            fields = opened(issuer, str(signature))
+            fields = opened(issuer, signature)
             if fields is None or fields[0] != mac(*_covered(part, said, fields)):
                 yield f"{path}: Corrupted thought signature."
             elif fields[1] != _turn(groups[:i]):
@@ -78,52 +55,50 @@ def _covered(part: Plain, said: str, fields: list[str]) -> tuple[Any, ...]:
     return "text", said[len(said) - long :], part.get("text")
 
 
-def _turn(groups: list[Group]) -> str:
-    """The mark of the user's last words that are answered."""
-    words = [part for group in groups for part in group.ordinary]
-    return mac("turn", words[-1:])
+def _turn(groups: list[Turn]) -> str:
+    """The mark of the user's last words that are answered; results of functions are none."""
+    users = [part for group in groups if group.role == "user" for _, part in group.blocks]
+    return mac("turn", [part for part in users if "functionResponse" not in part][-1:])
 
 
 # --- issuing --------------------------------------------------------------------------------------------------------
 
 
-def finished(response: Response, groups: list[Group], config: Plain, context: Context) -> Response:
+def signed(response: Response, document: Plain, context: Context) -> Response:
     """The response with an id as the vendor makes them, signed, its thoughts shown where the request asks for them."""
-    seeds = response.id.removeprefix("resp_")
-    signs = not UNSIGNED.match(context.model or "")
-    shows = table(config.get("thinkingConfig")).get("includeThoughts") is True
-    turn, issuer = _turn(groups), context.dialect.issuer
+    seeds, issuer = response.id.removeprefix("resp_"), context.dialect.issuer
+    signs, turn = gemini_model(context.model or "").signs_calls, _turn(turns_of(document, WIRE))
+    shows = table(table(document.get("generationConfig")).get("thinkingConfig")).get("includeThoughts") is True
     thoughts: list[Plain] = []
     output: list[AnyItem] = []
-    called = False
-    said = ""
+    called, said = False, ""
+
+    def add(*parts: Plain) -> None:
+        output.extend([_item([*thoughts, *parts], context)] if thoughts or parts else [])
+        thoughts.clear()
+
     for i, item in enumerate(response.output):
         if isinstance(item, Reasoning):
             thoughts += [{"text": part.text, "thought": True} for part in item.summary or () if shows]
-            continue
-        if isinstance(item, FunctionCall | CustomToolCall):
+        elif isinstance(item, FunctionCall | CustomToolCall):
             part = _call(item, mac("id", seeds, i)[:8] if signs else None)
             if signs and not called:
                 call = part["functionCall"]
                 covered = mac("call", call.get("id"), call["name"])
-                signed = {**part, "thoughtSignature": seal(issuer, covered, turn)}
-                output.append(wire_item(WIRE, _answer([*thoughts, signed]), context))
-            elif thoughts:
-                output.append(wire_item(WIRE, _answer(thoughts), context))
-            made: Any = wire_item(WIRE, _answer([part]), context)
+                add({**part, "thoughtSignature": seal(issuer, covered, turn)})
+            else:
+                add()
+            made: Any = _item([part], context)
             output.append(replace(item, call_id=made.call_id, leftovers=made.leftovers))
             called = True
         else:
-            if thoughts:
-                output.append(wire_item(WIRE, _answer(thoughts), context))
+            add()
             said += _text(item)
             output.append(item)
-        thoughts = []
-    if thoughts:
-        output.append(wire_item(WIRE, _answer(thoughts), context))
+    add()
     if signs and said and not called:
         signature = seal(issuer, mac("text", said, ""), turn, str(len(said)))
-        output.append(wire_item(WIRE, _answer([{"text": "", "thoughtSignature": signature}]), context))
+        add({"text": "", "thoughtSignature": signature})
     return replace(response, id=seeds, output=output)
 
 
@@ -144,6 +119,7 @@ def _text(item: AnyItem) -> str:
     return "".join(part.text for part in content if isinstance(part, OutputText))
 
 
-def _answer(parts: list[Plain]) -> Plain:
-    """The smallest answer with these parts."""
-    return {"responseId": "", "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
+def _item(parts: list[Plain], context: Context) -> AnyItem:
+    """The first item in the smallest answer with these parts."""
+    told = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
+    return wire_item(WIRE, {"responseId": "", "candidates": [told]}, context)

@@ -1,32 +1,21 @@
-"""How the peers seal: each recognises what it said, unchanged and in its place.
-
-Real vendors sign or encrypt a model's thoughts and refuse them when they come back altered. So does the simulator, with a
-key that is published here: a seal proves nothing to anybody but a test. `mac` covers plain values, spelled canonically, so
-that the order of keys and the escaping a client chose do not count.
-"""
+"""What the vendors here have in common: marks on names, turns of a conversation, and items in the wire's own envelopes."""
 
 from __future__ import annotations
 
-import binascii
-import hmac
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from llm_rest import wires
+from llm_rest.simulator.refusals import canonical
+from llm_rest.simulator.signatures import mac
+from llm_rest.simulator.turns import Turn, turns
 
 if TYPE_CHECKING:
     from llm_rest.responses import AnyItem
     from llm_rest.server.handler import Context
-
-KEY = b"llm_rest simulator: this key is public"
-
-_CANONICAL = msgspec.json.Encoder(order="sorted")
-
-
-def mac(*covered: Any) -> str:
-    """16 hexadecimal digits that depend on every one of the plain values `covered`, and on their order."""
-    return hmac.digest(KEY, _CANONICAL.encode(covered), "sha256")[:8].hex()
+    from llm_rest.simulator.plain import Plain
 
 
 def mark(issuer: str, name: str) -> str:
@@ -34,19 +23,10 @@ def mark(issuer: str, name: str) -> str:
     return mac("mark", issuer, name)[:4]
 
 
-def seal(issuer: str, *fields: str) -> str:
-    """`fields` in an opaque spelling that only `issuer` opens again. A field must not hold a colon."""
-    whole = ":".join((*fields, mac("seal", issuer, *fields)))
-    return binascii.b2a_base64(whole.encode(), newline=False).decode()
-
-
-def opened(issuer: str, sealed: str) -> list[str] | None:
-    """What `issuer` sealed; `None` for anything else, whatever was changed in it."""
-    try:
-        *fields, whole = binascii.a2b_base64(sealed.encode(), strict_mode=True).decode().split(":")
-    except (binascii.Error, UnicodeError):
-        return None
-    return fields if whole == mac("seal", issuer, *fields) else None
+def turns_of(document: Plain, wire: str) -> list[Turn]:
+    """The conversation: neighbouring messages of one role are one turn; each block with its path."""
+    place: Any = SimpleNamespace(document=canonical(document, wire), context=SimpleNamespace(wire=wire))
+    return turns(place)
 
 
 def wire_item(wire: str, document: dict[str, Any], context: Context) -> AnyItem:

@@ -372,36 +372,33 @@ async def version(client: Ollama, model: str, spy: Spy) -> None:
     assert model in await client.running()
 
 
-CANNOT: dict[tuple[str, str, str], str] = {
-    **{
-        (client, behind, "count"): "the client's API has no way of counting tokens"
-        for client in ("openai.chat", "ollama")
-        for behind in wires.NAMES
-    },
-    **{("ollama", behind, "pdf"): "messages of Ollama's API hold images and no other files" for behind in wires.NAMES},
-    **{
+CANNOT = {
+    (client, behind, case): reason
+    for clients, upstreams, case, reason in (
+        (("openai.chat", "ollama"), wires.NAMES, "count", "the client's API has no way of counting tokens"),
+        (("ollama",), wires.NAMES, "pdf", "messages of Ollama's API hold images and no other files"),
         (
-            client,
-            "ollama_chat",
+            CLIENTS.keys() - {"ollama"},
+            ("ollama_chat",),
             "pdf",
-        ): "messages to Ollama hold images and no other files; the client raises its error for a bad request"
-        for client in CLIENTS
-        if client != "ollama"
-    },
-    **{
-        (client, behind, "refusal"): "models behind this API refuse in ordinary text"
-        for client in CLIENTS
-        for behind in ("gemini_generate_content", "ollama_chat")
-    },
-    **{
+            "messages to Ollama hold images and no other files; the client raises its error for a bad request",
+        ),
         (
-            "google-genai",
-            behind,
+            CLIENTS,
+            ("gemini_generate_content", "ollama_chat"),
             "refusal",
-        ): "Google's API marks blocked answers only; a refusal by the model is text"
-        for behind in ("openai_responses", "openai_chat")
-    },
-    **{("ollama", behind, "refusal"): "Ollama's API has no refusals; they are text" for behind in wires.NAMES},
+            "models behind this API refuse in ordinary text",
+        ),
+        (
+            ("google-genai",),
+            ("openai_responses", "openai_chat"),
+            "refusal",
+            "Google's API marks blocked answers only; a refusal by the model is text",
+        ),
+        (("ollama",), wires.NAMES, "refusal", "Ollama's API has no refusals; they are text"),
+    )
+    for client in clients
+    for behind in upstreams
 }
 """Cells that cannot be, and why: by client, upstream and case."""
 

@@ -13,7 +13,7 @@ import inspect
 import threading
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from anyio import CancelScope, to_thread
 from msgspec import Struct, field
@@ -76,60 +76,70 @@ Results = Sequence[tuple[Call, str, bool]]
 """Calls, what they gave, and whether they failed."""
 
 
-class Client(Protocol):
-    """One SDK in front of a gateway. What it has no way of asking raises `Unsayable`."""
+class Unsayable(Exception):
+    """There are no words for that: the SDK has none, or the answer comes without the vendor's."""
+
+
+class Client:
+    """One SDK in front of a gateway; what most of them have in common. What it has no way of asking raises `Unsayable`."""
 
     wire: str
-    errors: dict[int, type[Exception]]
+    text = "text"
+    """The type of a text beside a file."""
+    errors: ClassVar[dict[int, Any]]
     """The SDK's own exception class by status; 0 is an error in a stream."""
+
+    def __init__(self, sdk: Any) -> None:
+        self._sdk = sdk
 
     def user(self, text: str, attached: Attached | None = None) -> Said:
         """A turn of the user."""
-        ...
+        content = text if attached is None else [{"type": self.text, "text": text}, self.part(attached)]
+        return [{"role": "user", "content": content}]
+
+    def part(self, attached: Attached) -> dict[str, Any]:
+        """A file as a part of a message."""
+        raise Unsayable
 
     def results(self, results: Results) -> Said:
         """A turn with what tools gave."""
-        ...
+        raise NotImplementedError
 
     async def ask(self, model: str, said: Said, **asked: Any) -> Answer:
         """The whole answer. `tools`, `thinking` and `most` (tokens) may be asked for."""
-        ...
+        raise NotImplementedError
 
     async def stream(self, model: str, said: Said, **asked: Any) -> Answer:
         """The same from a stream."""
-        ...
+        raise NotImplementedError
 
     async def leave(self, model: str, said: Said) -> None:
         """Take the first piece of a stream and go."""
-        ...
+        raise NotImplementedError
 
     async def person(self, model: str, said: Said) -> Person:
         """Structured output, by the SDK's own helper where it has one."""
-        ...
+        raise NotImplementedError
 
     async def count(self, model: str, said: Said) -> int:
         """How many tokens that has."""
-        ...
+        raise Unsayable
 
     async def models(self) -> list[str]:
         """The models there are."""
-        ...
+        return [model.id async for model in each(self._sdk.models.list())]
 
-    def status(self, error: Exception) -> int:
+    def status(self, error: Any) -> int:
         """The status that an exception of the SDK tells."""
-        ...
+        return error.status_code
 
-    def wait(self, error: Exception) -> str | None:
+    def wait(self, error: Any) -> str | None:
         """The server's word when to come back, where the SDK shows it."""
-        ...
+        return error.response.headers.get("retry-after")
 
     async def close(self) -> None:
         """Let go of the connections."""
-        ...
-
-
-class Unsayable(Exception):
-    """There are no words for that: the SDK has none, or the answer comes without the vendor's."""
+        await got(self._sdk.close())
 
 
 async def got(value: Any) -> Any:

@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from typing import Any
+from typing import Any, ClassVar
 
 import anthropic
 
-from .neutral import ABOUT, CITY, TOOL, Answer, Attached, Call, Person, Results, Said, each, got, inside
+from .neutral import ABOUT, CITY, TOOL, Answer, Attached, Call, Client, Person, Results, Said, each, got, inside
 
 ENDS = {"end_turn": "stop", "tool_use": "tools", "max_tokens": "length", "refusal": "refusal"}
 
-ERRORS: dict[int, type[Exception]] = {
-    0: anthropic.APIStatusError,
-    400: anthropic.BadRequestError,
-    401: anthropic.AuthenticationError,
-    429: anthropic.RateLimitError,
-    529: anthropic.OverloadedError,
-}
 
-
-class Messages:
+class Messages(Client):
     """`client.messages`."""
 
     wire = "anthropic_messages"
-    errors = ERRORS
+    errors: ClassVar = {
+        0: anthropic.APIStatusError,
+        400: anthropic.BadRequestError,
+        401: anthropic.AuthenticationError,
+        429: anthropic.RateLimitError,
+        529: anthropic.OverloadedError,
+    }
 
     def __init__(self, url: str, token: str, *, waits: bool) -> None:
         kind: Any = anthropic.AsyncAnthropic if waits else anthropic.Anthropic
-        self._sdk: Any = kind(base_url=url, api_key=token, max_retries=0)
+        super().__init__(kind(base_url=url, api_key=token, max_retries=0))
 
-    def user(self, text: str, attached: Attached | None = None) -> Said:
-        if attached is None:
-            return [{"role": "user", "content": text}]
+    def part(self, attached: Attached) -> dict[str, Any]:
         source = {"type": "base64", "media_type": attached.kind, "data": b64encode(attached.data).decode()}
-        kind = "document" if attached.kind == "application/pdf" else "image"
-        return [{"role": "user", "content": [{"type": "text", "text": text}, {"type": kind, "source": source}]}]
+        return {"type": "document" if attached.kind == "application/pdf" else "image", "source": source}
 
     def results(self, results: Results) -> Said:
         blocks = [
@@ -66,20 +61,6 @@ class Messages:
 
     async def count(self, model: str, said: Said) -> int:
         return (await got(self._sdk.messages.count_tokens(model=model, messages=said))).input_tokens
-
-    async def models(self) -> list[str]:
-        return [model.id async for model in each(self._sdk.models.list())]
-
-    def status(self, error: Exception) -> int:
-        assert isinstance(error, anthropic.APIStatusError)
-        return error.status_code
-
-    def wait(self, error: Exception) -> str | None:
-        assert isinstance(error, anthropic.APIStatusError)
-        return error.response.headers.get("retry-after")
-
-    async def close(self) -> None:
-        await got(self._sdk.close())
 
 
 def _options(*, tools: bool = False, thinking: bool = False, most: int | None = None) -> dict[str, Any]:

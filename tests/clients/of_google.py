@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from google import genai
 from google.genai import errors, types
 
-from .neutral import ABOUT, CITY, TOOL, Answer, Attached, Call, Person, Results, Said, each, got, left
+from .neutral import ABOUT, CITY, TOOL, Answer, Attached, Call, Client, Person, Results, Said, each, got, left
 
 ENDS = {"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "refusal"}
 
-ERRORS: dict[int, type[Exception]] = {
-    0: errors.ServerError,
-    400: errors.ClientError,
-    401: errors.ClientError,
-    429: errors.ClientError,
-    529: errors.ServerError,
-}
 
-
-class Gemini:
+class Gemini(Client):
     """`client.models`, and `client.aio.models`."""
 
     wire = "gemini_generate_content"
-    errors = ERRORS
+    errors: ClassVar = {0: errors.ServerError, 529: errors.ServerError} | dict.fromkeys(
+        (400, 401, 429), errors.ClientError
+    )
 
     def __init__(self, url: str, token: str, *, waits: bool) -> None:
         self._client = genai.Client(api_key=token, http_options=types.HttpOptions(base_url=url))
-        self._sdk: Any = self._client.aio.models if waits else self._client.models
+        super().__init__(self._client.aio.models if waits else self._client.models)
         self._waits = waits
 
     def user(self, text: str, attached: Attached | None = None) -> Said:
@@ -65,14 +59,8 @@ class Gemini:
     async def models(self) -> list[str]:
         return [model.name.removeprefix("models/") async for model in each(await got(self._sdk.list()))]
 
-    def status(self, error: Exception) -> int:
-        assert isinstance(error, errors.APIError)
+    def status(self, error: Any) -> int:
         return error.code
-
-    def wait(self, error: Exception) -> str | None:
-        assert isinstance(error, errors.APIError)
-        response: Any = error.response
-        return response.headers.get("retry-after")
 
     async def close(self) -> None:
         if self._waits:

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import ollama
 
-from .neutral import ABOUT, CITY, TOOL, Answer, Attached, Call, Person, Results, Said, Unsayable, each, got, left
+from .neutral import ABOUT, CITY, TOOL, Answer, Attached, Call, Client, Person, Results, Said, each, got, left
 
-ERRORS: dict[int, type[Exception]] = dict.fromkeys((0, 400, 401, 429, 529), ollama.ResponseError)
 ENDS = {"stop": "stop", "length": "length"}
 
 
-class Ollama:
+class Ollama(Client):
     """`client.chat`."""
 
     wire = "ollama_chat"
-    errors = ERRORS
+    errors: ClassVar = dict.fromkeys((0, 400, 401, 429, 529), ollama.ResponseError)
 
     def __init__(self, url: str, token: str, *, waits: bool) -> None:
         kind: Any = ollama.AsyncClient if waits else ollama.Client
         headers = {"Authorization": f"Bearer {token}"}
-        self._sdk: Any = kind(host=url, headers=headers)
+        super().__init__(kind(host=url, headers=headers))
         self._http: Any = (httpx.AsyncClient if waits else httpx.Client)(base_url=url, headers=headers, timeout=60)
 
     def user(self, text: str, attached: Attached | None = None) -> Said:
-        if attached is None:
-            return [{"role": "user", "content": text}]
-        if not attached.kind.startswith("image/"):
-            raise Unsayable
+        if attached is None or not attached.kind.startswith("image/"):
+            return super().user(text, attached)
         return [{"role": "user", "content": text, "images": [attached.data]}]
 
     def results(self, results: Results) -> Said:
@@ -48,9 +45,6 @@ class Ollama:
     async def person(self, model: str, said: Said) -> Person:
         answer = await got(self._sdk.chat(model=model, messages=said, format=Person.model_json_schema()))
         return Person.model_validate_json(answer.message.content)
-
-    async def count(self, model: str, said: Said) -> int:
-        raise Unsayable
 
     async def models(self) -> list[str]:
         return [model.model for model in (await got(self._sdk.list())).models]
@@ -75,15 +69,11 @@ class Ollama:
         assert response.status_code == 200, response.text
         return response.json()
 
-    def status(self, error: Exception) -> int:
-        assert isinstance(error, ollama.ResponseError)
-        return error.status_code
-
-    def wait(self, error: Exception) -> str | None:
+    def wait(self, error: Any) -> str | None:
         return None  # the SDK keeps no headers
 
     async def close(self) -> None:
-        await got(self._sdk.close())
+        await super().close()
         await got(self._http.aclose() if isinstance(self._http, httpx.AsyncClient) else self._http.close())
 
 

@@ -6,41 +6,25 @@ import json
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import openai
 
-from .neutral import ABOUT, CITY, TOOL, Answer, Attached, Call, Person, Results, Said, Unsayable, each, got, inside
-
-ERRORS: dict[int, type[Exception]] = {
-    0: openai.APIError,
-    400: openai.BadRequestError,
-    401: openai.AuthenticationError,
-    429: openai.RateLimitError,
-    529: openai.InternalServerError,
-}
+from .neutral import ABOUT, CITY, TOOL, Answer, Attached, Call, Client, Person, Results, Said, each, got, inside
 
 
-class _OpenAI:
-    errors = ERRORS
+class _OpenAI(Client):
+    errors: ClassVar = {
+        0: openai.APIError,
+        400: openai.BadRequestError,
+        401: openai.AuthenticationError,
+        429: openai.RateLimitError,
+        529: openai.InternalServerError,
+    }
 
     def __init__(self, url: str, token: str, *, waits: bool) -> None:
         kind: Any = openai.AsyncOpenAI if waits else openai.OpenAI
-        self._sdk: Any = kind(base_url=f"{url}/v1", api_key=token, max_retries=0)
-
-    async def models(self) -> list[str]:
-        return [model.id async for model in each(self._sdk.models.list())]
-
-    def status(self, error: Exception) -> int:
-        assert isinstance(error, openai.APIStatusError)
-        return error.status_code
-
-    def wait(self, error: Exception) -> str | None:
-        assert isinstance(error, openai.APIStatusError)
-        return error.response.headers.get("retry-after")
-
-    async def close(self) -> None:
-        await got(self._sdk.close())
+        super().__init__(kind(base_url=f"{url}/v1", api_key=token, max_retries=0))
 
 
 def _data(attached: Attached) -> str:
@@ -51,14 +35,12 @@ class Responses(_OpenAI):
     """`client.responses`."""
 
     wire = "openai_responses"
+    text = "input_text"
 
-    def user(self, text: str, attached: Attached | None = None) -> Said:
-        if attached is None:
-            return [{"role": "user", "content": text}]
-        part: dict[str, Any] = {"type": "input_image", "image_url": _data(attached), "detail": "auto"}
+    def part(self, attached: Attached) -> dict[str, Any]:
         if attached.kind == "application/pdf":
-            part = {"type": "input_file", "filename": "paper.pdf", "file_data": _data(attached)}
-        return [{"role": "user", "content": [{"type": "input_text", "text": text}, part]}]
+            return {"type": "input_file", "filename": "paper.pdf", "file_data": _data(attached)}
+        return {"type": "input_image", "image_url": _data(attached), "detail": "auto"}
 
     def results(self, results: Results) -> Said:
         return [{"type": "function_call_output", "call_id": call.id, "output": text} for call, text, _ in results]
@@ -149,13 +131,10 @@ class Chat(_OpenAI):
 
     wire = "openai_chat"
 
-    def user(self, text: str, attached: Attached | None = None) -> Said:
-        if attached is None:
-            return [{"role": "user", "content": text}]
-        part: dict[str, Any] = {"type": "image_url", "image_url": {"url": _data(attached)}}
+    def part(self, attached: Attached) -> dict[str, Any]:
         if attached.kind == "application/pdf":
-            part = {"type": "file", "file": {"filename": "paper.pdf", "file_data": _data(attached)}}
-        return [{"role": "user", "content": [{"type": "text", "text": text}, part]}]
+            return {"type": "file", "file": {"filename": "paper.pdf", "file_data": _data(attached)}}
+        return {"type": "image_url", "image_url": {"url": _data(attached)}}
 
     def results(self, results: Results) -> Said:
         return [{"role": "tool", "tool_call_id": call.id, "content": text} for call, text, _ in results]
@@ -188,9 +167,6 @@ class Chat(_OpenAI):
     async def person(self, model: str, said: Said) -> Person:
         parsed = await got(self._sdk.chat.completions.parse(model=model, messages=said, response_format=Person))
         return parsed.choices[0].message.parsed
-
-    async def count(self, model: str, said: Said) -> int:
-        raise Unsayable
 
 
 def _chat_options(*, tools: bool = False, thinking: bool = False, most: int | None = None) -> dict[str, Any]:

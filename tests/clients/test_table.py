@@ -14,6 +14,7 @@ from tests.support import WHOLE
 
 from .cases import CANNOT, CASES, CELLS, ONLY
 from .neutral import Unsayable
+from .page import PAGE, page
 from .world import CLIENTS, TOKENS, WAYS, Spy, World
 
 # The SDKs leave generators of their HTTP client to the garbage collector where a stream is not read to its end.
@@ -56,3 +57,11 @@ def test_the_client_works(gateway: World, spy: Spy, cell: Cell, way: str) -> Non
 def test_what_is_said_to_be_impossible_still_is(gateway: World, spy: Spy, cell: Cell, way: str) -> None:
     with pytest.raises((Unsayable, gateway.client(cell[0], way).errors[400])):
         play(gateway, spy, cell, way)
+
+
+def test_every_reason_is_about_a_cell() -> None:
+    assert CANNOT.keys() <= set(CELLS)
+
+
+def test_the_page_says_what_the_tests_say() -> None:
+    assert PAGE.read_text() == page(PAGE.read_text()), "run python -m tests.clients.page"

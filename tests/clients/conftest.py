@@ -13,10 +13,8 @@ from .world import Spy, World, world  # noqa: E402
 
 @pytest.fixture(scope="package")
 def gateway() -> Generator[World]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("UPSTREAM_KEY", "key-of-the-gateway")
-        with world() as found:
-            yield found
+    with world() as found:
+        yield found
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ import pytest
 from llm_rest import wires
 from llm_rest.server.history import StoredHistory
 from llm_rest.server.store import MemoryStore
-from tests.support import WHOLE
 
 from .neutral import Answer, Client, Said
 from .world import TOKENS, Spy, World, world
@@ -135,35 +134,35 @@ def test_a_conversation_that_changes_under_way_is_not_refused(
 
 @pytest.fixture(scope="module", params=["no room", "little room"])
 def forgetful(request: pytest.FixtureRequest) -> Generator[World]:
-    history = StoredHistory(MemoryStore(1 if request.param == "no room" else 4000))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("UPSTREAM_KEY", "key-of-the-gateway")
-        with world(history) as found:
-            yield found
+    with world(StoredHistory(MemoryStore(1 if request.param == "no room" else 4000))) as found:
+        yield found
+
+
+async def forgotten(client: Client, model: str, *, stream: bool = False) -> Said:
+    """A turn that the gateway has forgotten: others came, and took the room."""
+    said = await turn(client, model, stream=stream)
+    for number in range(6):
+        await turn(client, model, first=f"\npieces {number + 5}")
+    return said
 
 
 FORGETFUL = {"openai.chat": "openai_chat", "google-genai": "gemini_generate_content", "ollama": "ollama_chat"}
 """The clients that do not bring back what other vendors want, and their wires."""
 
 
-PLAIN = [(name, model) for name, own in FORGETFUL.items() for model in wires.NAMES if model != own]
-
-
-@pytest.mark.sample(4)
-@pytest.mark.parametrize("stream", [False, True] if WHOLE else [None], ids=str)
-@pytest.mark.parametrize(("name", "model"), PLAIN)
+@pytest.mark.sample(8)
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize(
+    ("name", "model"), [(name, model) for name, own in FORGETFUL.items() for model in wires.NAMES if model != own]
+)
 def test_a_turn_whose_signatures_are_forgotten_is_that_of_a_stranger_and_not_refused(
-    forgetful: World, name: str, model: str, stream: bool | None
+    forgetful: World, name: str, model: str, stream: bool
 ) -> None:
-    """Whole or streamed by turns, unless everything is tested."""
-    stream = PLAIN.index((name, model)) % 2 == 0 if stream is None else stream
     client, spy = forgetful.client(name, "sync"), forgetful.spy
     spy.forget()
 
     async def play() -> None:
-        said = await turn(client, model, stream=stream)
-        for number in range(6):
-            await turn(client, model, first=f"\npieces {number + 5}")  # others come, and take the room
+        said = await forgotten(client, model, stream=stream)
         second = await client.ask(f"{model}.signing", said, tools=True, thinking=True)
         assert (second.text, spy.returned()) == ("Cold and wet.", [])
 
@@ -174,9 +173,7 @@ def test_a_vendor_on_the_clients_own_wire_may_insist_on_what_the_client_dropped(
     client = forgetful.client("openai.chat", "sync")
 
     async def play() -> None:
-        said = await turn(client, "openai_chat")
-        for number in range(6):
-            await turn(client, "openai_chat", first=f"\npieces {number + 5}")
+        said = await forgotten(client, "openai_chat")
         with pytest.raises(openai.BadRequestError, match="reasoning_details"):
             await client.ask("openai_chat.signing", said, tools=True, thinking=True)
 

@@ -8,6 +8,7 @@ from contextlib import aclosing, contextmanager
 from typing import Any, cast
 
 import msgspec
+import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from llm_rest import wires
@@ -148,7 +149,8 @@ class World:
 def world(history: StoredHistory | None = None) -> Generator[World]:
     """A gateway that remembers, unless told otherwise, for two callers, with the vendors of all wires behind it."""
     spy = Spy()
-    with serve_in_thread(spy) as behind, start_blocking_portal() as portal:
+    with pytest.MonkeyPatch.context() as patch, serve_in_thread(spy) as behind, start_blocking_portal() as portal:
+        patch.setenv("UPSTREAM_KEY", "key-of-the-gateway")
         models: dict[str, str | Upstream] = {}
         for wire in wires.NAMES:
             models[wire] = Upstream(model="simulator/x", base_url=behind, wire=wire, key_env="UPSTREAM_KEY")

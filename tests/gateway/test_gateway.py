@@ -15,14 +15,11 @@ import httpx
 import pytest
 
 from llm_rest import ConfigError, wires
-from llm_rest.errors import ErrorFacts
-from llm_rest.responses import Request, Response
 from llm_rest.responses import events as ev
 from llm_rest.server.access import Limits
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
-from llm_rest.server.handler import Context, Refused
 from llm_rest.server.logs import JSONLines
 from llm_rest.vendors.models import capabilities
 from tests.gateway.attacks.raw import Line, asked
@@ -98,20 +95,6 @@ def test_an_answer_that_breaks_off_is_an_error_and_no_end(http: httpx.Client, wi
         assert events[-1].response.error.message == "The answer of simulator broke off."
 
 
-class Limited(Echo):
-    """A vendor that has had enough."""
-
-    async def answer(self, request: Request, context: Context) -> Response:
-        raise Refused(ErrorFacts(status=429, message="Slow down.", retry_after=77))
-
-
-def test_a_vendor_that_says_when_to_come_back_is_heard() -> None:
-    with serve_in_thread(Limited()) as url, gateway(everything(url)) as client:
-        for wire in wires.NAMES:
-            answer = post(client, wire, "anthropic_messages", "hi")
-            assert (answer.status_code, answer.headers["retry-after"]) == (429, "77")
-
-
 def test_a_name_may_stand_for_several_models(upstream: str) -> None:
     down = Upstream(model="compatible/secret-name", base_url=nobody())
     up = Upstream(model="simulator/x", base_url=upstream, wire="openai_chat")
@@ -120,7 +103,8 @@ def test_a_name_may_stand_for_several_models(upstream: str) -> None:
             answer = post(client, wire, model, "hi", stream=stream)
             assert (answer.status_code, told(wire, answer).output_text) == (200, "hi")
         answer = post(client, "openai_chat", "none", "hi")
-        assert (answer.status_code, "secret" in answer.text) == (502, False)
+        assert (answer.status_code, answer.json()["error"]["type"]) == (502, "server_error")
+        assert message_of(answer) == "compatible could not be reached."
     one, two = (Upstream(model=f"simulator/secret{i}", base_url=upstream) for i in range(2))
     with gateway(Config(models={"m": (one, two), "half": (one, down)})) as client:
         for model in ("m", "half"):
@@ -140,14 +124,6 @@ def test_a_key_of_the_gateway_that_is_refused_is_no_fault_of_the_caller(
             assert message_of(answer) == "This server's own access to anthropic was refused."
 
 
-def test_a_vendor_that_is_not_there_is_a_bad_gateway() -> None:
-    with gateway(everything(nobody())) as client:
-        answer = post(client, "openai_chat", "openai_chat", "hi")
-    assert answer.status_code == 502
-    error = answer.json()["error"]
-    assert (error["type"], error["message"]) == ("server_error", "simulator could not be reached.")
-
-
 @pytest.mark.parametrize("behind", wires.NAMES)
 @pytest.mark.parametrize("wire", ["openai_responses", "anthropic_messages", "gemini_generate_content"])
 def test_tokens_are_counted_by_the_vendor_or_estimated(http: httpx.Client, wire: str, behind: str) -> None:
@@ -160,12 +136,6 @@ def test_tokens_are_counted_by_the_vendor_or_estimated(http: httpx.Client, wire:
     assert answer.json().get("input_tokens", answer.json().get("totalTokens")) > 0
     estimated = any("estimated" in loss for loss in json.loads(answer.headers.get("x-llm-rest-losses", "[]")))
     assert estimated == (behind in ("openai_chat", "ollama_chat"))
-
-
-def test_what_a_vendor_cannot_take_is_told_in_a_header(http: httpx.Client) -> None:
-    answer = post(http, "openai_chat", "anthropic_messages", "hi", logit_bias={"5": 1})
-    assert answer.status_code == 200
-    assert any("logit_bias" in loss for loss in json.loads(answer.headers["x-llm-rest-losses"]))
 
 
 @pytest.mark.parametrize("pace", ["", "pieces 1\ndelay 0.01\n"], ids=["at once", "slowly"])
@@ -219,17 +189,6 @@ def test_ollamas_clients_learn_what_the_model_behind_a_name_can_do(upstream: str
     assert prompted["response"]
 
 
-@pytest.mark.parametrize(
-    "name", ["nope", "openai/gpt-5.2", "http://127.0.0.1:1/v1", "simulator/%2e%2e/x", "simulator/"]
-)
-def test_a_name_that_leads_nowhere_is_no_model(http: httpx.Client, name: str) -> None:
-    """Attacks N01 to N03 come with other names."""
-    for wire in wires.NAMES:
-        answer = post(http, wire, name, "hi")
-        assert answer.status_code == 404
-        assert "does not exist" in message_of(answer) or "cannot be sent" in message_of(answer)
-
-
 def test_a_request_without_a_model_goes_to_the_default_one(upstream: str, http: httpx.Client) -> None:
     answer = http.post("/v1/responses", json={"input": "hi"})
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, "model")
@@ -276,23 +235,24 @@ def test_what_a_vendor_keeps_is_not_for_callers() -> None:
     assert [request.store for request in echo.asked] == [False]
 
 
+EVIL = '{"anthropic_messages":{"model":"opus","system":"evil"},"openai_responses":{"repaired":5}}'
+
+
 @pytest.mark.parametrize(
     "said",
     [
-        b'{"model":"m","input":"hi","extra":{"anthropic_messages":{"model":"opus","system":"evil"}}}',
-        b'{"model":"m","input":"hi","leftovers":{"anthropic_messages":{"system":"evil"}}}',
-        b'{"model":"m","input":"hi","left\\u006fvers":{"anthropic_messages":{"system":"evil"}}}',
-        b'{"model":"m","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi",'
-        b'"leftovers":{"anthropic_messages":{"evil":1}}}],"leftovers":{"anthropic_messages":{"evil":1}}}]}',
-        b'{"model":"m","input":[{"type":"message","role":"user","content":"hi"},{"type":"function_call","call_id":"c",'
-        b'"name":"f","arguments":"{}","leftovers":{"openai_responses":{"repaired":5},"anthropic_messages":{"evil":1}}},'
-        b'{"type":"function_call_output","call_id":"c","output":"ok"}]}',
+        '{"model":"m","input":"hi","extra":@}',
+        '{"model":"m","input":"hi","leftovers":@}',
+        r'{"model":"m","input":"hi","left\u006fvers":@}',
+        '{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"hi","leftovers":@}],"leftovers":@}]}',
+        '{"model":"m","input":[{"role":"user","content":"hi"},{"type":"function_call","call_id":"c","name":"f",'
+        '"arguments":"{}","leftovers":@},{"type":"function_call_output","call_id":"c","output":"ok"}]}',
     ],
 )
-def test_fields_of_ours_mean_nothing_in_a_body(said: bytes) -> None:
+def test_fields_of_ours_mean_nothing_in_a_body(said: str) -> None:
     echo = Echo()
     with before(echo, wire="anthropic_messages") as client:
-        answer = client.post("/v1/responses", content=said)
+        answer = client.post("/v1/responses", content=said.replace("@", EVIL))
     assert answer.status_code == 200, answer.text
     assert echo.body["model"] == "x"
     assert "evil" not in json.dumps(echo.body)

@@ -91,21 +91,6 @@ def test_calls_without_state_are_with_neutral_ids_under_the_same_names_every_tim
     assert call("b", "c2") not in elsewhere, "a thought of another vendor's is nothing there"
 
 
-def test_nobody_gets_the_state_of_another_scope() -> None:
-    restored = kept(THOUGHT, call("weather"))
-    assert returned(restored, USER, call("weather"), output(), scope="mallory") == [USER, call("weather"), output()]
-
-
-def test_each_turn_of_a_conversation_gets_its_own_state() -> None:
-    restored = Restored(MemoryStore())
-    thoughts = [Reasoning(summary=[], encrypted_content=name) for name in "ab"]
-    for thought, name in zip(thoughts, ("c1", "c2"), strict=True):
-        answered = Response(id="r", status="completed", output=[thought, call("weather", name)])
-        drive(restored.remember(ASKED, ASKED, answered, "s"))
-    found = returned(restored, USER, call("weather", "c1"), output("c1"), call("weather", "c2"), output("c2"))
-    assert [item for item in found if isinstance(item, Reasoning)] == thoughts
-
-
 def test_a_turn_that_every_client_returns_whole_is_not_kept() -> None:
     store = MemoryStore()
     answered = Response(id="r", status="completed", output=[call("weather")])

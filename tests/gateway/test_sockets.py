@@ -58,33 +58,6 @@ def test_a_turn_that_fails_makes_the_one_before_it_be_forgotten(storing: str) ->
         assert error["error"]["code"] == "previous_response_not_found"
 
 
-@pytest.mark.parametrize(
-    ("message", "said"),
-    [
-        ("{", "not JSON"),
-        (b"\xff", "not JSON"),
-        ("[" * 30_000, "not JSON"),
-        ("[]", "response.create"),
-        ('{"type": "response.steer"}', "response.create"),
-        ('{"type": "response.create", "model": "m", "input": "a", "stream": true}', "stream"),
-        ('{"type": "response.create", "model": "m", "input": "a", "background": true}', "background"),
-        ('{"type": "response.create", "model": "nobody/knows", "input": "a"}', "does not exist"),
-        ('{"type": "response.create", "input": 7}', "input"),
-    ],
-    ids=["cut", "bytes", "deep", "list", "steer", "stream", "background", "model", "shape"],
-)
-def test_a_message_that_is_no_request_is_answered_and_the_next_one_too(
-    storing: str, message: str | bytes, said: str
-) -> None:
-    with talk(storing) as socket:
-        socket.send(message)
-        answer = json.loads(socket.recv(timeout=60))
-        assert (answer["type"], answer["status"] // 100) == ("error", 4)
-        assert said in answer["error"]["message"]
-        assert isinstance(answer["error"]["code"], str)
-        assert text_of(turn(socket, "say on")) == "on"
-
-
 def test_a_failure_of_the_vendor_is_told_as_an_error(storing: str) -> None:
     with talk(storing) as socket:
         (error,) = turn(socket, "fail 400 no_way Not like that")

@@ -29,6 +29,8 @@ Plain = dict[str, Any]
 ALICE, BOB = "alice-has-a-long-token", "bob-has-a-longer-token"
 ENDS = ("error", "response.completed", "response.incomplete", "response.failed")
 VERSION = {"anthropic-version": "2026-10-21"}
+TURNS = dict.fromkeys(wires.NAMES, "messages") | {"openai_responses": "input", "gemini_generate_content": "contents"}
+"""The field of the conversation on each wire."""
 
 
 def question(wire: str, model: str, text: str, *, stream: bool = False, **fields: Any) -> tuple[str, Plain]:

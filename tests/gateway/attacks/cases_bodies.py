@@ -12,7 +12,7 @@ from typing import Any
 from tests.gateway.attacks.raw import CHUNKED, PATHS, VERSION, asked, chunk, http, one
 from tests.gateway.attacks.table import CLOSED, Attack, Does, answers, each, judged, sent
 from tests.gateway.attacks.world import Place
-from tests.gateway.upstreams import question
+from tests.gateway.upstreams import TURNS, question
 
 MiB = 1024 * 1024
 COUNTING = (
@@ -55,11 +55,8 @@ def shapes(wrong: Any, *expected: int) -> Does:
     return does
 
 
-CONVERSATION = {"openai_responses": "input", "gemini_generate_content": "contents"}
-
-
 def conversation(said: Any, *expected: int) -> tuple[str, Does]:
-    return repr(said)[:40], shapes(lambda wire: {CONVERSATION.get(wire, "messages"): said}, *expected)
+    return repr(said)[:40], shapes(lambda wire: {TURNS[wire]: said}, *expected)
 
 
 def tools(said: Any, *expected: int) -> tuple[str, Does]:
@@ -106,7 +103,7 @@ WRONG = [
         ("prototypes", everywhere(b'{"__proto__":{"model":"openai_chat"},"constructor":{"prototype":{}},"__class__":"x"}', 400, 422)),
     )),
     Attack("B18", "20,000 names that nobody knows", everywhere(json.dumps({f"field{n}": n for n in range(20_000)}).encode(), 400, 422)),
-    Attack("B19", "names that nobody knows, on every turn others", shapes(lambda wire: {CONVERSATION.get(wire, "messages"): [{"role": "user", "content": "hi", "parts": [{"text": "hi"}], f"x{n}": n} for n in range(3000)]}, 200, 400)),
+    Attack("B19", "names that nobody knows, on every turn others", shapes(lambda wire: {TURNS[wire]: [{"role": "user", "content": "hi", "parts": [{"text": "hi"}], f"x{n}": n} for n in range(3000)]}, 200, 400)),
     Attack("B20", "a form, and other kinds of content", each(*(
         (kind, sent(http(b"a=b", f"Content-Type: {kind}"), 400, 415, 422, closes=False)) for kind in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "application/json; charset=utf-16", "\x7f", "")
     ))),
@@ -198,7 +195,7 @@ def swollen(value: str) -> Does:
 
 def turns(count: int, *expected: int) -> Does:
     said = [{"role": "user", "content": "", "parts": []}] * count
-    return shapes(lambda wire: {CONVERSATION.get(wire, "messages"): said}, *expected)
+    return shapes(lambda wire: {TURNS[wire]: said}, *expected)
 
 
 SIZES = [

@@ -309,7 +309,7 @@ def alike(place: Place) -> list[str]:
 
 
 PLACES = [
-    Attack("N03", "names that look like those of models", alike, on=("gateway",), cannot={"simulator": "it answers to any name"}),
+    Attack("N03", "names that look like those of models", alike, on=("gateway",)),
     Attack("N01", "paths that lead out of the server, or to files", walked),
     Attack("N02", "names of models that are paths, queries, URLs, headers", named),
 ]  # fmt: skip

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tests.gateway.attacks.raw import Line, one
 from tests.gateway.attacks.world import ALICE, NEVER, SAID, Place, eventually
@@ -26,14 +26,11 @@ class Attack:
     given: str
     does: Does
     on: tuple[str, ...] = BOTH
-    best: bool = False
     mib: int = 64
     slow: bool = False
     """Waits for something; all of these are made at the same time."""
     whole: bool = False
-    """Takes long or hundreds of MiB: made by `make test-whole` and `python -m tests.gateway.attacks` alone."""
-    cannot: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The servers on which there is no such attack, and why."""
+    """Takes long or hundreds of MiB: made by `make test-whole` alone."""
 
 
 def sent(raw: bytes, *expected: int, closes: bool = True, after: tuple[int, ...] = ()) -> Does:
@@ -94,7 +91,7 @@ def run(group: Sequence[Attack], place: Place) -> list[str]:
     world = place.world
     world.logged()
     world.vendor.contexts.clear()
-    calls, before = world.trap.calls, world.peak(forget=True)
+    calls, before = len(world.trapped), world.peak(forget=True)
     place.lines.clear()
     try:
         if len(group) == 1:
@@ -117,7 +114,7 @@ def run(group: Sequence[Attack], place: Place) -> list[str]:
         found.append(f"grew by {grown} MiB")
     if not eventually(lambda: world.connections(place) == 0):
         found.append(f"{world.connections(place)} connections stay open")
-    if world.trap.calls > calls:
+    if len(world.trapped) > calls:
         found.append("somebody was called who is not to be called")
     log = world.logged()
     found += [f"tells {secret!r}" for secret in NEVER if secret in heard]

@@ -1,5 +1,5 @@
 """Every attack of the table on the server it is meant for; those on two stand at the same door, so only `LLM_REST_TESTS=whole`
-makes them on the simulator too. `python -m tests.gateway.attacks` makes and prints all of them."""
+makes them on the simulator too."""
 
 from __future__ import annotations
 
@@ -49,9 +49,6 @@ def test_nothing_is_left_of_them(world: World) -> None:
     assert place.world.process.poll() is None
 
 
-def test_the_table_names_each_attack_once_and_says_why_where_there_is_none() -> None:
+def test_each_attack_has_a_name_of_its_own() -> None:
     ids = [attack.id for attack in CASES]
     assert len(ids) == len(set(ids))
-    for attack in CASES:
-        assert all(len(reason.split()) > 2 for reason in attack.cannot.values()), attack.id
-        assert {"gateway", "simulator"} <= {*attack.on, *attack.cannot}, attack.id

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import contextmanager, suppress
@@ -26,6 +24,7 @@ from llm_rest.simulator import Simulator
 from tests.gateway.attacks.canned import canned
 from tests.gateway.attacks.raw import LONG, Answer, Line, asked, one
 from tests.gateway.upstreams import Busy
+from tests.loopback import accepting
 
 KEY = "key-of-the-gateway-0123456789"
 ALICE, BOB = "token-of-alice-0123456789", "token-of-bob-0123456789"
@@ -55,30 +54,8 @@ class Vendor(Simulator):
 
 
 def remembered(context: Context) -> Context:
-    """How a request came, with its body where it is small."""
-    return context if len(context.body) < 65_536 else replace(context, body=b"")
-
-
-class Trap:
-    """A port that nobody is to connect to, and how many did."""
-
-    def __init__(self) -> None:
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listening.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.calls = 0
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self) -> None:
-        with suppress(OSError):
-            while True:
-                self._listening.accept()[0].close()
-                self.calls += 1
-
-    def close(self) -> None:
-        with suppress(OSError):
-            self._listening.shutdown(socket.SHUT_RDWR)
-        self._listening.close()
+    """How a request came, with the beginning of its body."""
+    return replace(context, body=context.body[:65_536])
 
 
 @dataclass
@@ -112,7 +89,10 @@ class World:
     """All of them."""
 
     vendor: Vendor
-    trap: Trap
+    trap: str
+    """The URL of a port that nobody is to connect to."""
+    trapped: list[object]
+    """The connections that it had."""
     process: subprocess.Popen[str]
     log: Path
     places: dict[str, Place] = field(default_factory=dict)
@@ -163,9 +143,14 @@ def eventually(true: Callable[[], bool], seconds: float = LONG) -> bool:
 @contextmanager
 def attacked() -> Generator[World]:
     """The servers, for as long as the block lasts."""
-    vendor, trap = Vendor(), Trap()
+    vendor, trapped = Vendor(), list[object]()
     secrets = {"ATTACKED_KEY": KEY, "ATTACKED_ALICE": ALICE, "ATTACKED_BOB": BOB}
-    with tempfile.TemporaryDirectory() as folder, serve_in_thread(vendor) as url, canned() as other:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serve_in_thread(vendor) as url,
+        canned() as other,
+        accepting(trapped.append) as trap,
+    ):
         log = Path(folder) / "log"
         with log.open("wb") as out:
             process = subprocess.Popen(
@@ -181,11 +166,10 @@ def attacked() -> Generator[World]:
             assert process.stdout
             assert process.stdin
             urls: dict[str, str] = json.loads(process.stdout.readline() or log.read_text())
-            world = World(vendor, trap, process, log)
+            world = World(vendor, trap, trapped, process, log)
             world.places = {name: Place(name, urlsplit(there).port or 0, world) for name, there in urls.items()}
             yield world
         finally:
             process.stdin.close() if process.stdin else None
             process.wait(20)
             process.stdout.close() if process.stdout else None
-            trap.close()

@@ -149,7 +149,7 @@ TESTS = {
     "bulk": 2_250,
     "clients": 2_250,
     "conversation": 2_250,
-    "corpus": 1_060,
+    "corpus": 1_050,
     "gateway": 4_850,
     "hostile": 2_700,
     "laws": 3_890,

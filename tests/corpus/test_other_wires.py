@@ -117,16 +117,13 @@ def test_a_recorded_request_reaches_every_wire(name: str, vendor: str, other: st
         ({"arguments": '{"a":2}'}, [], 1),
         ({"arguments": '{"a":2}'}, ["output[1].arguments"], 0),
         ({"tokens": 8}, [], 1),
-        ({"tokens": 8}, ["usage.input_tokens"], 0),
-        ({"status": "incomplete"}, [], 1),
-        ({"status": "incomplete"}, ["status"], 0),
     ],
 )
 def test_the_check_sees_what_is_missing(after: dict[str, Any], lost: list[str], complaints: int) -> None:
-    def answer(text: str = "hi", arguments: str = '{"a":1}', tokens: int = 7, status: str = "completed") -> Response:
+    def answer(text: str = "hi", arguments: str = '{"a":1}', tokens: int = 7) -> Response:
         document = {
             "id": "r",
-            "status": status,
+            "status": "completed",
             "output": [
                 {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]},
                 {"type": "function_call", "call_id": "c", "name": "f", "arguments": arguments},

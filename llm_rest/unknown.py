@@ -252,7 +252,7 @@ def convert(value: Any, form: Any, *, strict: bool = True) -> Any:
 
 # --- decoding -------------------------------------------------------------------------------------------------------
 
-_MISFITS = (msgspec.MsgspecError, UnicodeError, RecursionError)
+_MISFITS = (DecodeError, msgspec.MsgspecError, UnicodeError, RecursionError)
 
 
 class Decoder(Generic[T]):
@@ -278,8 +278,8 @@ class Decoder(Generic[T]):
         self._repair = repair
         self._repaired = repaired
         self._most_unknown = most_unknown
-        # A document this short has no more objects than this, and nests no deeper.
-        self._short = min(_MAX_DEPTH, most_unknown)
+        # A document this short has no more objects than this, and nests no deeper: each level has two brackets.
+        self._short = 2 * min(_MAX_DEPTH, most_unknown)
         self._shapes = Shapes()
         self._fast: msgspec.json.Decoder[T] | None = None
         self._first: msgspec.json.Decoder[T] | None = None  # of a remembered shape, where the last document had one
@@ -311,15 +311,12 @@ class Decoder(Generic[T]):
         return self._decode_open(data)
 
     def _is_bounded(self, data: bytes | bytearray | str) -> bool:
-        """Whether the slow path would find no exceeded limit and no invalid UTF-8."""
+        """Whether the slow path would find no exceeded limit; raises one of `_MISFITS` for its nesting or invalid UTF-8."""
         raw = data.encode() if isinstance(data, str) else bytes(data)
-        raw.decode()
-        if raw.count(b"{") > self._most_unknown:
-            return False  # counted exactly by the slow way
-        with suppress(DecodeError):
-            check_depth(raw)
-            return True
-        return False
+        if not raw.isascii():
+            raw.decode()
+        check_depth(raw)
+        return raw.count(b"{") <= self._most_unknown  # counted exactly by the slow way
 
     def _decode_open(self, data: bytes | bytearray | str) -> T:
         try:

@@ -20,7 +20,7 @@ from ...responses.carriers import digest
 from ...unknown import Unknown, given
 from ...vendors.dialects import ResponsesDialect
 from ..leftovers import struct_of
-from ..tools import sent_name
+from ..tools import sent_name, wire_name
 from .content import OUTPUTS, ItemT, encode_failure, fitting_content, report_repairs, without_leftovers
 from .reasoning import STATE, decode_thinking, encode_thinking, has_own_id, unsealed
 from .tools import renamed
@@ -78,7 +78,7 @@ class MessageWriter:
                 if type(item.content) is str:
                     plain = item.id is item.leftovers is item.created_by is None
             elif kind is FunctionCall:
-                if len(item.call_id) <= longest and sent_name(item.name) == item.name:
+                if len(item.call_id) <= longest and wire_name(item.name) == item.name:
                     plain = item.id is item.leftovers is item.created_by is item.namespace is item.caller is None
             elif kind is FunctionCallOutput and type(item.output) is str and len(item.call_id or "") <= longest:
                 plain = item.id is item.leftovers is item.created_by is None

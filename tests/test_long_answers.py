@@ -287,6 +287,8 @@ async def test_a_stream_is_continued_or_resumed(new_client: NewClient, told: Tol
     assert [body.pop("continuationToken", None) for body in bodies] == told.tokens
     assert all(body == bodies[0] for body in bodies)
     assert len(known.attempts) == len(told.tokens)
+    if told.error is not None and told.error[0] is BadRequestError:
+        assert [attempt.outcome for attempt in known.attempts] == ["stream_interrupted", "bad_request"]
     if told.error is None:
         assert (said, response.status, len(response.output)) == (told.text, "completed", 1)
         assert tuple((loss.path, loss.kind) for loss in known.losses) == told.losses

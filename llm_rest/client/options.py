@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypedDict, cast, get_args
 
 from ..errors import ConfigError
 from ..responses.items import AnyItem
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from ..policy.rate_limit import RateLimit
     from ..tools import ToolExecutor
     from ..vendors.auth import Token
-    from .structured import Strategy
     from .target import Target
 
     Offer = AnyTool | MCP | Callable[..., Any] | ToolExecutor | Mapping[str, Any]
@@ -69,6 +68,8 @@ OnLoss = Literal["warn", "raise", "ignore"]
 """What to do about conversion losses: warn with a `LossWarning`, raise a `LossError`, or nothing."""
 InvalidOptions = Literal["raise", "drop", "send"]
 """What to do with options that the model does not support: raise a `CapabilityError`, leave them out, or send them."""
+Strategy = Literal["native", "tool", "instructions"]
+"""How a schema is enforced: by the vendor, by a forced tool call, or by instructions."""
 
 
 class TurnFields(TypedDict, total=False):
@@ -234,9 +235,9 @@ GATES = frozenset({"rate_limit", "budget"})
 """The settings that delay or count requests."""
 
 CHOICES = {
-    "on_loss": ("warn", "raise", "ignore"),
-    "invalid_options": ("raise", "drop", "send"),
-    "strategy": ("native", "tool", "instructions"),
+    "on_loss": get_args(OnLoss),
+    "invalid_options": get_args(InvalidOptions),
+    "strategy": get_args(Strategy),
 }
 """The allowed values of a setting."""
 

@@ -13,7 +13,6 @@ from typing import (
     Annotated,
     Any,
     Generic,
-    Literal,
     NamedTuple,
     TypeVar,
     cast,
@@ -34,12 +33,10 @@ from ..tools.forms import DoesNotFit, convert, schema_of
 from ..tools.schema import Schema, checked, malformed, unchecked
 from ..unknown import given
 from ..wires.schema import NotStrict, strict_form
+from .options import Strategy
 from .partial import NotJSON, json_in
 
 T = TypeVar("T")
-
-Strategy = Literal["native", "tool", "instructions"]
-"""How a schema is enforced: by the vendor, by a forced tool call, or by instructions."""
 
 _WRAP = "value"
 """The property that wraps a value which is not an object."""

@@ -117,7 +117,7 @@ class Size(NamedTuple):
 
 
 SIZES = {
-    "": Size(2_170, 10),  # the modules at the top alone
+    "": Size(2_165, 10),  # the modules at the top alone
     "responses": Size(4_610, 14),
     "wires": Size(20_820, 58, goal=15_700),
     "wires.openai_responses": Size(1_660, 9),
@@ -183,7 +183,7 @@ LONGER = {
     "telemetry": 605,
     "responses.events": 750,
     "responses.items": 655,
-    "unknown": 560,
+    "unknown": 555,
     "vendors.dialects": 740,
     "vendors.models": 785,
     "vendors.rows": 835,

@@ -7,10 +7,8 @@ a running event loop, which it must not mind. Every test loads this file, so it 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -88,32 +86,6 @@ class Awaited:
 
     async def __aexit__(self, *failure: object) -> None:
         self._inner.close()
-
-
-async def together(way: str, works: list[Callable[[], Awaitable[Any]]]) -> list[Any]:
-    """The results of calls that are made at the same time: in threads, or in tasks."""
-    import anyio
-
-    found: list[Any] = []
-
-    async def one(work: Callable[[], Awaitable[Any]]) -> None:
-        found.append(await work())
-
-    def run(work: Callable[[], Awaitable[Any]]) -> None:
-        with suppress(StopIteration):
-            one(work).send(None)
-
-    if way == "sync":
-        threads = [threading.Thread(target=run, args=(work,)) for work in works]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    else:
-        async with anyio.create_task_group() as group:
-            for work in works:
-                group.start_soon(one, work)
-    return found
 
 
 NewClient = Callable[..., Any]

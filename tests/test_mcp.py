@@ -10,17 +10,10 @@ from llm_rest.errors import ConfigError
 from llm_rest.responses.request import REQUEST, Request
 
 
-def tool(server: MCP) -> object:
-    return msgspec.to_builtins(server.tool())
-
-
 def test_a_server_is_a_tool_of_the_responses_format() -> None:
-    assert tool(MCP("wiki", "https://host.example/mcp")) == {
-        "type": "mcp",
-        "server_label": "wiki",
-        "server_url": "https://host.example/mcp",
-        "require_approval": "never",
-    }
+    named = {"type": "mcp", "server_label": "wiki", "server_url": "https://host.example/mcp"}
+    made = MCP("wiki", "https://host.example/mcp").tool()
+    assert msgspec.to_builtins(made) == {**named, "require_approval": "never"}
 
 
 @pytest.mark.parametrize("name", ["Authorization", "authorization", "AUTHORIZATION"])

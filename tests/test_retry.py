@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from llm_rest import errors
-from llm_rest.errors import APITimeoutError, ConfigError, ErrorFacts, LLMError, api_error
+from llm_rest.errors import APITimeoutError, ConfigError, ErrorFacts, LLMError
 from llm_rest.transport.retry import CAPACITY, Failed, RetryBudget, RetryPolicy, decide, policy_of
+from llm_rest.vendor_errors import api_error
 
 EXACT = RetryPolicy(jitter="none", attempts=9)
 FIRST = Failed(1)

@@ -312,7 +312,7 @@ class Endless(Scripted):
             self.left.set()
 
 
-@pytest.mark.parametrize("pause", [0, 0.01, 3600])
+@pytest.mark.parametrize("pause", [0, 3600])
 @every_wire
 def test_a_client_that_disconnects_ends_the_stream_of_the_handler(wire: str, pause: float) -> None:
     """BUGS 74"""

@@ -7,10 +7,11 @@ from itertools import islice
 from random import Random
 
 from llm_rest import wires
+from llm_rest.shapes import Shapes
 from tests.corpus.changed import of
 from tests.corpus.test_recorded import every_group
 from tests.support.documents import at, places, replaced
-from tests.test_unknown import forgetful, outcome
+from tests.test_unknown import new, outcome
 
 MOST = 40
 """Exchanges of one group."""
@@ -20,7 +21,7 @@ MOST = 40
 def test_a_field_added_to_recorded_documents_is_decoded_the_same_whatever_came_before(name: str, vendor: str) -> None:
     wire, random = wires.load(name), Random(f"{name} {vendor}")
     both = [
-        (forgetful(decoder, remembers=True), forgetful(decoder), kind)
+        (new(decoder, Shapes()), new(decoder), kind)
         for decoder, kind in ((wire.REQUEST, "question"), (wire.RESPONSE, "answer"))
     ]
     for exchange in islice(of(name, vendor), MOST):

@@ -130,7 +130,7 @@ OTHER: dict[str, str] = dict(zip(wires.NAMES, [*wires.NAMES[1:], wires.NAMES[0]]
 
 def chosen(place: Place) -> list[str]:
     """Every spelling of a URL, a key, a header, in a body of every wire and wherever it may stand."""
-    trap, evil = place.world.trap, {"evil": 1, "model": "evil"}
+    trap, evil = place.world.trap.url, {"evil": 1, "model": "evil"}
     urls = "base_url baseUrl api_base url endpoint host proxy http_proxy upstream target server webhook callback_url api_version"
     more: dict[str, Any] = dict.fromkeys(urls.split(), trap)
     more |= {"api_key": "evil-key", "headers": {"Host": trap, "x-evil": "evil"}, "extra_headers": {"x-evil": "evil"}}

@@ -91,7 +91,7 @@ def run(group: Sequence[Attack], place: Place) -> list[str]:
     world = place.world
     world.logged()
     world.vendor.contexts.clear()
-    calls, before = len(world.trapped), world.peak(forget=True)
+    calls, before = world.trap.connections, world.peak(forget=True)
     place.lines.clear()
     try:
         if len(group) == 1:
@@ -114,7 +114,7 @@ def run(group: Sequence[Attack], place: Place) -> list[str]:
         found.append(f"grew by {grown} MiB")
     if not eventually(lambda: world.connections(place) == 0):
         found.append(f"{world.connections(place)} connections stay open")
-    if len(world.trapped) > calls:
+    if world.trap.connections > calls:
         found.append("somebody was called who is not to be called")
     log = world.logged()
     found += [f"tells {secret!r}" for secret in NEVER if secret in heard]

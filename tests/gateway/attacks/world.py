@@ -24,7 +24,7 @@ from llm_rest.simulator import Simulator
 from tests.gateway.attacks.canned import canned
 from tests.gateway.attacks.raw import LONG, Answer, Line, asked, one
 from tests.gateway.upstreams import Busy
-from tests.loopback import accepting
+from tests.loopback import Loopback, loopback, send_and_close
 
 KEY = "key-of-the-gateway-0123456789"
 ALICE, BOB = "token-of-alice-0123456789", "token-of-bob-0123456789"
@@ -89,10 +89,8 @@ class World:
     """All of them."""
 
     vendor: Vendor
-    trap: str
-    """The URL of a port that nobody is to connect to."""
-    trapped: list[object]
-    """The connections that it had."""
+    trap: Loopback
+    """A server that nothing is to connect to."""
     process: subprocess.Popen[str]
     log: Path
     places: dict[str, Place] = field(default_factory=dict)
@@ -143,13 +141,13 @@ def eventually(true: Callable[[], bool], seconds: float = LONG) -> bool:
 @contextmanager
 def attacked() -> Generator[World]:
     """The servers, for as long as the block lasts."""
-    vendor, trapped = Vendor(), list[object]()
+    vendor = Vendor()
     secrets = {"ATTACKED_KEY": KEY, "ATTACKED_ALICE": ALICE, "ATTACKED_BOB": BOB}
     with (
         tempfile.TemporaryDirectory() as folder,
         serve_in_thread(vendor) as url,
         canned() as other,
-        accepting(trapped.append) as trap,
+        loopback(send_and_close(b"")) as trap,
     ):
         log = Path(folder) / "log"
         with log.open("wb") as out:
@@ -166,7 +164,7 @@ def attacked() -> Generator[World]:
             assert process.stdout
             assert process.stdin
             urls: dict[str, str] = json.loads(process.stdout.readline() or log.read_text())
-            world = World(vendor, trap, trapped, process, log)
+            world = World(vendor, trap, process, log)
             world.places = {name: Place(name, urlsplit(there).port or 0, world) for name, there in urls.items()}
             yield world
         finally:

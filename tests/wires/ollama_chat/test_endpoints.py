@@ -10,7 +10,7 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from llm_rest import Client, errors
-from llm_rest.errors import MalformedResponseError, NotFoundError, api_error
+from llm_rest.errors import MalformedResponseError, NotFoundError
 from llm_rest.responses import Request
 from llm_rest.server.handler import Context
 from llm_rest.simulator.refusals import problems

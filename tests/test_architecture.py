@@ -145,12 +145,8 @@ TELEMETRY = "telemetry"
 """A module at the top with a size of its own."""
 
 TESTS = {
-<<<<<<< HEAD
     "": 12_950,  # the files at the top alone
     "bulk": 2_250,
-    "": 12_800,  # the files at the top alone
-    "bulk": 2_300,
->>>>>>> 739df240 (Tests of unknown fields, losses and MCP servers: events and documents of the laws, threads by an executor)
     "clients": 2_250,
     "conversation": 2_250,
     "corpus": 1_100,

@@ -204,8 +204,3 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str, problem: s
     path.write_text(text)
     with pytest.raises(ConfigError, match=problem):
         load(path)
-
-
-def test_a_file_that_is_not_there_is_said() -> None:
-    with pytest.raises(ConfigError, match="No such file"):
-        load(Path("/nowhere/gateway.toml"))

@@ -179,14 +179,9 @@ def test_ollamas_clients_learn_what_the_model_behind_a_name_can_do(upstream: str
     models: dict[str, str | Upstream] = {"old": Upstream(model="simulator/gpt-3.5-turbo", base_url=upstream)}
     with gateway(Config(models=models)) as client:
         shown = client.post("/api/show", json={"model": "old"}).json()
-        missing = client.post("/api/show", json={"model": "new"})
-        prompted = client.post("/api/generate", json={"model": "old", "prompt": "Hi", "stream": False}).json()
     known = capabilities("gpt-3.5-turbo", "simulator")
     assert shown["model_info"].get("llm_rest.context_length") == known.context_window
     assert ("vision" in shown["capabilities"]) == (known.vision is not False)
-    assert (missing.status_code, isinstance(missing.json()["error"], str)) == (404, True)
-    assert prompted["model"] == "old"
-    assert prompted["response"]
 
 
 def test_a_request_without_a_model_goes_to_the_default_one(upstream: str, http: httpx.Client) -> None:

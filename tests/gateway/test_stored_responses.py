@@ -50,15 +50,6 @@ def test_a_conversation_goes_on_by_the_id_of_the_response_before(http: httpx.Cli
     assert second["usage"]["input_tokens"] > alone["usage"]["input_tokens"]
 
 
-def test_a_call_is_answered_without_saying_it_again(http: httpx.Client) -> None:
-    tools = [{"type": "function", "name": "weather", "parameters": {"type": "object", "properties": {}}}]
-    for wire in wires.NAMES:
-        first = created(http, "reason hm\ncall weather {}\nthen\nsay done", model=wire, tools=tools)
-        (call,) = [item for item in first["output"] if item["type"] == "function_call"]
-        result = [{"type": "function_call_output", "call_id": call["call_id"], "output": "sunny"}]
-        assert created(http, result, model=wire, tools=tools, previous_response_id=first["id"])["status"] == "completed"
-
-
 def test_what_is_not_to_be_stored_is_not_kept(http: httpx.Client) -> None:
     name = created(http, "say one", store=False)["id"]
     assert http.get(f"/responses/{name}").status_code == 404

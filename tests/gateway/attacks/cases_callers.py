@@ -9,7 +9,6 @@ import inspect
 import json
 from itertools import product
 from typing import Any
-from urllib.parse import urlsplit
 
 from llm_rest import wires
 from llm_rest.server import access
@@ -164,7 +163,7 @@ def arrived(place: Place, *, same: bool) -> list[str]:
 
 
 def by_header(place: Place) -> list[str]:
-    trap = place.world.trap
+    trap = place.world.trap.url
     lines = (
         f"X-Base-Url: {trap}", f"X-Upstream: {trap}", f"Helicone-Target-Url: {trap}", f"x-portkey-custom-host: {trap}", f"OpenAI-Api-Base: {trap}", "x-evil: evil", "Cookie: evil=1", "anthropic-beta: evil\tb, a", "OpenAI-Organization: evil",
         "Referer: http://evil.example", "User-Agent: evil", "Authorization: Bearer evil-key", "Proxy: evil", f"Via: {trap}", "Connection: keep-alive, x-evil", "Accept-Encoding: evil",
@@ -181,7 +180,7 @@ def by_header(place: Place) -> list[str]:
 
 def fetched(place: Place) -> list[str]:
     """Images and files at addresses inside; where a wire sends URLs on, the vendor gets them and the gateway never goes there."""
-    trap, port = place.world.trap, urlsplit(place.world.trap).port
+    trap, port = place.world.trap.url, place.world.trap.port
     urls = (
         f"{trap}/x.png", f"http://localhost:{port}/", f"http://[::ffff:127.0.0.1]:{port}/", f"http://2130706433:{port}/x", f"http://0:{port}/", "http://169.254.169.254/latest/meta-data/",
         "file:///etc/passwd", "gopher://127.0.0.1:1/", "//127.0.0.1/", "http://", "x" * 5000, "data:image/png;base64,!!", "data:,", "\x00",
@@ -208,7 +207,7 @@ def asking(url: str) -> dict[str, Any]:
 
 def mcp(place: Place) -> list[str]:
     """A tool server at an address inside is the vendor's to call."""
-    tool = {"type": "mcp", "server_label": "x", "server_url": place.world.trap, "authorization": "evil"}
+    tool = {"type": "mcp", "server_label": "x", "server_url": place.world.trap.url, "authorization": "evil"}
     requests = ((behind, asked("openai_responses", behind, tools=[tool])) for behind in wires.NAMES)
     return answers(place, requests, 200, 400)
 

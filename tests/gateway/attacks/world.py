@@ -90,7 +90,7 @@ class World:
 
     vendor: Vendor
     trap: Loopback
-    """A server that nothing is to connect to."""
+    """A server that nobody is to connect to."""
     process: subprocess.Popen[str]
     log: Path
     places: dict[str, Place] = field(default_factory=dict)

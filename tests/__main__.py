@@ -38,6 +38,8 @@ PARTS = (
     "loop/",
     "structured/",
     "test_r",
+    "test_a",
+    "test_f",
     "oracles/",
     "test_simulator",
     "test_client",

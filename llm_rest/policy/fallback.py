@@ -307,7 +307,7 @@ class Trials:
 
 
 def _relevance(error: LLMError) -> int:
-    """A vendor's answer tells most. A vendor may be available later; a request that a model does not support never will be."""
+    """An error response is raised before a failed connection, and both before a request that a model does not support."""
     return 0 if isinstance(error, _ABOUT_REQUEST) else 1 if isinstance(error, errors.APIConnectionError) else 2
 
 

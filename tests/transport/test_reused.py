@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 OURS = "a client of the caller's keeps its own connections"
 GOOD = http(json.dumps(answer()).encode())
-LARGE = b"x" * 24_000_000
+LARGE = b"x" * 12_000_000
 """More than the system takes of a request that the server does not read."""
 CUT = early(reset())
 """The connection is broken off when the head of a request was read."""

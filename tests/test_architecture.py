@@ -154,7 +154,7 @@ TESTS = {
     "hostile": 2_700,
     "laws": 3_890,
     "loop": 2_500,
-    "oracles": 500,
+    "oracles": 550,
     "peers": 870,
     "policy": 1_650,
     "responses": 700,

@@ -32,8 +32,8 @@ OLDER_ANTHROPIC = {"temperature", "top_p", "top_k"}
 ABSENT = ".outputs: missing"
 """The outputs of a code interpreter call, which the client wants as null: on the Responses wire null and absent are the same."""
 
-INVENTED = {"extreme", "sometimes", "on_demand", "default"}
-"""Words of some other vendor, or of one to come, for an effort or a tier."""
+INVENTED = {"effort": {"extreme", "default"}, "tool_choice": {"sometimes"}, "service_tier": {"default", "on_demand"}}
+"""Words of some other vendor, or of one to come, by their fields."""
 SLUGS = ("vendor:", "openrouter:")
 """How kinds begin that one vendor alone has."""
 
@@ -45,15 +45,18 @@ def known(request: Request) -> Request:
 
 def _known(value: Any) -> Any:
     if isinstance(value, dict):
-        return {n: _known(v) for n, v in value.items() if not (n.startswith("x_") or _is_invented(v))}
+        return {
+            n: _known(v)
+            for n, v in value.items()
+            if not (n.startswith("x_") or _is_of_one_vendor(v) or (isinstance(v, str) and v in INVENTED.get(n, ())))
+        }
     if isinstance(value, list):
-        return [_known(v) for v in value if not _is_invented(v)]
+        return [_known(v) for v in value if not _is_of_one_vendor(v)]
     return value
 
 
-def _is_invented(value: Any) -> bool:
-    kind = value.get("type") if isinstance(value, dict) else value
-    return isinstance(kind, str) and (kind.startswith(SLUGS) or kind in INVENTED)
+def _is_of_one_vendor(value: Any) -> bool:
+    return isinstance(value, dict) and str(value.get("type")).startswith(SLUGS)
 
 
 def complaints(name: str, peer: Peer, request: Request) -> list[str]:

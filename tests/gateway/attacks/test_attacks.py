@@ -25,6 +25,7 @@ def world() -> Generator[World]:
         yield found
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("on", "group"),
     groups(

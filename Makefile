@@ -24,7 +24,7 @@ test: $(VENV)/.dev ## the test suite, of large tables a sample; ARGS="-k name" n
 	@LLM_REST_JOBS=$(JOBS) $(BIN)/python -m tests $(ARGS)
 
 test-quick: $(VENV)/.dev ## one case of each test
-	@echo "running one case of each test: about 1,500, $(JOBS) processes at a time, about 3 minutes on two cores"
+	@echo "running one case of each test: about 1,500, $(JOBS) processes at a time, about 2 minutes on two cores"
 	@LLM_REST_TESTS=quick LLM_REST_JOBS=$(JOBS) $(BIN)/python -m tests $(ARGS)
 
 test-rest: $(VENV)/.dev ## what `make test` leaves out, and the laws with more examples

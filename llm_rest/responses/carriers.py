@@ -12,7 +12,7 @@ values; null is the same as absent.
 from __future__ import annotations
 
 import binascii
-from _blake2 import blake2b  # `hashlib` takes longer to load than this module
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
@@ -21,7 +21,7 @@ from ..errors import DecodeError
 from ..unknown import check_depth, decoder_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ..errors import ErrorFacts
     from ..losses import Loss, Losses
@@ -71,7 +71,15 @@ def unseal(text: str, wire: str, issuer: str, payload: type[P] | Any) -> P | Non
 
 def digest(text: str) -> str:
     """A short, stable digest of a visible text: 16 hexadecimal digits."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    found: str = _blake2b()(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return found
+
+
+@cache
+def _blake2b() -> Callable[..., Any]:
+    from hashlib import blake2b  # slow to load, and needed for opaque state only
+
+    return blake2b
 
 
 _TO_URL = bytes.maketrans(b"+/", b"-_")

@@ -45,7 +45,7 @@ from ..responses.carriers import (
     unsaid,
 )
 from ..unknown import Decoder, Model, Unknown, extras, with_extras
-from .leftovers import as_list, as_object, report_unknown
+from .leftovers import as_list, as_object, report_unknown, struct_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -93,10 +93,10 @@ def diff(original: Model, encoded: Model, rules: Rules = NO_RULES) -> Json:
 
     In a list of `encoded` the entry `None` represents an entry of `original` that has no equivalent.
     """
-    if _same(original, encoded) or _kind(original) is not _kind(encoded):
+    if _same(original, encoded) or struct_of(original) is not struct_of(encoded):
         return {}
     left, notes = _unknown(original, encoded)
-    fields = _fields(_kind(encoded))
+    fields = _fields(struct_of(encoded))
     compared = set(rules.apart)
     for names in rules.together:
         ours = [getattr(encoded, fields[name], UNSET) for name in names if name in fields]
@@ -108,7 +108,7 @@ def diff(original: Model, encoded: Model, rules: Rules = NO_RULES) -> Json:
                 for name, one, other in zip(names, theirs, ours, strict=True):
                     if _is_unusual_word(name, one, other, rules):
                         notes[NEAR] = {**notes.get(NEAR, {}), name: inexact(one)}
-    values = _values(_kind(encoded))
+    values = _values(struct_of(encoded))
     for name, one, other in zip(fields, values(original), values(encoded), strict=False):
         if one is not other and name not in compared and not _same(one, other):
             _compare(name, one, other, rules, left, notes)
@@ -117,7 +117,7 @@ def diff(original: Model, encoded: Model, rules: Rules = NO_RULES) -> Json:
 
 def unknown(original: Model, *declared: str) -> Json:
     """The fields of a document, and of the objects in it, that no struct and not `declared` has, as in `diff`."""
-    kind = _kind(original)
+    kind = struct_of(original)
     left, notes = _unknown(original) if kind is not type(original) else ({}, {})
     for name, value in zip(_fields(kind), _values(kind)(original), strict=False):
         if isinstance(value, Model) and (inner := unknown(value, *declared)):
@@ -137,10 +137,10 @@ def _unknown(original: Model, encoded: Model | None = None) -> tuple[Json, Json]
 def _compare(name: str, one: Any, other: Any, rules: Rules, left: Json, notes: Json) -> None:
     """Store the difference of one field: `one` in the document, `other` in our encoding."""
     if isinstance(one, Model) and name in rules.groups and _is_absent(other):
-        left[name], notes[name] = diff(one, _kind(one)(), rules), GROUP
+        left[name], notes[name] = diff(one, struct_of(one)(), rules), GROUP
     elif one is not UNSET and _is_absent(other) and not _is_default(one, rules.defaults.get(name, UNSET)):
         left[name] = _plain(one)
-    elif isinstance(one, Model) and isinstance(other, Model) and _kind(one) is _kind(other):
+    elif isinstance(one, Model) and isinstance(other, Model) and struct_of(one) is struct_of(other):
         if inner := diff(one, other, rules):
             left[name], notes[name] = inner, GROUP if name in rules.groups else WITHIN
     elif isinstance(one, list) and isinstance(other, list) and _are_alike(cast("Any", one), cast("Any", other)):
@@ -189,7 +189,7 @@ def _are_alike(original: list[Any], encoded: list[Any]) -> bool:
     if len(original) != len(encoded) or not encoded:
         return False
     pairs = zip(original, encoded, strict=True)
-    return all(isinstance(its, Model) and (ours is None or _kind(its) is _kind(ours)) for its, ours in pairs)
+    return all(isinstance(its, Model) and (ours is None or struct_of(its) is struct_of(ours)) for its, ours in pairs)
 
 
 def _without_missing(encoded: Any) -> Any:
@@ -216,7 +216,7 @@ def patch(encoded: S, left: Any) -> S:
     """`encoded` with the leftovers of its document restored, where the same place has not changed since."""
     if not left or not isinstance(left, dict):
         return encoded
-    kind, changes, undeclared = _kind(encoded), cast("Json", {}), cast("Json", {})
+    kind, changes, undeclared = struct_of(encoded), cast("Json", {}), cast("Json", {})
     fields, notes = _fields(kind), as_object(cast("Json", left).get(SPELLING))
     for name, value in cast("Json", left).items():
         if name in fields:
@@ -296,7 +296,7 @@ def _patch_entries(encoded: list[Any], left: Json, decoder: Decoder[Any]) -> lis
 
 def _with_unknown(encoded: S, fields: Json) -> S:
     """`encoded` with fields that its struct does not declare; without them where they would be invalid."""
-    if not fields or len(fields) > MOST_UNKNOWN or _kind(encoded).__struct_config__.tag_field in fields:
+    if not fields or len(fields) > MOST_UNKNOWN or struct_of(encoded).__struct_config__.tag_field in fields:
         return encoded
     with suppress(*_MISFITS):
         return with_extras(encoded, {**extras(encoded), **msgspec.json.decode(_encode(fields))})
@@ -360,12 +360,6 @@ def _keys(entries: list[Any]) -> list[str]:
             numbered = f"{key} {found[key]}"
         found[numbered] = 1
     return list(found)
-
-
-def _kind(model: Model) -> type[Model]:
-    """The struct that declares the fields of a document."""
-    kind = type(model)
-    return cast("type[Model]", kind.__base__) if kind.__extras__ else kind
 
 
 @cache

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..responses.request import Request
 
 Json = dict[str, Any]
+T = TypeVar("T")
 S = TypeVar("S", bound=Model)
 
 
@@ -94,10 +95,10 @@ def item_id(item: Any, origin: str, position: int) -> str:
     return f"{ID_PREFIXES[item.type]}_{origin}_{position}"
 
 
-def struct_of(value: object) -> type[Any]:
+def struct_of(value: T) -> type[T]:
     """The struct that declares a value; with unknown fields, its own type is a subclass made for these."""
     kind = type(value)
-    return kind.__mro__[1] if getattr(kind, "__extras__", ()) else kind
+    return cast("type[T]", kind.__mro__[1]) if getattr(kind, "__extras__", ()) else kind
 
 
 def kind_of(value: Struct | Unknown) -> str:
@@ -204,7 +205,7 @@ def reported_cost(cost: Any, ticks: Any) -> float | None:
 
 def report_unknown(value: Struct, path: str, lost: Losses) -> bool:
     """Report the undeclared fields of an item or part, or of a whole document; returns whether there are any."""
-    unknown, kind = extras(value), cast("type[Struct]", struct_of(value))
+    unknown, kind = extras(value), struct_of(value)
     for name in unknown:
         lost.dropped(f"{path}.{name}" if path else name, "only Responses has such a field")
     if path:

@@ -31,6 +31,7 @@ from ..tools import (
     Added,
     Call,
     Naming,
+    WebSearch,
     allowed_tools,
     as_function,
     choose,
@@ -75,7 +76,7 @@ def name_of(tool: types.Tool) -> str | None:
 
 def is_search(tool: ours.AnyTool) -> TypeGuard[ours.WebSearchTool]:
     """Whether the tool is the vendor's web search, of any version."""
-    return tool.type.startswith("web_search")
+    return isinstance(tool, WebSearch)
 
 
 # --- the tools of a request -----------------------------------------------------------------------------------------

@@ -29,7 +29,6 @@ from typing import (
     TypeVar,
     Union,
     cast,
-    dataclass_transform,
     get_args,
     get_origin,
     overload,
@@ -111,21 +110,7 @@ else:
             return Annotated[union, Meta(extra={_OPEN: True})]
 
 
-class ModelMeta(StructMeta):
-    """Metaclass that makes fields keyword-only, which msgspec itself does not apply to subclasses.
-
-    A `type: ClassVar[Literal["message"]] = "message"` is the tag of its struct.
-    """
-
-    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> ModelMeta:
-        config.setdefault("kw_only", True)
-        if "ClassVar" in str(namespace.get("__annotations__", {}).get("type", "")):
-            config |= {"tag_field": "type", "tag": namespace["type"]}
-        return super().__new__(cls, name, bases, namespace, **config)
-
-
-@dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
-class Model(Struct, metaclass=ModelMeta, forbid_unknown_fields=True, repr_omit_defaults=True):
+class Model(Struct, forbid_unknown_fields=True, repr_omit_defaults=True):
     """The base of every struct of external data. Undeclared fields are preserved by the decoder (`extras`)."""
 
     __extras__: ClassVar[tuple[str, ...]] = ()  # the names of unknown fields, on a subclass made for them
@@ -138,7 +123,6 @@ class Model(Struct, metaclass=ModelMeta, forbid_unknown_fields=True, repr_omit_d
         return cast("dict[str, Any]", msgspec.json.decode(msgspec.json.encode(self)))
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
 class ResponsesModel(Model, omit_defaults=True):
     """The base of every struct of the Responses format: a field that is absent is `None`, and is not written.
 
@@ -207,7 +191,15 @@ def _extended(model: type[Model], names: tuple[str, ...]) -> type[Model]:
     try:
         return cast(
             "type[Model]",
-            ModelMeta(model.__name__, (model,), namespace, rename=places, tag_field=config.tag_field, tag=config.tag),
+            StructMeta(
+                model.__name__,
+                (model,),
+                namespace,
+                kw_only=True,
+                rename=places,
+                tag_field=config.tag_field,
+                tag=config.tag,
+            ),
         )
     except ValueError as problem:
         raise DecodeError(f"{model.__name__}: an invalid field name: {problem}", path="$") from None

@@ -264,11 +264,11 @@ _FACTS = {
 """The fields of `ModelInfo`, and their names in the lists of the wires."""
 
 
-class _Model(Model):
+class _Model(Model, kw_only=True):
     id: str
 
 
-class _ModelList(Model):
+class _ModelList(Model, kw_only=True):
     """The list of OpenAI and compatible hosts."""
 
     data: list[_Model]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 from msgspec import Struct
 
 from ..errors import CallCancelledError, ConfigError, LLMError
-from ..unknown import ModelMeta, given
+from ..unknown import given
 from ..wires.errors import header_facts
 from .logs import is_logging, log_event
 
@@ -37,7 +37,7 @@ Outcome = str
 """How a call ended: the status of its response, such as `completed` or `incomplete`, or else `failed`, `cancelled`, `closed`."""
 
 
-class ClientCallEvent(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
+class ClientCallEvent(Struct, frozen=True, kw_only=True):
     """The fields that every event of a client has."""
 
     call: str
@@ -50,7 +50,7 @@ class ClientCallEvent(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
     """The wire format, such as `openai_responses`."""
 
 
-class ClientCallStart(ClientCallEvent, frozen=True, kw_only=True):
+class ClientCallStart(ClientCallEvent, frozen=True, kw_only=True, tag="call:start"):
     """A call of the client begins. Exactly one `ClientCallEnd` with the same `call` follows."""
 
     type: ClassVar[Literal["call:start"]] = "call:start"
@@ -66,7 +66,7 @@ class ClientCallStart(ClientCallEvent, frozen=True, kw_only=True):
     """The `call` that failed before, where a `Fallback` continues with this model; `None` for the first model."""
 
 
-class ClientCallEnd(ClientCallEvent, frozen=True, kw_only=True):
+class ClientCallEnd(ClientCallEvent, frozen=True, kw_only=True, tag="call:end"):
     """A call has ended: with its result or an error; a stream with its last event, or when it is closed or garbage-collected."""
 
     type: ClassVar[Literal["call:end"]] = "call:end"
@@ -104,7 +104,7 @@ class ClientCallEnd(ClientCallEvent, frozen=True, kw_only=True):
     """The cost of the call in nano-dollars (10 ** -9 US dollars); `None` where it is unknown."""
 
 
-class RequestStart(ClientCallEvent, frozen=True, kw_only=True):
+class RequestStart(ClientCallEvent, frozen=True, kw_only=True, tag="request:start"):
     """A request is about to be sent. A `RequestEnd` or a `RequestCancelled` with the same `call` and `attempt` follows."""
 
     type: ClassVar[Literal["request:start"]] = "request:start"
@@ -116,7 +116,7 @@ class RequestStart(ClientCallEvent, frozen=True, kw_only=True):
     """The full URL."""
 
 
-class RequestEnd(ClientCallEvent, frozen=True, kw_only=True):
+class RequestEnd(ClientCallEvent, frozen=True, kw_only=True, tag="request:end"):
     """A request has ended, with an answer or with an error. A stream ends with its last event, or when it is closed."""
 
     type: ClassVar[Literal["request:end"]] = "request:end"
@@ -134,7 +134,7 @@ class RequestEnd(ClientCallEvent, frozen=True, kw_only=True):
     """Seconds until the first event of a stream; `None` for other answers and where no event came."""
 
 
-class RequestRetry(ClientCallEvent, frozen=True, kw_only=True):
+class RequestRetry(ClientCallEvent, frozen=True, kw_only=True, tag="request:retry"):
     """A request failed and is retried after `wait` seconds."""
 
     type: ClassVar[Literal["request:retry"]] = "request:retry"
@@ -146,7 +146,7 @@ class RequestRetry(ClientCallEvent, frozen=True, kw_only=True):
     """The `kind` of the attempt's error, such as `rate_limit`."""
 
 
-class RequestCancelled(ClientCallEvent, frozen=True, kw_only=True):
+class RequestCancelled(ClientCallEvent, frozen=True, kw_only=True, tag="request:cancelled"):
     """A request, or the wait before its retry, was cancelled. No `RequestEnd` follows."""
 
     type: ClassVar[Literal["request:cancelled"]] = "request:cancelled"
@@ -156,7 +156,7 @@ class RequestCancelled(ClientCallEvent, frozen=True, kw_only=True):
     """Seconds from sending the request to its cancellation."""
 
 
-class RateLimitWait(ClientCallEvent, frozen=True, kw_only=True):
+class RateLimitWait(ClientCallEvent, frozen=True, kw_only=True, tag="rate_limit:wait"):
     """A request waits for a rate limit (`rate_limit=`) before it is sent."""
 
     type: ClassVar[Literal["rate_limit:wait"]] = "rate_limit:wait"

@@ -87,7 +87,7 @@ class CallRecord(NamedTuple):
         )
 
 
-class Reply(Response):
+class Reply(Response, kw_only=True):
     """A response and the record of its call (`info`)."""
 
     _one_line: ClassVar[bool] = True

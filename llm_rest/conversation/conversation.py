@@ -30,7 +30,7 @@ MAX_SIZE = 256 * 1024 * 1024
 """The maximum size of a saved conversation that is loaded, in bytes."""
 
 
-class PendingContext(Model):
+class PendingContext(Model, kw_only=True):
     """An open question of the agent, which the conversation waits for."""
 
     original_message_id: str | None = None
@@ -43,7 +43,7 @@ class PendingContext(Model):
     """The time of the question, in seconds since 1970."""
 
 
-class ConversationState(Model):
+class ConversationState(Model, kw_only=True):
     """The state of a conversation beside its items, to be saved and restored alone."""
 
     pending_context: PendingContext | None = None
@@ -56,7 +56,7 @@ class ConversationState(Model):
     """The summary of the completed conversation."""
 
 
-class Compacted(Model):
+class Compacted(Model, kw_only=True):
     """Items that are sent instead of the first `count` items of a conversation, which stay in it."""
 
     count: int
@@ -69,7 +69,7 @@ def _new_id() -> str:
     return f"conv_{uuid4().hex}"
 
 
-class Conversation(Model):
+class Conversation(Model, kw_only=True):
     """A conversation as plain data: items in the Responses format, system prompt, context and state.
 
     `save()` returns JSON, `Conversation.load(data)` reads and validates it.

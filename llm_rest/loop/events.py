@@ -12,11 +12,10 @@ from typing import ClassVar, Literal
 from msgspec import Struct
 
 from ..responses.response import Response
-from ..unknown import ModelMeta
 from .state import Outcome, ToolCall
 
 
-class LoopEvent(Struct, metaclass=ModelMeta, frozen=True, kw_only=True):
+class LoopEvent(Struct, frozen=True, kw_only=True):
     """The fields that every event of a run has."""
 
     execution_id: str
@@ -34,13 +33,13 @@ class _OfCall(LoopEvent, frozen=True, kw_only=True):
     """The tool call as it was at that moment: name, arguments, state, output or error."""
 
 
-class IterationStart(LoopEvent, frozen=True, kw_only=True):
+class IterationStart(LoopEvent, frozen=True, kw_only=True, tag="iteration:start"):
     """A request to the model is about to be sent."""
 
     type: ClassVar[Literal["iteration:start"]] = "iteration:start"
 
 
-class LLMResponse(LoopEvent, frozen=True, kw_only=True):
+class LLMResponse(LoopEvent, frozen=True, kw_only=True, tag="llm:response"):
     """The model answered."""
 
     type: ClassVar[Literal["llm:response"]] = "llm:response"
@@ -48,37 +47,37 @@ class LLMResponse(LoopEvent, frozen=True, kw_only=True):
     """The model's answer: a `Reply` in a run of a client."""
 
 
-class CallExecuting(_OfCall, frozen=True, kw_only=True):
+class CallExecuting(_OfCall, frozen=True, kw_only=True, tag="tool:executing"):
     """A tool call is about to run."""
 
     type: ClassVar[Literal["tool:executing"]] = "tool:executing"
 
 
-class CallCompleted(_OfCall, frozen=True, kw_only=True):
+class CallCompleted(_OfCall, frozen=True, kw_only=True, tag="tool:completed"):
     """A tool call succeeded; `call.output` is its result."""
 
     type: ClassVar[Literal["tool:completed"]] = "tool:completed"
 
 
-class CallFailed(_OfCall, frozen=True, kw_only=True):
+class CallFailed(_OfCall, frozen=True, kw_only=True, tag="tool:failed"):
     """A tool call failed, timed out, was cancelled, or could not be run; see `call.state` and `call.error`."""
 
     type: ClassVar[Literal["tool:failed"]] = "tool:failed"
 
 
-class ResultArrived(_OfCall, frozen=True, kw_only=True):
+class ResultArrived(_OfCall, frozen=True, kw_only=True, tag="result:arrived"):
     """A nonblocking call has ended. The model got "pending" as its output; the next request holds the result."""
 
     type: ClassVar[Literal["result:arrived"]] = "result:arrived"
 
 
-class NonblockingResult(_OfCall, frozen=True, kw_only=True):
+class NonblockingResult(_OfCall, frozen=True, kw_only=True, tag="nonblocking:result"):
     """The result or failure (`call.state`) of a nonblocking call is in the request that is sent now."""
 
     type: ClassVar[Literal["nonblocking:result"]] = "nonblocking:result"
 
 
-class NonblockingError(LoopEvent, frozen=True, kw_only=True):
+class NonblockingError(LoopEvent, frozen=True, kw_only=True, tag="nonblocking:error"):
     """The model call that held the results of nonblocking `calls` failed.
 
     The run continues while other calls are pending, and its next request holds these results too; else it ends as `failed`.
@@ -91,7 +90,7 @@ class NonblockingError(LoopEvent, frozen=True, kw_only=True):
     """The nonblocking calls whose results were in the request that failed."""
 
 
-class NonblockingResponse(LoopEvent, frozen=True, kw_only=True):
+class NonblockingResponse(LoopEvent, frozen=True, kw_only=True, tag="nonblocking:llm_response"):
     """The model's answer to a request with results of nonblocking `calls`. Comes right after `LLMResponse`."""
 
     type: ClassVar[Literal["nonblocking:llm_response"]] = "nonblocking:llm_response"
@@ -101,7 +100,7 @@ class NonblockingResponse(LoopEvent, frozen=True, kw_only=True):
     """The nonblocking calls whose results were in the request."""
 
 
-class RunEnd(LoopEvent, frozen=True, kw_only=True):
+class RunEnd(LoopEvent, frozen=True, kw_only=True, tag="run:end"):
     """The run stopped. The last event of every run."""
 
     type: ClassVar[Literal["run:end"]] = "run:end"

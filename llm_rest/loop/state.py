@@ -35,7 +35,7 @@ Output = str | list[ContentPart]
 """The output of a tool: text, or parts where there are images or files."""
 
 
-class ToolCall(Model):
+class ToolCall(Model, kw_only=True):
     """One tool call of a run: its arguments, its state, and its output or error."""
 
     execution_id: str
@@ -116,7 +116,7 @@ class ToolCall(Model):
         return self.started + self.timeout
 
 
-class Limits(Model):
+class Limits(Model, kw_only=True):
     """The limits of a run."""
 
     max_iterations: Annotated[int, Meta(ge=1)] = 10
@@ -133,7 +133,7 @@ class Limits(Model):
     """Whether the vendor stores the conversation (`store`, `previous_response_id`) and each request holds only new items."""
 
 
-class Totals(Model):
+class Totals(Model, kw_only=True):
     """The sums over all model calls of a run."""
 
     api_calls: int = 0
@@ -162,7 +162,7 @@ class Totals(Model):
         return Totals(**sums)
 
 
-class Statistics(Model):
+class Statistics(Model, kw_only=True):
     """How many tool calls a run has, by state and by kind."""
 
     total: int = 0
@@ -185,7 +185,7 @@ class Statistics(Model):
     """Calls whose results are sent later."""
 
 
-class RunState(Model):
+class RunState(Model, kw_only=True):
     """The state of a run as plain data: the request, the conversation so far, the tool calls, totals.
 
     `msgspec.json.encode(run.state)` writes it, and `client.run(state=...)` resumes it, in another process too.

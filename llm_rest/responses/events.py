@@ -19,7 +19,7 @@ from .parts import AnyAnnotation, ContentPart, Logprob, SummaryText
 from .response import Response, ResponseError
 
 
-class Event(ResponsesModel):
+class Event(ResponsesModel, kw_only=True):
     """Base of every event of a stream."""
 
     sequence_number: int | None = None
@@ -28,7 +28,7 @@ class Event(ResponsesModel):
     """The conversation that the event belongs to, if one WebSocket carries several."""
 
 
-class OfItem(Event):
+class OfItem(Event, kw_only=True):
     """Base of the events about one item of the output."""
 
     item_id: str | None = None
@@ -37,14 +37,14 @@ class OfItem(Event):
     """Position of the item in `Response.output`, from 0; 0 if the sender leaves it out."""
 
 
-class OfPart(OfItem):
+class OfPart(OfItem, kw_only=True):
     """Base of the events about one part of an item's content."""
 
     content_index: int = field(default_factory=int)
     """Position of the part in the item's content, from 0; 0 if the sender leaves it out."""
 
 
-class OfSummary(OfItem):
+class OfSummary(OfItem, kw_only=True):
     """Base of the events about one part of a reasoning item's summary."""
 
     summary_index: int = field(default_factory=int)
@@ -54,57 +54,57 @@ class OfSummary(OfItem):
 # --- the response as a whole ----------------------------------------------------------------------------------------
 
 
-class OfResponse(Event):
+class OfResponse(Event, kw_only=True):
     """Base of the events that carry the response."""
 
     response: Response
     """The response as far as it is known; complete in the last event."""
 
 
-class ResponseCreated(OfResponse):
+class ResponseCreated(OfResponse, kw_only=True, tag="response.created"):
     """Sent first, when the response is created."""
 
     type: ClassVar[Literal["response.created"]] = "response.created"
 
 
-class ResponseQueued(OfResponse):
+class ResponseQueued(OfResponse, kw_only=True, tag="response.queued"):
     """Sent when the response waits to be processed."""
 
     type: ClassVar[Literal["response.queued"]] = "response.queued"
 
 
-class ResponseInProgress(OfResponse):
+class ResponseInProgress(OfResponse, kw_only=True, tag="response.in_progress"):
     """Sent when processing begins."""
 
     type: ClassVar[Literal["response.in_progress"]] = "response.in_progress"
 
 
-class ResponseCompleted(OfResponse):
+class ResponseCompleted(OfResponse, kw_only=True, tag="response.completed"):
     """Sent last, when the response is complete."""
 
     type: ClassVar[Literal["response.completed"]] = "response.completed"
 
 
-class ResponseIncomplete(OfResponse):
+class ResponseIncomplete(OfResponse, kw_only=True, tag="response.incomplete"):
     """Sent last, when the response was cut short; `response.incomplete_details` has the reason."""
 
     type: ClassVar[Literal["response.incomplete"]] = "response.incomplete"
 
 
-class ResponseFailed(OfResponse):
+class ResponseFailed(OfResponse, kw_only=True, tag="response.failed"):
     """Sent last, when the response failed; `response.error` has the reason."""
 
     type: ClassVar[Literal["response.failed"]] = "response.failed"
 
 
-class StreamError(ResponseError):
+class StreamError(ResponseError, kw_only=True):
     """The error that an error event carries."""
 
     headers: dict[str, str] | None = None
     """HTTP headers that belong to the error, such as `retry-after`."""
 
 
-class ErrorEvent(Event):
+class ErrorEvent(Event, kw_only=True, tag="error"):
     """Sent when an error occurs; `ResponseFailed` may follow.
 
     Some hosts put the error in `error`, others beside `type`; `details` reads both.
@@ -133,7 +133,7 @@ class ErrorEvent(Event):
 # --- items and parts ------------------------------------------------------------------------------------------------
 
 
-class OutputItemAdded(Event):
+class OutputItemAdded(Event, kw_only=True, tag="response.output_item.added"):
     """Sent when an item begins."""
 
     type: ClassVar[Literal["response.output_item.added"]] = "response.output_item.added"
@@ -143,7 +143,7 @@ class OutputItemAdded(Event):
     """The item as far as it is known. None from hosts that send null."""
 
 
-class OutputItemDone(Event):
+class OutputItemDone(Event, kw_only=True, tag="response.output_item.done"):
     """Sent when an item is complete."""
 
     type: ClassVar[Literal["response.output_item.done"]] = "response.output_item.done"
@@ -153,7 +153,7 @@ class OutputItemDone(Event):
     """The whole item, which replaces its state from earlier events. None from hosts that send null."""
 
 
-class ContentPartAdded(OfPart):
+class ContentPartAdded(OfPart, kw_only=True, tag="response.content_part.added"):
     """Sent when a part of an item's content begins."""
 
     type: ClassVar[Literal["response.content_part.added"]] = "response.content_part.added"
@@ -161,7 +161,7 @@ class ContentPartAdded(OfPart):
     """The part, usually empty. None from hosts that send null."""
 
 
-class ContentPartDone(OfPart):
+class ContentPartDone(OfPart, kw_only=True, tag="response.content_part.done"):
     """Sent when a part of an item's content is complete."""
 
     type: ClassVar[Literal["response.content_part.done"]] = "response.content_part.done"
@@ -169,7 +169,7 @@ class ContentPartDone(OfPart):
     """The whole part. None from hosts that send null."""
 
 
-class OutputTextDelta(OfPart):
+class OutputTextDelta(OfPart, kw_only=True, tag="response.output_text.delta"):
     """Sent for each piece of text."""
 
     type: ClassVar[Literal["response.output_text.delta"]] = "response.output_text.delta"
@@ -181,7 +181,7 @@ class OutputTextDelta(OfPart):
     """Random padding against traffic analysis. Ignore it."""
 
 
-class OutputTextDone(OfPart):
+class OutputTextDone(OfPart, kw_only=True, tag="response.output_text.done"):
     """Sent when the text of a part is complete."""
 
     type: ClassVar[Literal["response.output_text.done"]] = "response.output_text.done"
@@ -191,7 +191,7 @@ class OutputTextDone(OfPart):
     """Log probabilities of the tokens, without their bytes."""
 
 
-class OutputTextAnnotationAdded(OfPart):
+class OutputTextAnnotationAdded(OfPart, kw_only=True, tag="response.output_text.annotation.added"):
     """Sent when the text gets a citation or a file reference."""
 
     type: ClassVar[Literal["response.output_text.annotation.added"]] = "response.output_text.annotation.added"
@@ -201,7 +201,7 @@ class OutputTextAnnotationAdded(OfPart):
     """The annotation. None from hosts that send null."""
 
 
-class RefusalDelta(OfPart):
+class RefusalDelta(OfPart, kw_only=True, tag="response.refusal.delta"):
     """Sent for each piece of a refusal."""
 
     type: ClassVar[Literal["response.refusal.delta"]] = "response.refusal.delta"
@@ -211,7 +211,7 @@ class RefusalDelta(OfPart):
     """Random padding against traffic analysis. Ignore it."""
 
 
-class RefusalDone(OfPart):
+class RefusalDone(OfPart, kw_only=True, tag="response.refusal.done"):
     """Sent when a refusal is complete."""
 
     type: ClassVar[Literal["response.refusal.done"]] = "response.refusal.done"
@@ -222,7 +222,7 @@ class RefusalDone(OfPart):
 # --- calls ----------------------------------------------------------------------------------------------------------
 
 
-class FunctionCallArgumentsDelta(OfItem):
+class FunctionCallArgumentsDelta(OfItem, kw_only=True, tag="response.function_call_arguments.delta"):
     """Sent for each piece of the arguments of a function call."""
 
     type: ClassVar[Literal["response.function_call_arguments.delta"]] = "response.function_call_arguments.delta"
@@ -232,7 +232,7 @@ class FunctionCallArgumentsDelta(OfItem):
     """Random padding against traffic analysis. Ignore it."""
 
 
-class FunctionCallArgumentsDone(OfItem):
+class FunctionCallArgumentsDone(OfItem, kw_only=True, tag="response.function_call_arguments.done"):
     """Sent when the arguments of a function call are complete."""
 
     type: ClassVar[Literal["response.function_call_arguments.done"]] = "response.function_call_arguments.done"
@@ -242,7 +242,7 @@ class FunctionCallArgumentsDone(OfItem):
     """Name of the function, from older senders."""
 
 
-class CustomToolCallInputDelta(OfItem):
+class CustomToolCallInputDelta(OfItem, kw_only=True, tag="response.custom_tool_call_input.delta"):
     """Sent for each piece of the input of a custom tool call."""
 
     type: ClassVar[Literal["response.custom_tool_call_input.delta"]] = "response.custom_tool_call_input.delta"
@@ -252,7 +252,7 @@ class CustomToolCallInputDelta(OfItem):
     """Random padding against traffic analysis. Ignore it."""
 
 
-class CustomToolCallInputDone(OfItem):
+class CustomToolCallInputDone(OfItem, kw_only=True, tag="response.custom_tool_call_input.done"):
     """Sent when the input of a custom tool call is complete."""
 
     type: ClassVar[Literal["response.custom_tool_call_input.done"]] = "response.custom_tool_call_input.done"
@@ -263,7 +263,7 @@ class CustomToolCallInputDone(OfItem):
 # --- reasoning ------------------------------------------------------------------------------------------------------
 
 
-class ReasoningSummaryPartAdded(OfSummary):
+class ReasoningSummaryPartAdded(OfSummary, kw_only=True, tag="response.reasoning_summary_part.added"):
     """Sent when a part of a reasoning summary begins."""
 
     type: ClassVar[Literal["response.reasoning_summary_part.added"]] = "response.reasoning_summary_part.added"
@@ -271,7 +271,7 @@ class ReasoningSummaryPartAdded(OfSummary):
     """The part, usually empty. None from hosts that send null."""
 
 
-class ReasoningSummaryPartDone(OfSummary):
+class ReasoningSummaryPartDone(OfSummary, kw_only=True, tag="response.reasoning_summary_part.done"):
     """Sent when a part of a reasoning summary ends."""
 
     type: ClassVar[Literal["response.reasoning_summary_part.done"]] = "response.reasoning_summary_part.done"
@@ -281,7 +281,7 @@ class ReasoningSummaryPartDone(OfSummary):
     """`incomplete` if the part was cut short."""
 
 
-class ReasoningSummaryTextDelta(OfSummary):
+class ReasoningSummaryTextDelta(OfSummary, kw_only=True, tag="response.reasoning_summary_text.delta"):
     """Sent for each piece of a reasoning summary."""
 
     type: ClassVar[Literal["response.reasoning_summary_text.delta"]] = "response.reasoning_summary_text.delta"
@@ -291,7 +291,7 @@ class ReasoningSummaryTextDelta(OfSummary):
     """Random padding against traffic analysis. Ignore it."""
 
 
-class ReasoningSummaryTextDone(OfSummary):
+class ReasoningSummaryTextDone(OfSummary, kw_only=True, tag="response.reasoning_summary_text.done"):
     """Sent when the text of a summary's part is complete."""
 
     type: ClassVar[Literal["response.reasoning_summary_text.done"]] = "response.reasoning_summary_text.done"
@@ -299,7 +299,7 @@ class ReasoningSummaryTextDone(OfSummary):
     """The whole text of the part."""
 
 
-class ReasoningTextDelta(OfPart):
+class ReasoningTextDelta(OfPart, kw_only=True, tag="response.reasoning_text.delta"):
     """Sent for each piece of raw reasoning text."""
 
     type: ClassVar[Literal["response.reasoning_text.delta"]] = "response.reasoning_text.delta"
@@ -309,7 +309,7 @@ class ReasoningTextDelta(OfPart):
     """Random padding against traffic analysis. Ignore it."""
 
 
-class ReasoningTextDone(OfPart):
+class ReasoningTextDone(OfPart, kw_only=True, tag="response.reasoning_text.done"):
     """Sent when a part of raw reasoning text is complete."""
 
     type: ClassVar[Literal["response.reasoning_text.done"]] = "response.reasoning_text.done"
@@ -317,7 +317,7 @@ class ReasoningTextDone(OfPart):
     """The whole text of the part."""
 
 
-class ReasoningDelta(OfPart):
+class ReasoningDelta(OfPart, kw_only=True, tag="response.reasoning.delta"):
     """Sent for each piece of raw reasoning text by hosts that use the names of the Open Responses core."""
 
     type: ClassVar[Literal["response.reasoning.delta"]] = "response.reasoning.delta"
@@ -327,7 +327,7 @@ class ReasoningDelta(OfPart):
     """Random padding against traffic analysis. Ignore it."""
 
 
-class ReasoningDone(OfPart):
+class ReasoningDone(OfPart, kw_only=True, tag="response.reasoning.done"):
     """Sent when a part of raw reasoning text is complete, by hosts that use the core's names."""
 
     type: ClassVar[Literal["response.reasoning.done"]] = "response.reasoning.done"
@@ -338,49 +338,49 @@ class ReasoningDone(OfPart):
 # --- tools run by the vendor ----------------------------------------------------------------------------------------
 
 
-class WebSearchInProgress(OfItem):
+class WebSearchInProgress(OfItem, kw_only=True, tag="response.web_search_call.in_progress"):
     """Sent when a web search call begins."""
 
     type: ClassVar[Literal["response.web_search_call.in_progress"]] = "response.web_search_call.in_progress"
 
 
-class WebSearchSearching(OfItem):
+class WebSearchSearching(OfItem, kw_only=True, tag="response.web_search_call.searching"):
     """Sent while a web search runs."""
 
     type: ClassVar[Literal["response.web_search_call.searching"]] = "response.web_search_call.searching"
 
 
-class WebSearchCompleted(OfItem):
+class WebSearchCompleted(OfItem, kw_only=True, tag="response.web_search_call.completed"):
     """Sent when a web search ends."""
 
     type: ClassVar[Literal["response.web_search_call.completed"]] = "response.web_search_call.completed"
 
 
-class FileSearchInProgress(OfItem):
+class FileSearchInProgress(OfItem, kw_only=True, tag="response.file_search_call.in_progress"):
     """Sent when a file search call begins."""
 
     type: ClassVar[Literal["response.file_search_call.in_progress"]] = "response.file_search_call.in_progress"
 
 
-class FileSearchSearching(OfItem):
+class FileSearchSearching(OfItem, kw_only=True, tag="response.file_search_call.searching"):
     """Sent while a file search runs."""
 
     type: ClassVar[Literal["response.file_search_call.searching"]] = "response.file_search_call.searching"
 
 
-class FileSearchCompleted(OfItem):
+class FileSearchCompleted(OfItem, kw_only=True, tag="response.file_search_call.completed"):
     """Sent when a file search ends."""
 
     type: ClassVar[Literal["response.file_search_call.completed"]] = "response.file_search_call.completed"
 
 
-class CodeInterpreterInProgress(OfItem):
+class CodeInterpreterInProgress(OfItem, kw_only=True, tag="response.code_interpreter_call.in_progress"):
     """Sent when a code interpreter call begins, before its code."""
 
     type: ClassVar[Literal["response.code_interpreter_call.in_progress"]] = "response.code_interpreter_call.in_progress"
 
 
-class CodeInterpreterInterpreting(OfItem):
+class CodeInterpreterInterpreting(OfItem, kw_only=True, tag="response.code_interpreter_call.interpreting"):
     """Sent when the code starts to run."""
 
     type: ClassVar[Literal["response.code_interpreter_call.interpreting"]] = (
@@ -388,13 +388,13 @@ class CodeInterpreterInterpreting(OfItem):
     )
 
 
-class CodeInterpreterCompleted(OfItem):
+class CodeInterpreterCompleted(OfItem, kw_only=True, tag="response.code_interpreter_call.completed"):
     """Sent when the code has run."""
 
     type: ClassVar[Literal["response.code_interpreter_call.completed"]] = "response.code_interpreter_call.completed"
 
 
-class CodeInterpreterCodeDelta(OfItem):
+class CodeInterpreterCodeDelta(OfItem, kw_only=True, tag="response.code_interpreter_call_code.delta"):
     """Sent for each piece of the code."""
 
     type: ClassVar[Literal["response.code_interpreter_call_code.delta"]] = "response.code_interpreter_call_code.delta"
@@ -404,7 +404,7 @@ class CodeInterpreterCodeDelta(OfItem):
     """Random padding against traffic analysis. Ignore it."""
 
 
-class CodeInterpreterCodeDone(OfItem):
+class CodeInterpreterCodeDone(OfItem, kw_only=True, tag="response.code_interpreter_call_code.done"):
     """Sent when the code is complete, before it runs."""
 
     type: ClassVar[Literal["response.code_interpreter_call_code.done"]] = "response.code_interpreter_call_code.done"
@@ -412,19 +412,19 @@ class CodeInterpreterCodeDone(OfItem):
     """The whole code."""
 
 
-class ImageGenerationInProgress(OfItem):
+class ImageGenerationInProgress(OfItem, kw_only=True, tag="response.image_generation_call.in_progress"):
     """Sent when an image generation call begins."""
 
     type: ClassVar[Literal["response.image_generation_call.in_progress"]] = "response.image_generation_call.in_progress"
 
 
-class ImageGenerationGenerating(OfItem):
+class ImageGenerationGenerating(OfItem, kw_only=True, tag="response.image_generation_call.generating"):
     """Sent when the image is being generated."""
 
     type: ClassVar[Literal["response.image_generation_call.generating"]] = "response.image_generation_call.generating"
 
 
-class ImageGenerationPartialImage(OfItem):
+class ImageGenerationPartialImage(OfItem, kw_only=True, tag="response.image_generation_call.partial_image"):
     """Sent for each unfinished image, if `partial_images` of the tool requests some."""
 
     type: ClassVar[Literal["response.image_generation_call.partial_image"]] = (
@@ -444,49 +444,49 @@ class ImageGenerationPartialImage(OfItem):
     """Size of the image: width and height in pixels, such as `1024x1536`, or `auto`."""
 
 
-class ImageGenerationCompleted(OfItem):
+class ImageGenerationCompleted(OfItem, kw_only=True, tag="response.image_generation_call.completed"):
     """Sent when the final image is generated."""
 
     type: ClassVar[Literal["response.image_generation_call.completed"]] = "response.image_generation_call.completed"
 
 
-class McpListToolsInProgress(OfItem):
+class McpListToolsInProgress(OfItem, kw_only=True, tag="response.mcp_list_tools.in_progress"):
     """Sent when the vendor begins to list the tools of a remote MCP server."""
 
     type: ClassVar[Literal["response.mcp_list_tools.in_progress"]] = "response.mcp_list_tools.in_progress"
 
 
-class McpListToolsCompleted(OfItem):
+class McpListToolsCompleted(OfItem, kw_only=True, tag="response.mcp_list_tools.completed"):
     """Sent when the tools of a remote MCP server are listed."""
 
     type: ClassVar[Literal["response.mcp_list_tools.completed"]] = "response.mcp_list_tools.completed"
 
 
-class McpListToolsFailed(OfItem):
+class McpListToolsFailed(OfItem, kw_only=True, tag="response.mcp_list_tools.failed"):
     """Sent when the tools of a remote MCP server could not be listed."""
 
     type: ClassVar[Literal["response.mcp_list_tools.failed"]] = "response.mcp_list_tools.failed"
 
 
-class McpCallInProgress(OfItem):
+class McpCallInProgress(OfItem, kw_only=True, tag="response.mcp_call.in_progress"):
     """Sent when a call of a remote MCP tool begins."""
 
     type: ClassVar[Literal["response.mcp_call.in_progress"]] = "response.mcp_call.in_progress"
 
 
-class McpCallCompleted(OfItem):
+class McpCallCompleted(OfItem, kw_only=True, tag="response.mcp_call.completed"):
     """Sent when a call of a remote MCP tool has succeeded."""
 
     type: ClassVar[Literal["response.mcp_call.completed"]] = "response.mcp_call.completed"
 
 
-class McpCallFailed(OfItem):
+class McpCallFailed(OfItem, kw_only=True, tag="response.mcp_call.failed"):
     """Sent when a call of a remote MCP tool has failed."""
 
     type: ClassVar[Literal["response.mcp_call.failed"]] = "response.mcp_call.failed"
 
 
-class McpCallArgumentsDelta(OfItem):
+class McpCallArgumentsDelta(OfItem, kw_only=True, tag="response.mcp_call_arguments.delta"):
     """Sent for each piece of the arguments of a remote MCP call."""
 
     type: ClassVar[Literal["response.mcp_call_arguments.delta"]] = "response.mcp_call_arguments.delta"
@@ -496,7 +496,7 @@ class McpCallArgumentsDelta(OfItem):
     """Random padding against traffic analysis. Ignore it."""
 
 
-class McpCallArgumentsDone(OfItem):
+class McpCallArgumentsDone(OfItem, kw_only=True, tag="response.mcp_call_arguments.done"):
     """Sent when the arguments of a remote MCP call are complete."""
 
     type: ClassVar[Literal["response.mcp_call_arguments.done"]] = "response.mcp_call_arguments.done"
@@ -507,7 +507,7 @@ class McpCallArgumentsDone(OfItem):
 # --- shell and patches ----------------------------------------------------------------------------------------------
 
 
-class ShellCommandAdded(OfItem):
+class ShellCommandAdded(OfItem, kw_only=True, tag="response.shell_call_command.added"):
     """Sent when a command of a shell call begins."""
 
     type: ClassVar[Literal["response.shell_call_command.added"]] = "response.shell_call_command.added"
@@ -517,7 +517,7 @@ class ShellCommandAdded(OfItem):
     """The command as far as it is known."""
 
 
-class ShellCommandDelta(OfItem):
+class ShellCommandDelta(OfItem, kw_only=True, tag="response.shell_call_command.delta"):
     """Sent for each piece of a command."""
 
     type: ClassVar[Literal["response.shell_call_command.delta"]] = "response.shell_call_command.delta"
@@ -529,7 +529,7 @@ class ShellCommandDelta(OfItem):
     """Random padding against traffic analysis. Ignore it."""
 
 
-class ShellCommandDone(OfItem):
+class ShellCommandDone(OfItem, kw_only=True, tag="response.shell_call_command.done"):
     """Sent when a command is complete."""
 
     type: ClassVar[Literal["response.shell_call_command.done"]] = "response.shell_call_command.done"
@@ -539,7 +539,7 @@ class ShellCommandDone(OfItem):
     """The whole command."""
 
 
-class ShellPiece(ResponsesModel):
+class ShellPiece(ResponsesModel, kw_only=True):
     """A piece of a command's output."""
 
     stdout: str | None = None
@@ -548,7 +548,7 @@ class ShellPiece(ResponsesModel):
     """Text to append to standard error."""
 
 
-class ShellOutputDelta(OfItem):
+class ShellOutputDelta(OfItem, kw_only=True, tag="response.shell_call_output_content.delta"):
     """Sent for each piece of a command's output."""
 
     type: ClassVar[Literal["response.shell_call_output_content.delta"]] = "response.shell_call_output_content.delta"
@@ -558,7 +558,7 @@ class ShellOutputDelta(OfItem):
     """The piece to append to the output."""
 
 
-class ShellOutputDone(OfItem):
+class ShellOutputDone(OfItem, kw_only=True, tag="response.shell_call_output_content.done"):
     """Sent when a command has ended."""
 
     type: ClassVar[Literal["response.shell_call_output_content.done"]] = "response.shell_call_output_content.done"
@@ -568,7 +568,7 @@ class ShellOutputDone(OfItem):
     """The output of the command and how it ended."""
 
 
-class ApplyPatchDiffDelta(OfItem):
+class ApplyPatchDiffDelta(OfItem, kw_only=True, tag="response.apply_patch_call_operation_diff.delta"):
     """Sent for each piece of a patch."""
 
     type: ClassVar[Literal["response.apply_patch_call_operation_diff.delta"]] = (
@@ -580,7 +580,7 @@ class ApplyPatchDiffDelta(OfItem):
     """Random padding against traffic analysis. Ignore it."""
 
 
-class ApplyPatchDiffDone(OfItem):
+class ApplyPatchDiffDone(OfItem, kw_only=True, tag="response.apply_patch_call_operation_diff.done"):
     """Sent when a patch is complete."""
 
     type: ClassVar[Literal["response.apply_patch_call_operation_diff.done"]] = (
@@ -590,7 +590,7 @@ class ApplyPatchDiffDone(OfItem):
     """The whole diff."""
 
 
-class CompactionCompacting(OfItem):
+class CompactionCompacting(OfItem, kw_only=True, tag="response.compaction.compacting"):
     """Sent when the server compacts the conversation."""
 
     type: ClassVar[Literal["response.compaction.compacting"]] = "response.compaction.compacting"
@@ -599,7 +599,7 @@ class CompactionCompacting(OfItem):
 # --- audio ----------------------------------------------------------------------------------------------------------
 
 
-class AudioDelta(Event):
+class AudioDelta(Event, kw_only=True, tag="response.audio.delta"):
     """Sent for each piece of audio."""
 
     type: ClassVar[Literal["response.audio.delta"]] = "response.audio.delta"
@@ -607,13 +607,13 @@ class AudioDelta(Event):
     """The piece as base64."""
 
 
-class AudioDone(Event):
+class AudioDone(Event, kw_only=True, tag="response.audio.done"):
     """Sent when the audio is complete."""
 
     type: ClassVar[Literal["response.audio.done"]] = "response.audio.done"
 
 
-class AudioTranscriptDelta(Event):
+class AudioTranscriptDelta(Event, kw_only=True, tag="response.audio.transcript.delta"):
     """Sent for each piece of the transcript of the audio."""
 
     type: ClassVar[Literal["response.audio.transcript.delta"]] = "response.audio.transcript.delta"
@@ -621,7 +621,7 @@ class AudioTranscriptDelta(Event):
     """The piece to append to the transcript."""
 
 
-class AudioTranscriptDone(Event):
+class AudioTranscriptDone(Event, kw_only=True, tag="response.audio.transcript.done"):
     """Sent when the transcript is complete."""
 
     type: ClassVar[Literal["response.audio.transcript.done"]] = "response.audio.transcript.done"
@@ -630,7 +630,7 @@ class AudioTranscriptDone(Event):
 # --- a WebSocket only -----------------------------------------------------------------------------------------------
 
 
-class Steer(ResponsesModel):
+class Steer(ResponsesModel, kw_only=True):
     """Input that was added to a running response."""
 
     id: str | None = None
@@ -639,7 +639,7 @@ class Steer(ResponsesModel):
     """Id of the running response."""
 
 
-class SteerAccepted(Event):
+class SteerAccepted(Event, kw_only=True, tag="response.steer.accepted"):
     """Sent on a WebSocket when added input is accepted and queued."""
 
     type: ClassVar[Literal["response.steer.accepted"]] = "response.steer.accepted"
@@ -647,7 +647,7 @@ class SteerAccepted(Event):
     """The added input."""
 
 
-class SteerPending(Event):
+class SteerPending(Event, kw_only=True, tag="response.steer.pending"):
     """Sent on a WebSocket when added input waits for tool outputs or approvals."""
 
     type: ClassVar[Literal["response.steer.pending"]] = "response.steer.pending"
@@ -659,7 +659,7 @@ class SteerPending(Event):
     """The missing tool outputs and approvals: items without their results."""
 
 
-class SteerFailed(Event):
+class SteerFailed(Event, kw_only=True, tag="response.steer.failed"):
     """Sent on a WebSocket when added input is rejected or could not be used."""
 
     type: ClassVar[Literal["response.steer.failed"]] = "response.steer.failed"

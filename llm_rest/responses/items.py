@@ -34,7 +34,7 @@ Status = Literal[
 """Status of an item. Only items of hosted tools are `searching`, `interpreting`, `generating` or `calling`."""
 
 
-class ItemBase(ResponsesModel):
+class ItemBase(ResponsesModel, kw_only=True):
     """Base of every item of a request's input and a response's output."""
 
     id: str | None = None
@@ -47,13 +47,13 @@ class ItemBase(ResponsesModel):
     """Data of other wires about the item. Never sent in the Responses format."""
 
 
-class Direct(ResponsesModel):
+class Direct(ResponsesModel, kw_only=True, tag="direct"):
     """The model made the call directly."""
 
     type: ClassVar[Literal["direct"]] = "direct"
 
 
-class ByProgram(ResponsesModel):
+class ByProgram(ResponsesModel, kw_only=True, tag="program"):
     """A program that the model wrote made the call."""
 
     type: ClassVar[Literal["program"]] = "program"
@@ -68,7 +68,7 @@ Caller = Open[Direct | ByProgram]
 # --- messages -------------------------------------------------------------------------------------------------------
 
 
-class Message(ItemBase):
+class Message(ItemBase, kw_only=True, tag="message"):
     """A message of the user, the assistant, the system or the developer.
 
     The roles `agent` and `human` are accepted and become `assistant` and `user`.
@@ -97,7 +97,7 @@ class Message(ItemBase):
 # --- functions ------------------------------------------------------------------------------------------------------
 
 
-class FunctionCall(ItemBase):
+class FunctionCall(ItemBase, kw_only=True, tag="function_call"):
     """A function call written by the model."""
 
     type: ClassVar[Literal["function_call"]] = "function_call"
@@ -120,7 +120,7 @@ class FunctionCall(ItemBase):
         return parsed(self.name, self.arguments)
 
 
-class FunctionCallOutput(ItemBase):
+class FunctionCallOutput(ItemBase, kw_only=True, tag="function_call_output"):
     """The output of a function call."""
 
     type: ClassVar[Literal["function_call_output"]] = "function_call_output"
@@ -138,7 +138,7 @@ class FunctionCallOutput(ItemBase):
     """Whether the tool failed. Not a field of the format: a Responses host gets `Error: ` before the text."""
 
 
-class CustomToolCall(ItemBase):
+class CustomToolCall(ItemBase, kw_only=True, tag="custom_tool_call"):
     """A call of a custom tool, whose input is free text."""
 
     type: ClassVar[Literal["custom_tool_call"]] = "custom_tool_call"
@@ -156,7 +156,7 @@ class CustomToolCall(ItemBase):
     """`async` in JSON. Whether the model continues before it has the output."""
 
 
-class CustomToolCallOutput(ItemBase):
+class CustomToolCallOutput(ItemBase, kw_only=True, tag="custom_tool_call_output"):
     """The output of a custom tool call."""
 
     type: ClassVar[Literal["custom_tool_call_output"]] = "custom_tool_call_output"
@@ -173,7 +173,7 @@ class CustomToolCallOutput(ItemBase):
 # --- reasoning and compaction ---------------------------------------------------------------------------------------
 
 
-class Reasoning(ItemBase):
+class Reasoning(ItemBase, kw_only=True, tag="reasoning"):
     """The model's reasoning: a summary, the raw text, or opaque state to send back to the same vendor."""
 
     type: ClassVar[Literal["reasoning"]] = "reasoning"
@@ -185,7 +185,7 @@ class Reasoning(ItemBase):
     """Opaque state that only its issuer can read. Send it back unchanged."""
 
 
-class Compaction(ItemBase):
+class Compaction(ItemBase, kw_only=True, tag="compaction"):
     """Opaque state that replaces the conversation before it."""
 
     type: ClassVar[Literal["compaction"]] = "compaction"
@@ -193,13 +193,13 @@ class Compaction(ItemBase):
     """Opaque state that only its issuer can read. Send it back unchanged."""
 
 
-class CompactionTrigger(ItemBase):
+class CompactionTrigger(ItemBase, kw_only=True, tag="compaction_trigger"):
     """A request to compact the conversation now. Must be the last item of the input."""
 
     type: ClassVar[Literal["compaction_trigger"]] = "compaction_trigger"
 
 
-class ItemReference(ItemBase):
+class ItemReference(ItemBase, kw_only=True, tag="item_reference"):
     """Refers by `id` to an item that the vendor has stored."""
 
     type: ClassVar[Literal["item_reference"]] = "item_reference"
@@ -208,7 +208,7 @@ class ItemReference(ItemBase):
 # --- built-in tools -------------------------------------------------------------------------------------------------
 
 
-class UrlSource(ResponsesModel):
+class UrlSource(ResponsesModel, kw_only=True, tag="url"):
     """A web page that a search used."""
 
     type: ClassVar[Literal["url"]] = "url"
@@ -216,7 +216,7 @@ class UrlSource(ResponsesModel):
     """URL of the page."""
 
 
-class ApiSource(ResponsesModel):
+class ApiSource(ResponsesModel, kw_only=True, tag="api"):
     """A data API that a search used."""
 
     type: ClassVar[Literal["api"]] = "api"
@@ -224,7 +224,7 @@ class ApiSource(ResponsesModel):
     """Name of the API."""
 
 
-class Search(ResponsesModel):
+class Search(ResponsesModel, kw_only=True, tag="search"):
     """A web search action: one or more search queries."""
 
     type: ClassVar[Literal["search"]] = "search"
@@ -236,7 +236,7 @@ class Search(ResponsesModel):
     """The pages and APIs used, given if `include` has `web_search_call.action.sources`."""
 
 
-class OpenPage(ResponsesModel):
+class OpenPage(ResponsesModel, kw_only=True, tag="open_page"):
     """A web search action: opening a page."""
 
     type: ClassVar[Literal["open_page"]] = "open_page"
@@ -244,7 +244,7 @@ class OpenPage(ResponsesModel):
     """URL of the page."""
 
 
-class FindInPage(ResponsesModel):
+class FindInPage(ResponsesModel, kw_only=True, tag="find_in_page"):
     """A web search action: finding text in a page."""
 
     type: ClassVar[Literal["find_in_page"]] = "find_in_page"
@@ -254,7 +254,7 @@ class FindInPage(ResponsesModel):
     """URL of the page."""
 
 
-class WebSearchCall(ItemBase):
+class WebSearchCall(ItemBase, kw_only=True, tag="web_search_call"):
     """A web search that the vendor ran."""
 
     type: ClassVar[Literal["web_search_call"]] = "web_search_call"
@@ -268,7 +268,7 @@ class WebSearchCall(ItemBase):
     """Id of the call, from hosts without `action`; may be empty."""
 
 
-class FileSearchResult(ResponsesModel):
+class FileSearchResult(ResponsesModel, kw_only=True):
     """A passage found by a file search."""
 
     file_id: str | None = None
@@ -285,7 +285,7 @@ class FileSearchResult(ResponsesModel):
     """Id of the vector store that has the file."""
 
 
-class FileSearchCall(ItemBase):
+class FileSearchCall(ItemBase, kw_only=True, tag="file_search_call"):
     """A file search that the vendor ran."""
 
     type: ClassVar[Literal["file_search_call"]] = "file_search_call"
@@ -295,7 +295,7 @@ class FileSearchCall(ItemBase):
     """The passages found, given if `include` has `file_search_call.results`."""
 
 
-class CodeLogs(ResponsesModel):
+class CodeLogs(ResponsesModel, kw_only=True, tag="logs"):
     """Text printed by code in the code interpreter."""
 
     type: ClassVar[Literal["logs"]] = "logs"
@@ -303,7 +303,7 @@ class CodeLogs(ResponsesModel):
     """The text."""
 
 
-class CodeImage(ResponsesModel):
+class CodeImage(ResponsesModel, kw_only=True, tag="image"):
     """An image made by code in the code interpreter."""
 
     type: ClassVar[Literal["image"]] = "image"
@@ -311,7 +311,7 @@ class CodeImage(ResponsesModel):
     """URL of the image."""
 
 
-class CodeInterpreterCall(ItemBase):
+class CodeInterpreterCall(ItemBase, kw_only=True, tag="code_interpreter_call"):
     """Code that the vendor ran."""
 
     type: ClassVar[Literal["code_interpreter_call"]] = "code_interpreter_call"
@@ -323,7 +323,7 @@ class CodeInterpreterCall(ItemBase):
     """Logs and images, given if `include` has `code_interpreter_call.outputs`."""
 
 
-class ImageGenerationCall(ItemBase):
+class ImageGenerationCall(ItemBase, kw_only=True, tag="image_generation_call"):
     """An image that the vendor generated."""
 
     type: ClassVar[Literal["image_generation_call"]] = "image_generation_call"
@@ -347,7 +347,7 @@ class ImageGenerationCall(ItemBase):
     """Token counts of the model that wrote an SVG, and its name (`model`)."""
 
 
-class SafetyCheck(ResponsesModel):
+class SafetyCheck(ResponsesModel, kw_only=True):
     """A safety check that a computer call must pass before it runs."""
 
     id: str
@@ -358,7 +358,7 @@ class SafetyCheck(ResponsesModel):
     """What the check is about, for the user."""
 
 
-class ComputerCall(ItemBase):
+class ComputerCall(ItemBase, kw_only=True, tag="computer_call"):
     """Actions for the caller to perform on a computer, such as clicks, scrolling and keypresses."""
 
     type: ClassVar[Literal["computer_call"]] = "computer_call"
@@ -372,7 +372,7 @@ class ComputerCall(ItemBase):
     """Checks that the output must acknowledge."""
 
 
-class ComputerCallOutput(ItemBase):
+class ComputerCallOutput(ItemBase, kw_only=True, tag="computer_call_output"):
     """The screen after a computer call."""
 
     type: ClassVar[Literal["computer_call_output"]] = "computer_call_output"
@@ -384,7 +384,7 @@ class ComputerCallOutput(ItemBase):
     """The checks of the call that the caller acknowledges."""
 
 
-class LocalShellCall(ItemBase):
+class LocalShellCall(ItemBase, kw_only=True, tag="local_shell_call"):
     """A command for the caller to run, written by the tool `local_shell`."""
 
     type: ClassVar[Literal["local_shell_call"]] = "local_shell_call"
@@ -394,7 +394,7 @@ class LocalShellCall(ItemBase):
     """`type` (`exec`), `command` (a list) and `env`; optionally `timeout_ms`, `user`, `working_directory`."""
 
 
-class LocalShellCallOutput(ItemBase):
+class LocalShellCallOutput(ItemBase, kw_only=True, tag="local_shell_call_output"):
     """The output of a local shell call."""
 
     type: ClassVar[Literal["local_shell_call_output"]] = "local_shell_call_output"
@@ -404,7 +404,7 @@ class LocalShellCallOutput(ItemBase):
     """`call_id` of the call. None from senders that name the call in `id`."""
 
 
-class ShellCall(ItemBase):
+class ShellCall(ItemBase, kw_only=True, tag="shell_call"):
     """Commands to run, written by the tool `shell`."""
 
     type: ClassVar[Literal["shell_call"]] = "shell_call"
@@ -418,7 +418,7 @@ class ShellCall(ItemBase):
     """What made the call: the model itself or a program it wrote."""
 
 
-class Exited(ResponsesModel):
+class Exited(ResponsesModel, kw_only=True, tag="exit"):
     """The command ended by itself."""
 
     type: ClassVar[Literal["exit"]] = "exit"
@@ -426,13 +426,13 @@ class Exited(ResponsesModel):
     """Exit code of the command; 0 is success."""
 
 
-class TimedOut(ResponsesModel):
+class TimedOut(ResponsesModel, kw_only=True, tag="timeout"):
     """The command was stopped because it took too long."""
 
     type: ClassVar[Literal["timeout"]] = "timeout"
 
 
-class ShellOutput(ResponsesModel):
+class ShellOutput(ResponsesModel, kw_only=True):
     """The output of one command, and how it ended."""
 
     stdout: str
@@ -445,7 +445,7 @@ class ShellOutput(ResponsesModel):
     """Who created the output, by id. Only in responses."""
 
 
-class ShellCallOutput(ItemBase):
+class ShellCallOutput(ItemBase, kw_only=True, tag="shell_call_output"):
     """The outputs of a shell call."""
 
     type: ClassVar[Literal["shell_call_output"]] = "shell_call_output"
@@ -459,7 +459,7 @@ class ShellCallOutput(ItemBase):
     """What made the call: the model itself or a program it wrote."""
 
 
-class ApplyPatchCall(ItemBase):
+class ApplyPatchCall(ItemBase, kw_only=True, tag="apply_patch_call"):
     """A change of one file, for the caller to apply."""
 
     type: ClassVar[Literal["apply_patch_call"]] = "apply_patch_call"
@@ -471,7 +471,7 @@ class ApplyPatchCall(ItemBase):
     """What made the call: the model itself or a program it wrote."""
 
 
-class ApplyPatchCallOutput(ItemBase):
+class ApplyPatchCallOutput(ItemBase, kw_only=True, tag="apply_patch_call_output"):
     """The result of a patch: the `status` is `completed` or `failed`."""
 
     type: ClassVar[Literal["apply_patch_call_output"]] = "apply_patch_call_output"
@@ -483,7 +483,7 @@ class ApplyPatchCallOutput(ItemBase):
     """What made the call: the model itself or a program it wrote."""
 
 
-class McpToolInfo(ResponsesModel):
+class McpToolInfo(ResponsesModel, kw_only=True):
     """A tool of a remote MCP server."""
 
     name: str
@@ -496,7 +496,7 @@ class McpToolInfo(ResponsesModel):
     """The tool's annotations, as the MCP server sent them."""
 
 
-class McpListTools(ItemBase):
+class McpListTools(ItemBase, kw_only=True, tag="mcp_list_tools"):
     """The tools that a remote MCP server offers."""
 
     type: ClassVar[Literal["mcp_list_tools"]] = "mcp_list_tools"
@@ -508,7 +508,7 @@ class McpListTools(ItemBase):
     """Error message if the tools could not be listed; None if they could."""
 
 
-class McpApprovalRequest(ItemBase):
+class McpApprovalRequest(ItemBase, kw_only=True, tag="mcp_approval_request"):
     """A call of a remote MCP tool that waits for approval."""
 
     type: ClassVar[Literal["mcp_approval_request"]] = "mcp_approval_request"
@@ -520,7 +520,7 @@ class McpApprovalRequest(ItemBase):
     """The arguments as JSON text."""
 
 
-class McpApprovalResponse(ItemBase):
+class McpApprovalResponse(ItemBase, kw_only=True, tag="mcp_approval_response"):
     """The decision on an `McpApprovalRequest`."""
 
     type: ClassVar[Literal["mcp_approval_response"]] = "mcp_approval_response"
@@ -532,7 +532,7 @@ class McpApprovalResponse(ItemBase):
     """Reason for the decision."""
 
 
-class McpCall(ItemBase):
+class McpCall(ItemBase, kw_only=True, tag="mcp_call"):
     """A call of a remote MCP tool that the vendor made."""
 
     type: ClassVar[Literal["mcp_call"]] = "mcp_call"
@@ -550,7 +550,7 @@ class McpCall(ItemBase):
     """`id` of the `McpApprovalRequest` that preceded the call."""
 
 
-class ToolSearchCall(ItemBase):
+class ToolSearchCall(ItemBase, kw_only=True, tag="tool_search_call"):
     """A search for tools that are loaded on demand."""
 
     type: ClassVar[Literal["tool_search_call"]] = "tool_search_call"
@@ -562,7 +562,7 @@ class ToolSearchCall(ItemBase):
     """Id that the output of this call repeats. May be None if the vendor searches."""
 
 
-class ToolSearchOutput(ItemBase):
+class ToolSearchOutput(ItemBase, kw_only=True, tag="tool_search_output"):
     """The tools that a tool search found."""
 
     type: ClassVar[Literal["tool_search_output"]] = "tool_search_output"
@@ -574,7 +574,7 @@ class ToolSearchOutput(ItemBase):
     """`call_id` of the search. May be None if the vendor searched."""
 
 
-class AdditionalTools(ItemBase):
+class AdditionalTools(ItemBase, kw_only=True, tag="additional_tools"):
     """Tools offered to the model from this item on."""
 
     type: ClassVar[Literal["additional_tools"]] = "additional_tools"
@@ -584,7 +584,7 @@ class AdditionalTools(ItemBase):
     """Definitions of the tools."""
 
 
-class ConfigurationUpdate(ItemBase):
+class ConfigurationUpdate(ItemBase, kw_only=True, tag="configuration_update"):
     """Changes reasoning or text settings for the responses that follow."""
 
     type: ClassVar[Literal["configuration_update"]] = "configuration_update"
@@ -594,7 +594,7 @@ class ConfigurationUpdate(ItemBase):
     """The new text settings: `format`."""
 
 
-class Program(ItemBase):
+class Program(ItemBase, kw_only=True, tag="program"):
     """JavaScript that the model wrote to call tools."""
 
     type: ClassVar[Literal["program"]] = "program"
@@ -606,7 +606,7 @@ class Program(ItemBase):
     """Opaque state. Send it back unchanged."""
 
 
-class ProgramOutput(ItemBase):
+class ProgramOutput(ItemBase, kw_only=True, tag="program_output"):
     """The result of a program."""
 
     type: ClassVar[Literal["program_output"]] = "program_output"

@@ -19,7 +19,7 @@ Leftovers = dict[str, dict[str, Any]]
 """Data of other wires that the Responses format has no field for, by the name of the wire."""
 
 
-class CacheBreakpoint(ResponsesModel):
+class CacheBreakpoint(ResponsesModel, kw_only=True):
     """A cache breakpoint: the vendor may cache the prompt up to the end of the part that has it."""
 
     mode: Literal["explicit"] | str = field(default_factory=lambda: "explicit")
@@ -28,14 +28,14 @@ class CacheBreakpoint(ResponsesModel):
     """Lifetime of the cache entry: `30m` or `12h` at OpenAI, `5m` or `1h` at Anthropic."""
 
 
-class Part(ResponsesModel):
+class Part(ResponsesModel, kw_only=True):
     """Base of every content part."""
 
     leftovers: Leftovers | None = None
     """Data of other wires about the part. Never sent in the Responses format."""
 
 
-class InputText(Part):
+class InputText(Part, kw_only=True, tag="input_text"):
     """Text of a user, a system or developer message, or a tool's output."""
 
     type: ClassVar[Literal["input_text"]] = "input_text"
@@ -45,7 +45,7 @@ class InputText(Part):
     """Where given, the vendor may cache the prompt up to the end of this part."""
 
 
-class InputImage(Part):
+class InputImage(Part, kw_only=True, tag="input_image"):
     """An image by URL (`https:` or `data:`) or by file id."""
 
     type: ClassVar[Literal["input_image"]] = "input_image"
@@ -59,7 +59,7 @@ class InputImage(Part):
     """Where given, the vendor may cache the prompt up to the end of this part."""
 
 
-class InputFile(Part):
+class InputFile(Part, kw_only=True, tag="input_file"):
     """A file by its data (a data URL or base64), by file id or by URL."""
 
     type: ClassVar[Literal["input_file"]] = "input_file"
@@ -77,7 +77,7 @@ class InputFile(Part):
     """Where given, the vendor may cache the prompt up to the end of this part."""
 
 
-class InputVideo(Part):
+class InputVideo(Part, kw_only=True, tag="input_video"):
     """A video by URL; in tool outputs of Open Responses hosts only."""
 
     type: ClassVar[Literal["input_video"]] = "input_video"
@@ -85,7 +85,7 @@ class InputVideo(Part):
     """URL of the video, or a `data:` URL with its base64."""
 
 
-class AudioData(ResponsesModel):
+class AudioData(ResponsesModel, kw_only=True):
     """Audio and its encoding."""
 
     data: str
@@ -94,7 +94,7 @@ class AudioData(ResponsesModel):
     """Encoding of the audio, such as `mp3` or `wav`."""
 
 
-class InputAudio(Part):
+class InputAudio(Part, kw_only=True, tag="input_audio"):
     """Audio as base64. OpenAI's Responses API does not support it; other wires do."""
 
     type: ClassVar[Literal["input_audio"]] = "input_audio"
@@ -102,7 +102,7 @@ class InputAudio(Part):
     """The audio and its encoding."""
 
 
-class TopLogprob(ResponsesModel):
+class TopLogprob(ResponsesModel, kw_only=True):
     """A token that was likely at its position, and its log probability."""
 
     token: str
@@ -113,21 +113,21 @@ class TopLogprob(ResponsesModel):
     """The token's UTF-8 bytes as integers. Not given in stream events."""
 
 
-class Logprob(TopLogprob):
+class Logprob(TopLogprob, kw_only=True):
     """A generated token, its log probability, and the likely alternatives at its position."""
 
     top_logprobs: list[TopLogprob] | None = None
     """The likeliest tokens at this position, at most `Request.top_logprobs` of them."""
 
 
-class Annotation(ResponsesModel):
+class Annotation(ResponsesModel, kw_only=True):
     """Base of the annotations of a text. Indices are character offsets into the text of the part."""
 
     leftovers: Leftovers | None = None
     """Data of other wires about the annotation. Never sent in the Responses format."""
 
 
-class UrlCitation(Annotation):
+class UrlCitation(Annotation, kw_only=True, tag="url_citation"):
     """A web page that a span of the text cites."""
 
     type: ClassVar[Literal["url_citation"]] = "url_citation"
@@ -141,7 +141,7 @@ class UrlCitation(Annotation):
     """Offset in characters where the span ends."""
 
 
-class FileCitation(Annotation):
+class FileCitation(Annotation, kw_only=True, tag="file_citation"):
     """A file, found by a file search, that the text cites."""
 
     type: ClassVar[Literal["file_citation"]] = "file_citation"
@@ -153,7 +153,7 @@ class FileCitation(Annotation):
     """Place of the citation: in recorded answers its offset in characters."""
 
 
-class ContainerFileCitation(Annotation):
+class ContainerFileCitation(Annotation, kw_only=True, tag="container_file_citation"):
     """A file in a container of the code interpreter that a span of the text cites."""
 
     type: ClassVar[Literal["container_file_citation"]] = "container_file_citation"
@@ -169,7 +169,7 @@ class ContainerFileCitation(Annotation):
     """Offset in characters where the span ends."""
 
 
-class FilePath(Annotation):
+class FilePath(Annotation, kw_only=True, tag="file_path"):
     """A file that the text refers to by its path."""
 
     type: ClassVar[Literal["file_path"]] = "file_path"
@@ -183,7 +183,7 @@ AnyAnnotation = Open[UrlCitation | FileCitation | ContainerFileCitation | FilePa
 """Any annotation of an output text."""
 
 
-class OutputText(Part):
+class OutputText(Part, kw_only=True, tag="output_text"):
     """Text written by the model."""
 
     type: ClassVar[Literal["output_text"]] = "output_text"
@@ -195,7 +195,7 @@ class OutputText(Part):
     """The tokens with their log probabilities, given if `include` has `message.output_text.logprobs`."""
 
 
-class RefusalPart(Part):
+class RefusalPart(Part, kw_only=True, tag="refusal"):
     """A refusal, in place of the text that was requested."""
 
     type: ClassVar[Literal["refusal"]] = "refusal"
@@ -203,7 +203,7 @@ class RefusalPart(Part):
     """The model's explanation."""
 
 
-class SummaryText(Part):
+class SummaryText(Part, kw_only=True, tag="summary_text"):
     """One part of a reasoning summary."""
 
     type: ClassVar[Literal["summary_text"]] = "summary_text"
@@ -211,7 +211,7 @@ class SummaryText(Part):
     """The text."""
 
 
-class ReasoningText(Part):
+class ReasoningText(Part, kw_only=True, tag="reasoning_text"):
     """One part of the raw reasoning text."""
 
     type: ClassVar[Literal["reasoning_text"]] = "reasoning_text"
@@ -219,7 +219,7 @@ class ReasoningText(Part):
     """The text."""
 
 
-class PlainText(Part):
+class PlainText(Part, kw_only=True, tag="text"):
     """Plain text, a part type of the Open Responses core."""
 
     type: ClassVar[Literal["text"]] = "text"
@@ -227,7 +227,7 @@ class PlainText(Part):
     """The text."""
 
 
-class ComputerScreenshot(Part):
+class ComputerScreenshot(Part, kw_only=True, tag="computer_screenshot"):
     """An image of the computer's screen, by URL or by file id."""
 
     type: ClassVar[Literal["computer_screenshot"]] = "computer_screenshot"

@@ -23,13 +23,13 @@ from .parts import Leftovers
 from .tools import AnyTool, Schema, ToolChoice
 
 
-class TextFormat(ResponsesModel):
+class TextFormat(ResponsesModel, kw_only=True, tag="text"):
     """Plain text, the default format."""
 
     type: ClassVar[Literal["text"]] = "text"
 
 
-class JsonSchemaFormat(ResponsesModel):
+class JsonSchemaFormat(ResponsesModel, kw_only=True, tag="json_schema"):
     """JSON that fits a schema."""
 
     type: ClassVar[Literal["json_schema"]] = "json_schema"
@@ -43,13 +43,13 @@ class JsonSchemaFormat(ResponsesModel):
     """Whether the answer must fit the schema exactly. None means false."""
 
 
-class JsonObjectFormat(ResponsesModel):
+class JsonObjectFormat(ResponsesModel, kw_only=True, tag="json_object"):
     """Any JSON object; the word "json" must occur in the input."""
 
     type: ClassVar[Literal["json_object"]] = "json_object"
 
 
-class TextOptions(ResponsesModel):
+class TextOptions(ResponsesModel, kw_only=True):
     """Format and length of the answer's text."""
 
     format: Open[TextFormat | JsonSchemaFormat | JsonObjectFormat] | None = None
@@ -62,7 +62,7 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """Known reasoning efforts, from least to most. Each model supports some of them."""
 
 
-class ReasoningOptions(ResponsesModel):
+class ReasoningOptions(ResponsesModel, kw_only=True):
     """Reasoning effort, the summary of the reasoning, and which earlier reasoning the model sees."""
 
     effort: Effort | str | None = None
@@ -77,14 +77,14 @@ class ReasoningOptions(ResponsesModel):
     """Reasoning mode: `standard` or `pro`."""
 
 
-class StreamOptions(ResponsesModel):
+class StreamOptions(ResponsesModel, kw_only=True):
     """Options of a streamed answer."""
 
     include_obfuscation: bool | None = None
     """Whether events are padded against traffic analysis. OpenAI's default is true."""
 
 
-class CacheOptions(ResponsesModel):
+class CacheOptions(ResponsesModel, kw_only=True):
     """How the vendor caches the prompt."""
 
     mode: Literal["implicit", "explicit"] | str | None = None
@@ -97,14 +97,14 @@ class CacheOptions(ResponsesModel):
     """Id of an earlier response; the new one reports why the cache matched or missed it."""
 
 
-class ConversationRef(ResponsesModel):
+class ConversationRef(ResponsesModel, kw_only=True):
     """A conversation that the vendor stores."""
 
     id: str
     """Id of the conversation."""
 
 
-class Prompt(ResponsesModel):
+class Prompt(ResponsesModel, kw_only=True):
     """A prompt template that the vendor stores."""
 
     id: str
@@ -115,7 +115,7 @@ class Prompt(ResponsesModel):
     """Values by variable: text, or an input part."""
 
 
-class BackgroundOptions(ResponsesModel):
+class BackgroundOptions(ResponsesModel, kw_only=True):
     """How soon a background response is needed; a longer window costs less."""
 
     completion_window: Literal["soonest", "2h", "8h"] | str | None = None
@@ -124,7 +124,7 @@ class BackgroundOptions(ResponsesModel):
     """Same value for background requests that belong together: they share a priority, not a history."""
 
 
-class ContextManagement(ResponsesModel):
+class ContextManagement(ResponsesModel, kw_only=True):
     """Compaction by the server when the conversation becomes long."""
 
     type: Literal["compaction"] | str = field(default_factory=lambda: "compaction")
@@ -136,7 +136,7 @@ class ContextManagement(ResponsesModel):
 _INPUTS = (list, str, type(None))
 
 
-class Request(ResponsesModel):
+class Request(ResponsesModel, kw_only=True):
     """One request to a model, in the Responses format.
 
     Fields have the names, shapes and ranges of OpenAI's reference; None means the vendor's default. The last five are
@@ -249,7 +249,7 @@ OURS = ("stop", "seed", "top_k", "extra", "leftovers")
 # --- messages without a type ----------------------------------------------------------------------------------------
 
 
-class _OfMessages(Request):
+class _OfMessages(Request, kw_only=True):
     """A request whose items are all messages, which msgspec decodes without their type."""
 
     input: str | list[Message] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]  (only decoded)

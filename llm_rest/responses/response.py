@@ -30,7 +30,7 @@ ResponseStatus = Literal["completed", "failed", "in_progress", "cancelled", "que
 """Known statuses of a response. Other values are preserved."""
 
 
-class InputTokensDetails(ResponsesModel):
+class InputTokensDetails(ResponsesModel, kw_only=True):
     """Breakdown of the input tokens."""
 
     cached_tokens: int | None = None
@@ -41,7 +41,7 @@ class InputTokensDetails(ResponsesModel):
     """Tokens written by lifetime: `ttl_30m_tokens`, `ttl_12h_tokens`."""
 
 
-class OutputTokensDetails(ResponsesModel):
+class OutputTokensDetails(ResponsesModel, kw_only=True):
     """Breakdown of the output tokens."""
 
     reasoning_tokens: int | None = None
@@ -52,7 +52,7 @@ _SUM = -(2**62)
 """Marker for a total that was not given, until the sum replaces it."""
 
 
-class Usage(ResponsesModel):
+class Usage(ResponsesModel, kw_only=True):
     """Token counts of a response. Some hosts add its cost."""
 
     input_tokens: int
@@ -92,7 +92,7 @@ class Usage(ResponsesModel):
         }
 
 
-class ResponseError(ResponsesModel):
+class ResponseError(ResponsesModel, kw_only=True):
     """Why a response failed."""
 
     code: str | int | None = None
@@ -107,7 +107,7 @@ class ResponseError(ResponsesModel):
     """Details of a `misalignment_policy_violation`, as the vendor sends them."""
 
 
-class IncompleteDetails(ResponsesModel):
+class IncompleteDetails(ResponsesModel, kw_only=True):
     """Why a response is incomplete."""
 
     reason: Literal["max_output_tokens", "max_messages", "content_filter", "steered"] | str | None = None
@@ -115,7 +115,7 @@ class IncompleteDetails(ResponsesModel):
 
 
 # With a `__dict__`, so that a response can become a `Reply`, which has one, in place.
-class Response(ResponsesModel, dict=True):
+class Response(ResponsesModel, dict=True, kw_only=True):
     """One response of a model.
 
     Many fields repeat the request; hosts may leave them out. `output_text` and similar properties do not exist in JSON.
@@ -260,7 +260,7 @@ class Response(ResponsesModel, dict=True):
                 yield from [item.content] if isinstance(item.content, str) else item.content
 
 
-class CompactedResponse(ResponsesModel):
+class CompactedResponse(ResponsesModel, kw_only=True):
     """The response of the compaction endpoint."""
 
     id: str

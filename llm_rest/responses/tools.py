@@ -21,11 +21,11 @@ AllowedCaller = Literal["direct", "programmatic"] | str
 """Who may call a tool: the model itself (`direct`) or programs that it writes (`programmatic`)."""
 
 
-class Tool(ResponsesModel):
+class Tool(ResponsesModel, kw_only=True):
     """Base of every tool."""
 
 
-class FunctionTool(Tool):
+class FunctionTool(Tool, kw_only=True, tag="function"):
     """A function that the caller runs. Without `strict` a Responses host tries strict decoding and falls back."""
 
     type: ClassVar[Literal["function"]] = "function"
@@ -47,13 +47,13 @@ class FunctionTool(Tool):
     """`async` in JSON. Whether the model continues before it has the output."""
 
 
-class TextGrammar(ResponsesModel):
+class TextGrammar(ResponsesModel, kw_only=True, tag="text"):
     """Any text."""
 
     type: ClassVar[Literal["text"]] = "text"
 
 
-class Grammar(ResponsesModel):
+class Grammar(ResponsesModel, kw_only=True, tag="grammar"):
     """Text that follows a grammar."""
 
     type: ClassVar[Literal["grammar"]] = "grammar"
@@ -63,7 +63,7 @@ class Grammar(ResponsesModel):
     """Notation of the grammar: `lark` or `regex`."""
 
 
-class CustomTool(Tool):
+class CustomTool(Tool, kw_only=True, tag="custom"):
     """A tool whose input is free text, or text that follows a grammar."""
 
     type: ClassVar[Literal["custom"]] = "custom"
@@ -81,7 +81,7 @@ class CustomTool(Tool):
     """`async` in JSON. Whether the model continues before it has the output."""
 
 
-class NamespaceTool(Tool):
+class NamespaceTool(Tool, kw_only=True, tag="namespace"):
     """A named group of functions and custom tools."""
 
     type: ClassVar[Literal["namespace"]] = "namespace"
@@ -93,7 +93,7 @@ class NamespaceTool(Tool):
     """What the group is for, for the model."""
 
 
-class ToolSearchTool(Tool):
+class ToolSearchTool(Tool, kw_only=True, tag="tool_search"):
     """Lets the model search for the tools with `defer_loading`."""
 
     type: ClassVar[Literal["tool_search"]] = "tool_search"
@@ -105,13 +105,13 @@ class ToolSearchTool(Tool):
     """JSON Schema of the search's arguments. Only with `client`."""
 
 
-class ProgrammaticToolCalling(Tool):
+class ProgrammaticToolCalling(Tool, kw_only=True, tag="programmatic_tool_calling"):
     """Lets the model write programs that call the other tools."""
 
     type: ClassVar[Literal["programmatic_tool_calling"]] = "programmatic_tool_calling"
 
 
-class SearchFilters(ResponsesModel):
+class SearchFilters(ResponsesModel, kw_only=True):
     """Domains that a web search is limited to, or leaves out."""
 
     allowed_domains: list[str] | None = None
@@ -120,7 +120,7 @@ class SearchFilters(ResponsesModel):
     """Domains to leave out. Anthropic and Gemini support it; it is not in OpenAI's reference."""
 
 
-class UserLocation(ResponsesModel):
+class UserLocation(ResponsesModel, kw_only=True):
     """Where the user is, for search results nearby."""
 
     type: Literal["approximate"] | str | None = None
@@ -135,7 +135,7 @@ class UserLocation(ResponsesModel):
     """Time zone by its IANA name, such as `Europe/Oslo`."""
 
 
-class _WebSearch(Tool):
+class _WebSearch(Tool, kw_only=True):
     """Options of every web search tool."""
 
     filters: SearchFilters | None = None
@@ -152,31 +152,31 @@ class _WebSearch(Tool):
     """Limit on the tokens that the search returns: `default` or `unlimited`."""
 
 
-class WebSearchTool(_WebSearch):
+class WebSearchTool(_WebSearch, kw_only=True, tag="web_search"):
     """Web search that the vendor runs."""
 
     type: ClassVar[Literal["web_search"]] = "web_search"
 
 
-class WebSearchTool20250826(_WebSearch):
+class WebSearchTool20250826(_WebSearch, kw_only=True, tag="web_search_2025_08_26"):
     """Web search that the vendor runs, pinned to the version of 2025-08-26."""
 
     type: ClassVar[Literal["web_search_2025_08_26"]] = "web_search_2025_08_26"
 
 
-class WebSearchPreviewTool(_WebSearch):
+class WebSearchPreviewTool(_WebSearch, kw_only=True, tag="web_search_preview"):
     """The older web search that the vendor runs."""
 
     type: ClassVar[Literal["web_search_preview"]] = "web_search_preview"
 
 
-class WebSearchPreviewTool20250311(_WebSearch):
+class WebSearchPreviewTool20250311(_WebSearch, kw_only=True, tag="web_search_preview_2025_03_11"):
     """The older web search that the vendor runs, pinned to the version of 2025-03-11."""
 
     type: ClassVar[Literal["web_search_preview_2025_03_11"]] = "web_search_preview_2025_03_11"
 
 
-class FileSearchTool(Tool):
+class FileSearchTool(Tool, kw_only=True, tag="file_search"):
     """Search in files that are stored with the vendor."""
 
     type: ClassVar[Literal["file_search"]] = "file_search"
@@ -190,7 +190,7 @@ class FileSearchTool(Tool):
     """Options of the ranking: `ranker`, `score_threshold` (0 to 1), `hybrid_search`."""
 
 
-class CodeInterpreterTool(Tool):
+class CodeInterpreterTool(Tool, kw_only=True, tag="code_interpreter"):
     """Lets the model run Python code in a container of the vendor."""
 
     type: ClassVar[Literal["code_interpreter"]] = "code_interpreter"
@@ -200,7 +200,7 @@ class CodeInterpreterTool(Tool):
     """Who may call it: `direct` (the model), `programmatic` (programs it writes)."""
 
 
-class ImageGenerationTool(Tool):
+class ImageGenerationTool(Tool, kw_only=True, tag="image_generation"):
     """Lets the model generate and edit images."""
 
     type: ClassVar[Literal["image_generation"]] = "image_generation"
@@ -238,7 +238,7 @@ class ImageGenerationTool(Tool):
     """Number of images. Not in OpenAI's reference."""
 
 
-class McpToolFilter(ResponsesModel):
+class McpToolFilter(ResponsesModel, kw_only=True):
     """Selects tools of a remote MCP server."""
 
     tool_names: list[str] | None = None
@@ -247,7 +247,7 @@ class McpToolFilter(ResponsesModel):
     """Whether the tools must be marked as only reading data (`readOnlyHint`)."""
 
 
-class McpApproval(ResponsesModel):
+class McpApproval(ResponsesModel, kw_only=True):
     """Which tools of a remote MCP server need approval before a call."""
 
     always: McpToolFilter | None = None
@@ -256,7 +256,7 @@ class McpApproval(ResponsesModel):
     """Tools whose calls need none."""
 
 
-class McpTool(Tool):
+class McpTool(Tool, kw_only=True, tag="mcp"):
     """A remote MCP server that the vendor calls. `authorization` and `headers` are secrets."""
 
     type: ClassVar[Literal["mcp"]] = "mcp"
@@ -289,13 +289,13 @@ class McpTool(Tool):
         return super(McpTool, replace(self, authorization=token, headers=headers)).__repr__()
 
 
-class ComputerTool(Tool):
+class ComputerTool(Tool, kw_only=True, tag="computer"):
     """Control of a computer through screenshots, clicks and keypresses that the caller performs."""
 
     type: ClassVar[Literal["computer"]] = "computer"
 
 
-class ComputerUsePreviewTool(Tool):
+class ComputerUsePreviewTool(Tool, kw_only=True, tag="computer_use_preview"):
     """The older tool to control a computer, which needs the size of the display."""
 
     type: ClassVar[Literal["computer_use_preview"]] = "computer_use_preview"
@@ -307,7 +307,7 @@ class ComputerUsePreviewTool(Tool):
     """Kind of computer: `windows`, `mac`, `linux`, `ubuntu` or `browser`."""
 
 
-class ShellTool(Tool):
+class ShellTool(Tool, kw_only=True, tag="shell"):
     """Lets the model run commands in a shell."""
 
     type: ClassVar[Literal["shell"]] = "shell"
@@ -317,13 +317,13 @@ class ShellTool(Tool):
     """Who may call it: `direct` (the model), `programmatic` (programs it writes)."""
 
 
-class LocalShellTool(Tool):
+class LocalShellTool(Tool, kw_only=True, tag="local_shell"):
     """The older shell tool, whose commands the caller runs."""
 
     type: ClassVar[Literal["local_shell"]] = "local_shell"
 
 
-class ApplyPatchTool(Tool):
+class ApplyPatchTool(Tool, kw_only=True, tag="apply_patch"):
     """Lets the model create, change and delete files by patches that the caller applies."""
 
     type: ClassVar[Literal["apply_patch"]] = "apply_patch"
@@ -357,7 +357,7 @@ AnyTool = Open[
 # --- tool choice ----------------------------------------------------------------------------------------------------
 
 
-class ChooseFunction(ResponsesModel):
+class ChooseFunction(ResponsesModel, kw_only=True, tag="function"):
     """The model must call this function."""
 
     type: ClassVar[Literal["function"]] = "function"
@@ -365,7 +365,7 @@ class ChooseFunction(ResponsesModel):
     """Name of the function."""
 
 
-class ChooseCustom(ResponsesModel):
+class ChooseCustom(ResponsesModel, kw_only=True, tag="custom"):
     """The model must call this custom tool."""
 
     type: ClassVar[Literal["custom"]] = "custom"
@@ -373,7 +373,7 @@ class ChooseCustom(ResponsesModel):
     """Name of the tool."""
 
 
-class ChooseMcp(ResponsesModel):
+class ChooseMcp(ResponsesModel, kw_only=True, tag="mcp"):
     """The model must call a tool of this remote MCP server."""
 
     type: ClassVar[Literal["mcp"]] = "mcp"
@@ -383,7 +383,7 @@ class ChooseMcp(ResponsesModel):
     """Name of the tool. None leaves the choice among the server's tools to the model."""
 
 
-class ChooseAllowed(ResponsesModel):
+class ChooseAllowed(ResponsesModel, kw_only=True, tag="allowed_tools"):
     """The model may call only some of the tools."""
 
     type: ClassVar[Literal["allowed_tools"]] = "allowed_tools"

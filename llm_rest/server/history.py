@@ -106,7 +106,7 @@ BOUND = "anthropic_messages"
 """The wire whose vendor accepts a thought only where everything before it is unchanged, in this turn and in the others."""
 
 
-class _Answered(Model):
+class _Answered(Model, kw_only=True):
     """A stored output, a digest of everything sent before it, and one of the user's message that it answers."""
 
     sent: str
@@ -356,7 +356,7 @@ def _renamed(item: AnyItem, named: dict[str, str]) -> AnyItem:
 _BY = ("server", "llm_rest")
 
 
-class Summary(Model, tag="summary"):
+class Summary(Model, tag="summary", kw_only=True):
     """The text of a summary, as it is encoded in a `compaction` item."""
 
     text: str

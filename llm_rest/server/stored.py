@@ -48,7 +48,7 @@ MAX_TURNS = 1000
 """The maximum number of turns in a conversation."""
 
 
-class Turn(Model):
+class Turn(Model, kw_only=True):
     """A stored response, the input that was new in its request, and the id of the previous response."""
 
     response: Response
@@ -59,7 +59,7 @@ class Turn(Model):
     """The id of the previous response; unset for the first of a conversation."""
 
 
-class _StoredItem(Model):
+class _StoredItem(Model, kw_only=True):
     """An output item, and the response it belongs to."""
 
     response: str

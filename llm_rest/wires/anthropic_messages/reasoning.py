@@ -51,7 +51,7 @@ DROP_BLOCK: Json = {"prefix_mismatch_behavior": "drop_block"}
 """`thinking.block_binding`: what happens to a thinking block whose prefix has changed."""
 
 
-class ThinkingOptions(Model):
+class ThinkingOptions(Model, kw_only=True):
     """`thinking`, and `output_config.effort`, which have one joint meaning."""
 
     thinking: Opt[types.ThinkingConfig] = UNSET

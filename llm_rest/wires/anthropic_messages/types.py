@@ -23,24 +23,24 @@ Json = dict[str, Any]
 # --- fields of many blocks ------------------------------------------------------------------------------------------
 
 
-class CacheControl(Model):
+class CacheControl(Model, kw_only=True):
     """Ends a stretch of the prompt that may be cached; `ttl` is five minutes unless given."""
 
     type: Literal["ephemeral"] | str = "ephemeral"
     ttl: Opt[Literal["5m", "1h"] | str] = UNSET
 
 
-class Block(Model, tag_field="type"):
+class Block(Model, tag_field="type", kw_only=True):
     """One piece of a message's content."""
 
 
-class MarkableBlock(Block):
+class MarkableBlock(Block, kw_only=True):
     """A block that may end a cached stretch."""
 
     cache_control: Opt[CacheControl] = UNSET
 
 
-class Caller(Model):
+class Caller(Model, kw_only=True):
     """Who made a call: the model (`direct`), or code it runs, by the id of that run."""
 
     type: Literal["direct", "code_execution_20250825", "code_execution_20260120"] | str
@@ -50,25 +50,25 @@ class Caller(Model):
 # --- sources of images and documents --------------------------------------------------------------------------------
 
 
-class Base64Source(Model, tag_field="type", tag="base64"):
+class Base64Source(Model, tag_field="type", tag="base64", kw_only=True):
     media_type: str
     data: str
 
 
-class TextSource(Model, tag_field="type", tag="text"):
+class TextSource(Model, tag_field="type", tag="text", kw_only=True):
     media_type: str
     data: str
 
 
-class UrlSource(Model, tag_field="type", tag="url"):
+class UrlSource(Model, tag_field="type", tag="url", kw_only=True):
     url: str
 
 
-class FileSource(Model, tag_field="type", tag="file"):
+class FileSource(Model, tag_field="type", tag="file", kw_only=True):
     file_id: str
 
 
-class ContentSource(Model, tag_field="type", tag="content"):
+class ContentSource(Model, tag_field="type", tag="content", kw_only=True):
     """A document given as blocks."""
 
     content: str | list[Open[Text | Image]]
@@ -81,34 +81,34 @@ DocumentSource = Open[Base64Source | TextSource | ContentSource | UrlSource | Fi
 # --- citations ------------------------------------------------------------------------------------------------------
 
 
-class Citation(Model, tag_field="type"):
+class Citation(Model, tag_field="type", kw_only=True):
     """The source of a statement; ends are exclusive."""
 
     cited_text: str
 
 
-class DocumentCitation(Citation):
+class DocumentCitation(Citation, kw_only=True):
     document_index: int
     document_title: Opt[str] = UNSET
     file_id: Opt[str] = UNSET  # in answers only; rejected in requests
 
 
-class CharLocation(DocumentCitation, tag="char_location"):
+class CharLocation(DocumentCitation, tag="char_location", kw_only=True):
     start_char_index: int
     end_char_index: int
 
 
-class PageLocation(DocumentCitation, tag="page_location"):
+class PageLocation(DocumentCitation, tag="page_location", kw_only=True):
     start_page_number: int
     end_page_number: int
 
 
-class ContentBlockLocation(DocumentCitation, tag="content_block_location"):
+class ContentBlockLocation(DocumentCitation, tag="content_block_location", kw_only=True):
     start_block_index: int
     end_block_index: int
 
 
-class SearchResultLocation(Citation, tag="search_result_location"):
+class SearchResultLocation(Citation, tag="search_result_location", kw_only=True):
     search_result_index: int
     source: str
     title: Opt[str] = UNSET
@@ -116,7 +116,7 @@ class SearchResultLocation(Citation, tag="search_result_location"):
     end_block_index: int
 
 
-class WebSearchResultLocation(Citation, tag="web_search_result_location"):
+class WebSearchResultLocation(Citation, tag="web_search_result_location", kw_only=True):
     url: str
     title: Opt[str] = UNSET
     encrypted_index: str
@@ -133,19 +133,19 @@ class Text(MarkableBlock, tag="text", kw_only=False):
     citations: Opt[list[AnyCitation]] = UNSET
 
 
-class Image(MarkableBlock, tag="image"):
+class Image(MarkableBlock, tag="image", kw_only=True):
     source: ImageSource
     transformations: Opt[Json] = UNSET
 
 
-class Document(MarkableBlock, tag="document"):
+class Document(MarkableBlock, tag="document", kw_only=True):
     source: DocumentSource
     title: Opt[str] = UNSET
     context: Opt[str] = UNSET
     citations: Opt[Json] = UNSET
 
 
-class SearchResult(MarkableBlock, tag="search_result"):
+class SearchResult(MarkableBlock, tag="search_result", kw_only=True):
     """A finding of the caller's own search, which the model can cite."""
 
     source: str
@@ -154,26 +154,26 @@ class SearchResult(MarkableBlock, tag="search_result"):
     citations: Opt[Json] = UNSET
 
 
-class ToolReference(MarkableBlock, tag="tool_reference"):
+class ToolReference(MarkableBlock, tag="tool_reference", kw_only=True):
     """A tool found by a search over deferred tools."""
 
     tool_name: str
 
 
-class ContainerUpload(MarkableBlock, tag="container_upload"):
+class ContainerUpload(MarkableBlock, tag="container_upload", kw_only=True):
     """A file for, or from, the container that runs code."""
 
     file_id: str
 
 
-class Thinking(Block, tag="thinking"):
+class Thinking(Block, tag="thinking", kw_only=True):
     """The model's thinking, or a summary of it; must be sent back unchanged or left out."""
 
     thinking: str
     signature: str
 
 
-class RedactedThinking(Block, tag="redacted_thinking"):
+class RedactedThinking(Block, tag="redacted_thinking", kw_only=True):
     data: str
 
 
@@ -199,68 +199,68 @@ class ToolResult(MarkableBlock, tag="tool_result", kw_only=False):
 # --- blocks of tools the vendor runs --------------------------------------------------------------------------------
 
 
-class ServerToolUse(MarkableBlock, tag="server_tool_use"):
+class ServerToolUse(MarkableBlock, tag="server_tool_use", kw_only=True):
     id: str
     name: str
     input: Raw
     caller: Opt[Caller] = UNSET
 
 
-class ServerToolResult(MarkableBlock):
+class ServerToolResult(MarkableBlock, kw_only=True):
     """What a tool of the vendor gave."""
 
     tool_use_id: str
 
 
-class WebSearchToolResult(ServerToolResult, tag="web_search_tool_result"):
+class WebSearchToolResult(ServerToolResult, tag="web_search_tool_result", kw_only=True):
     content: Any  # pages as `web_search_result`, or an error
     caller: Opt[Caller] = UNSET
 
 
-class WebFetchToolResult(ServerToolResult, tag="web_fetch_tool_result"):
+class WebFetchToolResult(ServerToolResult, tag="web_fetch_tool_result", kw_only=True):
     content: Json  # a `web_fetch_result`, or an error
     caller: Opt[Caller] = UNSET
 
 
-class CodeExecutionToolResult(ServerToolResult, tag="code_execution_tool_result"):
+class CodeExecutionToolResult(ServerToolResult, tag="code_execution_tool_result", kw_only=True):
     content: Json  # `stdout`, `stderr`, `return_code`, or an error
 
 
-class BashCodeExecutionToolResult(ServerToolResult, tag="bash_code_execution_tool_result"):
+class BashCodeExecutionToolResult(ServerToolResult, tag="bash_code_execution_tool_result", kw_only=True):
     content: Json  # the same
 
 
-class TextEditorCodeExecutionToolResult(ServerToolResult, tag="text_editor_code_execution_tool_result"):
+class TextEditorCodeExecutionToolResult(ServerToolResult, tag="text_editor_code_execution_tool_result", kw_only=True):
     content: Json
 
 
-class ToolSearchToolResult(ServerToolResult, tag="tool_search_tool_result"):
+class ToolSearchToolResult(ServerToolResult, tag="tool_search_tool_result", kw_only=True):
     content: Json  # `tool_references`, or an error
 
 
-class AdvisorToolResult(ServerToolResult, tag="advisor_tool_result"):
+class AdvisorToolResult(ServerToolResult, tag="advisor_tool_result", kw_only=True):
     content: Json
 
 
-class McpToolUse(MarkableBlock, tag="mcp_tool_use"):
+class McpToolUse(MarkableBlock, tag="mcp_tool_use", kw_only=True):
     id: str
     name: str
     server_name: str
     input: Raw
 
 
-class McpToolResult(ServerToolResult, tag="mcp_tool_result"):
+class McpToolResult(ServerToolResult, tag="mcp_tool_result", kw_only=True):
     is_error: Opt[bool] = UNSET
     content: Opt[str | list[Open[Text]]] = UNSET
 
 
-class McpListedTool(Model):
+class McpListedTool(Model, kw_only=True):
     name: str
     description: Opt[str] = UNSET
     input_schema: Any = UNSET
 
 
-class McpToolListing(Block, tag="mcp_tool_listing"):
+class McpToolListing(Block, tag="mcp_tool_listing", kw_only=True):
     """The tools of an MCP server as the model saw them."""
 
     mcp_server_name: str
@@ -270,7 +270,7 @@ class McpToolListing(Block, tag="mcp_tool_listing"):
 # --- blocks that change the conversation itself ---------------------------------------------------------------------
 
 
-class Compaction(MarkableBlock, tag="compaction"):
+class Compaction(MarkableBlock, tag="compaction", kw_only=True):
     """Represents everything before it; null content is a compaction that failed."""
 
     content: Opt[str] = UNSET
@@ -279,11 +279,11 @@ class Compaction(MarkableBlock, tag="compaction"):
     tool_changes: Opt[list[Json]] = UNSET
 
 
-class FallbackModel(Model):
+class FallbackModel(Model, kw_only=True):
     model: str
 
 
-class Fallback(Block, tag="fallback"):
+class Fallback(Block, tag="fallback", kw_only=True):
     """Another model went on from here."""
 
     from_: FallbackModel = field(name="from")
@@ -291,7 +291,7 @@ class Fallback(Block, tag="fallback"):
     trigger: Opt[Json] = UNSET
 
 
-class ChangedTool(Model):
+class ChangedTool(Model, kw_only=True):
     """A tool by its name, its MCP server, or its whole definition, depending on `type`."""
 
     type: Literal["tool_reference", "mcp_tool_reference", "mcp_toolset_reference", "tool_definition"] | str
@@ -300,13 +300,13 @@ class ChangedTool(Model):
     definition: Opt[Tool] = UNSET
 
 
-class ToolAddition(MarkableBlock, tag="tool_addition"):
+class ToolAddition(MarkableBlock, tag="tool_addition", kw_only=True):
     """From here on a tool can be called; in system messages."""
 
     tool: ChangedTool
 
 
-class ToolRemoval(MarkableBlock, tag="tool_removal"):
+class ToolRemoval(MarkableBlock, tag="tool_removal", kw_only=True):
     """From here on a tool can no longer be called; in system messages."""
 
     tool: ChangedTool
@@ -353,7 +353,7 @@ class InputMessage(Model, kw_only=False):
     output_config: Opt[Json] = UNSET
 
 
-class UserLocation(Model):
+class UserLocation(Model, kw_only=True):
     type: Opt[Literal["approximate"] | str] = UNSET
     city: Opt[str] = UNSET
     region: Opt[str] = UNSET
@@ -361,12 +361,12 @@ class UserLocation(Model):
     timezone: Opt[str] = UNSET
 
 
-class McpToolConfig(Model):
+class McpToolConfig(Model, kw_only=True):
     enabled: Opt[bool] = UNSET
     defer_loading: Opt[bool] = UNSET
 
 
-class Tool(Model):
+class Tool(Model, kw_only=True):
     """A tool of the caller, or of the vendor, by `type`. A caller's tool needs no tag, so one struct has all fields."""
 
     type: Opt[str] = UNSET
@@ -406,40 +406,40 @@ class Tool(Model):
     tools: Opt[list[McpListedTool]] = UNSET
 
 
-class ToolChoice(Model):
+class ToolChoice(Model, kw_only=True):
     type: Literal["auto", "any", "tool", "none"] | str
     name: Opt[str] = UNSET
     disable_parallel_tool_use: Opt[bool] = UNSET
 
 
-class ThinkingConfig(Model):
+class ThinkingConfig(Model, kw_only=True):
     type: Literal["adaptive", "enabled", "disabled", "between_tools"] | str
     budget_tokens: Opt[int] = UNSET
     display: Opt[Literal["summarized", "omitted", "updates"] | str] = UNSET
     block_binding: Opt[Json] = UNSET
 
 
-class OutputFormat(Model):
+class OutputFormat(Model, kw_only=True):
     type: Literal["json_schema"] | str
     schema: Opt[Json] = UNSET
 
 
-class OutputConfig(Model):
+class OutputConfig(Model, kw_only=True):
     effort: Opt[Literal["low", "medium", "high", "xhigh", "max"] | str] = UNSET
     format: Opt[OutputFormat] = UNSET
     task_budget: Opt[Json] = UNSET
 
 
-class Metadata(Model):
+class Metadata(Model, kw_only=True):
     user_id: Opt[str] = UNSET
 
 
-class McpServerTools(Model):
+class McpServerTools(Model, kw_only=True):
     enabled: Opt[bool] = UNSET
     allowed_tools: Opt[list[str]] = UNSET
 
 
-class McpServer(Model):
+class McpServer(Model, kw_only=True):
     """A remote MCP server. `authorization_token` is a secret; `tool_configuration` is of the first connector."""
 
     type: Literal["url"] | str
@@ -449,12 +449,12 @@ class McpServer(Model):
     tool_configuration: Opt[McpServerTools] = UNSET
 
 
-class Threshold(Model):
+class Threshold(Model, kw_only=True):
     type: Literal["input_tokens", "tool_uses"] | str
     value: int
 
 
-class ContextEdit(Model):
+class ContextEdit(Model, kw_only=True):
     """One way to shorten the context, as `type` names it."""
 
     type: Literal["clear_tool_uses_20250919", "clear_thinking_20251015", "compact_20260112"] | str
@@ -467,11 +467,11 @@ class ContextEdit(Model):
     instructions: Opt[str] = UNSET
 
 
-class ContextManagement(Model):
+class ContextManagement(Model, kw_only=True):
     edits: Opt[list[ContextEdit]] = UNSET
 
 
-class CountRequest(Model):
+class CountRequest(Model, kw_only=True):
     """`POST /v1/messages/count_tokens`: a request without the options that only affect generation."""
 
     model: Opt[str] = UNSET
@@ -487,7 +487,7 @@ class CountRequest(Model):
     context_management: Opt[ContextManagement] = UNSET
 
 
-class Request(CountRequest):
+class Request(CountRequest, kw_only=True):
     """`POST /v1/messages`. On clouds the model is in the URL, and the version and betas are in the body."""
 
     anthropic_version: Opt[str] = UNSET
@@ -517,7 +517,7 @@ REQUEST: Decoder[Request] = Decoder(Request, most_unknown=MOST_UNKNOWN)
 # --- the answer -----------------------------------------------------------------------------------------------------
 
 
-class Usage(Model):
+class Usage(Model, kw_only=True):
     """Token counts. `input_tokens` excludes cache reads and writes; some hosts leave counts out."""
 
     input_tokens: Opt[int] = UNSET
@@ -545,7 +545,7 @@ StopReason = Literal[
 ]
 
 
-class Message(Model, tag_field="type", tag="message"):
+class Message(Model, tag_field="type", tag="message", kw_only=True):
     """The answer. `stop_reason` is null only at the start of a stream; some hosts leave id, model and usage out."""
 
     id: Opt[str | int] = UNSET
@@ -562,13 +562,13 @@ class Message(Model, tag_field="type", tag="message"):
     usage: Opt[Usage] = UNSET
 
 
-class ErrorDetail(Model):
+class ErrorDetail(Model, kw_only=True):
     type: str
     message: str
     details: Opt[Any] = UNSET
 
 
-class Error(Model, tag_field="type", tag="error"):
+class Error(Model, tag_field="type", tag="error", kw_only=True):
     """An error: the body of a rejected request, and an event of a stream that breaks off."""
 
     error: ErrorDetail
@@ -590,47 +590,47 @@ RESPONSE: Decoder[Message | Error] = Decoder(Message | Error, repair=_typed, mos
 # --- stream events --------------------------------------------------------------------------------------------------
 
 
-class Event(Model, tag_field="type"):
+class Event(Model, tag_field="type", kw_only=True):
     """One step of a streamed answer."""
 
 
-class MessageStart(Event, tag="message_start"):
+class MessageStart(Event, tag="message_start", kw_only=True):
     """The answer so far: no content, input counts only."""
 
     message: Message
 
 
-class ContentBlockStart(Event, tag="content_block_start"):
+class ContentBlockStart(Event, tag="content_block_start", kw_only=True):
     """The beginning of a block; a tool's result is complete here, any other block nearly empty."""
 
     index: int
     content_block: AnyBlock
 
 
-class TextDelta(Model, tag_field="type", tag="text_delta"):
+class TextDelta(Model, tag_field="type", tag="text_delta", kw_only=True):
     text: str
 
 
-class InputJsonDelta(Model, tag_field="type", tag="input_json_delta"):
+class InputJsonDelta(Model, tag_field="type", tag="input_json_delta", kw_only=True):
     partial_json: str
 
 
-class ThinkingDelta(Model, tag_field="type", tag="thinking_delta"):
+class ThinkingDelta(Model, tag_field="type", tag="thinking_delta", kw_only=True):
     thinking: str
     estimated_tokens: Opt[int] = UNSET
 
 
-class SignatureDelta(Model, tag_field="type", tag="signature_delta"):
+class SignatureDelta(Model, tag_field="type", tag="signature_delta", kw_only=True):
     """The whole signature, once."""
 
     signature: str
 
 
-class CitationsDelta(Model, tag_field="type", tag="citations_delta"):
+class CitationsDelta(Model, tag_field="type", tag="citations_delta", kw_only=True):
     citation: AnyCitation
 
 
-class CompactionDelta(Model, tag_field="type", tag="compaction_delta"):
+class CompactionDelta(Model, tag_field="type", tag="compaction_delta", kw_only=True):
     """The whole compaction, once."""
 
     content: Opt[str] = UNSET
@@ -640,16 +640,16 @@ class CompactionDelta(Model, tag_field="type", tag="compaction_delta"):
 AnyDelta = Open[TextDelta | InputJsonDelta | ThinkingDelta | SignatureDelta | CitationsDelta | CompactionDelta]
 
 
-class ContentBlockDelta(Event, tag="content_block_delta"):
+class ContentBlockDelta(Event, tag="content_block_delta", kw_only=True):
     index: int
     delta: AnyDelta
 
 
-class ContentBlockStop(Event, tag="content_block_stop"):
+class ContentBlockStop(Event, tag="content_block_stop", kw_only=True):
     index: int
 
 
-class Ending(Model):
+class Ending(Model, kw_only=True):
     """How the answer ended."""
 
     stop_reason: Opt[StopReason | str] = UNSET
@@ -658,7 +658,7 @@ class Ending(Model):
     container: Opt[Json] = UNSET
 
 
-class MessageDelta(Event, tag="message_delta"):
+class MessageDelta(Event, tag="message_delta", kw_only=True):
     """One or more near the end."""
 
     delta: Ending
@@ -667,11 +667,11 @@ class MessageDelta(Event, tag="message_delta"):
     input_transformations: Opt[list[Json]] = UNSET
 
 
-class MessageStop(Event, tag="message_stop"):
+class MessageStop(Event, tag="message_stop", kw_only=True):
     """The stream is complete; without it, it broke off."""
 
 
-class Ping(Event, tag="ping"):
+class Ping(Event, tag="ping", kw_only=True):
     """Nothing happened."""
 
 
@@ -696,7 +696,7 @@ EVENT: Decoder[AnyEvent] = Decoder(AnyEvent, repair=_lenient, most_unknown=MOST_
 # --- counting and models --------------------------------------------------------------------------------------------
 
 
-class Count(Model):
+class Count(Model, kw_only=True):
     """An estimate; `context_management` has the count before editing."""
 
     input_tokens: int
@@ -707,7 +707,7 @@ COUNT_REQUEST: Decoder[CountRequest] = Decoder(CountRequest, most_unknown=MOST_U
 COUNT: Decoder[Count] = Decoder(Count)
 
 
-class ModelInfo(Model):
+class ModelInfo(Model, kw_only=True):
     """One model. `capabilities` is a tree whose leaves are `{"supported": ...}`."""
 
     id: str
@@ -723,7 +723,7 @@ class ModelInfo(Model):
     capabilities: Opt[Json] = UNSET
 
 
-class ModelList(Model):
+class ModelList(Model, kw_only=True):
     """One page of `GET /v1/models`; the next one starts with `after_id=last_id`."""
 
     data: list[ModelInfo]

@@ -309,7 +309,7 @@ def _decode_server(server: types.McpServer) -> ours.McpTool:
 # --- leftovers of tools ---------------------------------------------------------------------------------------------
 
 
-class Declared(types.Document):
+class Declared(types.Document, kw_only=True):
     """The declarations of tools by name, one by one."""
 
     function_declarations: list[types.FunctionDeclaration] = msgspec.field(

@@ -120,14 +120,14 @@ Value = Json | list[Any] | str | bool | int | float
 """Any JSON value."""
 
 
-class Document(Model, rename="camel", gc=False):
+class Document(Model, rename="camel", gc=False, kw_only=True):
     """What every object of this wire is. JSON has no reference cycles, so that the garbage collector need not look at it."""
 
 
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
-class Blob(Document):
+class Blob(Document, kw_only=True):
     """Media as base64."""
 
     mime_type: Maybe[str] = UNSET
@@ -135,7 +135,7 @@ class Blob(Document):
     display_name: Maybe[str] = UNSET
 
 
-class FileData(Document):
+class FileData(Document, kw_only=True):
     """Media by URI: of the Files API, of a bucket, or any URL the model can fetch."""
 
     file_uri: Maybe[str] = UNSET
@@ -143,7 +143,7 @@ class FileData(Document):
     display_name: Maybe[str] = UNSET
 
 
-class PartialArg(Document):
+class PartialArg(Document, kw_only=True):
     """A piece of streamed arguments: the value at `json_path`, or with `will_continue` the next piece of its text."""
 
     json_path: Maybe[str] = UNSET
@@ -154,7 +154,7 @@ class PartialArg(Document):
     will_continue: Maybe[bool] = UNSET
 
 
-class FunctionCall(Document):
+class FunctionCall(Document, kw_only=True):
     """A function call by the model. The last two fields are in streams of Vertex only."""
 
     id: Maybe[str] = UNSET
@@ -168,7 +168,7 @@ class FunctionCall(Document):
             self.args = UNSET
 
 
-class FunctionResponse(Document):
+class FunctionResponse(Document, kw_only=True):
     """The output of a function. `response` is an object, in which `output` or `error` counts; `parts` are its media."""
 
     id: Maybe[str] = UNSET
@@ -183,7 +183,7 @@ class FunctionResponse(Document):
             self.response = UNSET
 
 
-class ExecutableCode(Document):
+class ExecutableCode(Document, kw_only=True):
     """Code that the model had run."""
 
     id: Maybe[str] = UNSET
@@ -191,7 +191,7 @@ class ExecutableCode(Document):
     code: Maybe[str] = UNSET
 
 
-class CodeExecutionResult(Document):
+class CodeExecutionResult(Document, kw_only=True):
     id: Maybe[str] = UNSET
     outcome: Maybe[
         Literal["OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"] | str
@@ -213,7 +213,7 @@ ToolType = (
 )
 
 
-class ToolCall(Document):
+class ToolCall(Document, kw_only=True):
     """The model used a tool that the vendor runs."""
 
     id: Maybe[str] = UNSET
@@ -221,7 +221,7 @@ class ToolCall(Document):
     args: Maybe[Json] = UNSET
 
 
-class ToolResponse(Document):
+class ToolResponse(Document, kw_only=True):
     id: Maybe[str] = UNSET
     tool_type: Maybe[ToolType] = UNSET
     response: Maybe[Json] = UNSET
@@ -239,14 +239,14 @@ MediaLevel = (
 )
 
 
-class MediaResolution(Document):
+class MediaResolution(Document, kw_only=True):
     """How closely the media of a part is looked at."""
 
     level: Maybe[MediaLevel] = UNSET
     num_tokens: Maybe[int] = UNSET
 
 
-class Part(Document):
+class Part(Document, kw_only=True):
     """A part of a content: one payload, and fields that describe it. A thought is marked `thought`."""
 
     text: Maybe[str] = UNSET
@@ -271,7 +271,7 @@ class Part(Document):
     speech_metadata: Maybe[Json] = UNSET
 
 
-class Content(Document):
+class Content(Document, kw_only=True):
     """One turn of one side. Without a role it is the user."""
 
     role: Maybe[Literal["user", "model"] | str] = UNSET
@@ -281,7 +281,7 @@ class Content(Document):
 # --- tools ----------------------------------------------------------------------------------------------------------
 
 
-class FunctionDeclaration(Document):
+class FunctionDeclaration(Document, kw_only=True):
     """A function: its parameters as a JSON Schema, or in the vendor's own older dialect (`parameters`)."""
 
     name: Maybe[str] = UNSET
@@ -293,20 +293,20 @@ class FunctionDeclaration(Document):
     behavior: Maybe[Literal["UNSPECIFIED"] | str] = UNSET
 
 
-class GoogleSearch(Document):
+class GoogleSearch(Document, kw_only=True):
     search_types: Maybe[Json] = UNSET
     time_range_filter: Maybe[Json] = UNSET
     exclude_domains: Maybe[list[str]] = UNSET
     blocking_confidence: Maybe[Literal["PHISH_BLOCK_THRESHOLD_UNSPECIFIED"] | str] = UNSET
 
 
-class FileSearch(Document):
+class FileSearch(Document, kw_only=True):
     file_search_store_names: Maybe[list[str]] = UNSET
     top_k: Maybe[int] = UNSET
     metadata_filter: Maybe[str] = UNSET
 
 
-class StreamableHttpTransport(Document):
+class StreamableHttpTransport(Document, kw_only=True):
     url: Maybe[str] = UNSET
     headers: Maybe[dict[str, str]] = UNSET
     timeout: Maybe[str] = UNSET
@@ -314,12 +314,12 @@ class StreamableHttpTransport(Document):
     terminate_on_close: Maybe[bool] = UNSET
 
 
-class McpServer(Document):
+class McpServer(Document, kw_only=True):
     name: Maybe[str] = UNSET
     streamable_http_transport: Maybe[StreamableHttpTransport] = UNSET
 
 
-class Tool(Document):
+class Tool(Document, kw_only=True):
     """One or more tools, each under its own key."""
 
     function_declarations: Maybe[list[FunctionDeclaration]] = UNSET
@@ -337,13 +337,13 @@ class Tool(Document):
     exa_ai_search: Maybe[Json] = UNSET
 
 
-class FunctionCallingConfig(Document):
+class FunctionCallingConfig(Document, kw_only=True):
     mode: Maybe[Literal["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"] | str] = UNSET
     allowed_function_names: Maybe[list[str]] = UNSET
     stream_function_call_arguments: Maybe[bool] = UNSET
 
 
-class ToolConfig(Document):
+class ToolConfig(Document, kw_only=True):
     function_calling_config: Maybe[FunctionCallingConfig] = UNSET
     retrieval_config: Maybe[Json] = UNSET
     include_server_side_tool_invocations: Maybe[bool] = UNSET
@@ -352,7 +352,7 @@ class ToolConfig(Document):
 # --- the request ----------------------------------------------------------------------------------------------------
 
 
-class ThinkingConfig(Document):
+class ThinkingConfig(Document, kw_only=True):
     """How much the model thinks, by a level or a number of tokens, and whether it shows a summary."""
 
     include_thoughts: Maybe[bool] = UNSET
@@ -365,7 +365,7 @@ class ThinkingConfig(Document):
 Modality = Literal["MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "AUDIO", "VIDEO"] | str
 
 
-class GenerationConfig(Document):
+class GenerationConfig(Document, kw_only=True):
     temperature: Maybe[float | int] = UNSET
     top_p: Maybe[float | int] = UNSET
     top_k: Maybe[float | int] = UNSET
@@ -398,7 +398,7 @@ class GenerationConfig(Document):
 ServiceTier = Literal["unspecified", "flex", "standard", "priority"] | str
 
 
-class Request(Document):
+class Request(Document, kw_only=True):
     """The body of `:generateContent` and `:streamGenerateContent`. The model is in the URL."""
 
     contents: list[Content]
@@ -419,13 +419,13 @@ class Request(Document):
 # --- the answer -----------------------------------------------------------------------------------------------------
 
 
-class WebChunk(Document):
+class WebChunk(Document, kw_only=True):
     uri: Maybe[str] = UNSET
     title: Maybe[str] = UNSET
     domain: Maybe[str] = UNSET
 
 
-class RetrievedContext(Document):
+class RetrievedContext(Document, kw_only=True):
     uri: Maybe[str] = UNSET
     title: Maybe[str] = UNSET
     text: Maybe[str] = UNSET
@@ -437,7 +437,7 @@ class RetrievedContext(Document):
     rag_chunk: Maybe[Json] = UNSET
 
 
-class GroundingChunk(Document):
+class GroundingChunk(Document, kw_only=True):
     """A source: a page, a passage of a file, a place or an image."""
 
     web: Maybe[WebChunk] = UNSET
@@ -446,7 +446,7 @@ class GroundingChunk(Document):
     image: Maybe[Json] = UNSET
 
 
-class Segment(Document):
+class Segment(Document, kw_only=True):
     """A stretch of a part's text. The places count bytes of its UTF-8; a place that is 0 is left out."""
 
     part_index: Maybe[int] = UNSET
@@ -455,7 +455,7 @@ class Segment(Document):
     text: Maybe[str] = UNSET
 
 
-class GroundingSupport(Document):
+class GroundingSupport(Document, kw_only=True):
     """Which sources a stretch of text rests on."""
 
     segment: Maybe[Segment] = UNSET
@@ -464,7 +464,7 @@ class GroundingSupport(Document):
     rendered_parts: Maybe[list[int]] = UNSET
 
 
-class GroundingMetadata(Document):
+class GroundingMetadata(Document, kw_only=True):
     web_search_queries: Maybe[list[str]] = UNSET
     image_search_queries: Maybe[list[str]] = UNSET
     retrieval_queries: Maybe[list[str]] = UNSET
@@ -476,7 +476,7 @@ class GroundingMetadata(Document):
     source_flagging_uris: Maybe[list[Json]] = UNSET
 
 
-class CitationSource(Document):
+class CitationSource(Document, kw_only=True):
     start_index: Maybe[int] = UNSET
     end_index: Maybe[int] = UNSET
     uri: Maybe[str] = UNSET
@@ -485,24 +485,24 @@ class CitationSource(Document):
     publication_date: Maybe[Json] = UNSET
 
 
-class CitationMetadata(Document):
+class CitationMetadata(Document, kw_only=True):
     """Known texts that the answer recites; Vertex calls the list `citations`."""
 
     citation_sources: Maybe[list[CitationSource]] = UNSET
     citations: Maybe[list[CitationSource]] = UNSET
 
 
-class ScoredToken(Document):
+class ScoredToken(Document, kw_only=True):
     token: Maybe[str] = UNSET
     token_id: Maybe[int] = UNSET
     log_probability: Maybe[float | int] = UNSET
 
 
-class TopCandidates(Document):
+class TopCandidates(Document, kw_only=True):
     candidates: Maybe[list[ScoredToken]] = UNSET
 
 
-class LogprobsResult(Document):
+class LogprobsResult(Document, kw_only=True):
     chosen_candidates: Maybe[list[ScoredToken]] = UNSET
     top_candidates: Maybe[list[TopCandidates]] = UNSET
     log_probability_sum: Maybe[float | int] = UNSET
@@ -512,7 +512,7 @@ FinishReason = Literal["FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFET
 """The reasons whose numbers are the same everywhere; the others are in `response.py`."""
 
 
-class Candidate(Document):
+class Candidate(Document, kw_only=True):
     content: Maybe[Content] = UNSET
     finish_reason: Maybe[FinishReason] = UNSET
     finish_message: Maybe[str] = UNSET
@@ -527,7 +527,7 @@ class Candidate(Document):
     continuation_token: Maybe[str] = UNSET
 
 
-class PromptFeedback(Document):
+class PromptFeedback(Document, kw_only=True):
     """Why the prompt was not answered."""
 
     block_reason: Maybe[Literal["BLOCKED_REASON_UNSPECIFIED"] | str] = UNSET
@@ -535,7 +535,7 @@ class PromptFeedback(Document):
     safety_ratings: Maybe[list[Json]] = UNSET
 
 
-class UsageMetadata(Document):
+class UsageMetadata(Document, kw_only=True):
     """Token counts; a count of 0 is left out. Thoughts are not among the candidates' tokens."""
 
     prompt_token_count: Maybe[int] = UNSET
@@ -553,7 +553,7 @@ class UsageMetadata(Document):
     initial_prompt_token_count: Maybe[int] = UNSET
 
 
-class Status(Document):
+class Status(Document, kw_only=True):
     """An error: the HTTP status, its name, and details of `google.rpc`."""
 
     code: Maybe[int] = UNSET
@@ -562,7 +562,7 @@ class Status(Document):
     details: Maybe[list[Json]] = UNSET
 
 
-class Response(Document):
+class Response(Document, kw_only=True):
     """A whole answer, or one chunk of a stream, or an error in the place of either."""
 
     # First, because the vendor's Python SDK sees an error in a stream by how its line begins.
@@ -602,7 +602,7 @@ EVENT: Decoder[Response] = ProtoDecoder(Response, most_unknown=MOST_IN_ANSWER)
 # --- other endpoints ------------------------------------------------------------------------------------------------
 
 
-class CountRequest(Document):
+class CountRequest(Document, kw_only=True):
     """`POST {model}:countTokens`: a whole request, or the fields of one that have a size."""
 
     contents: Maybe[list[Content]] = UNSET
@@ -614,7 +614,7 @@ class CountRequest(Document):
     generate_content_request: Maybe[Request] = UNSET
 
 
-class Count(Document):
+class Count(Document, kw_only=True):
     """How many tokens an input has."""
 
     total_tokens: int = 0
@@ -633,7 +633,7 @@ COUNT_REQUEST: Decoder[CountRequest] = ProtoDecoder(CountRequest, most_unknown=M
 COUNT: Decoder[Count] = ProtoDecoder(Count)
 
 
-class ModelInfo(Document):
+class ModelInfo(Document, kw_only=True):
     """One model, named with its collection: `models/...`."""
 
     name: str
@@ -651,7 +651,7 @@ class ModelInfo(Document):
     top_k: Maybe[int] = UNSET
 
 
-class ModelList(Document):
+class ModelList(Document, kw_only=True):
     """One page of the models; the next one starts with `pageToken=nextPageToken`."""
 
     models: Maybe[list[ModelInfo]] = UNSET

@@ -26,7 +26,7 @@ Number = int | float
 # --- messages -------------------------------------------------------------------------------------------------------
 
 
-class CallFunction(Model):
+class CallFunction(Model, kw_only=True):
     """The function of a call: name and arguments. `arguments` is an object; text and null are accepted as well."""
 
     name: str
@@ -34,7 +34,7 @@ class CallFunction(Model):
     index: Opt[int] = UNSET
 
 
-class ToolCall(Model):
+class ToolCall(Model, kw_only=True):
     """A tool call. Older servers send no `id`; `type` is accepted and never sent."""
 
     id: Opt[str] = UNSET
@@ -42,7 +42,7 @@ class ToolCall(Model):
     function: CallFunction
 
 
-class Message(Model):
+class Message(Model, kw_only=True):
     """A message. `content` is always text; `images` are base64 without a prefix, audio among them."""
 
     role: Literal["system", "user", "assistant", "tool"] | str
@@ -57,18 +57,18 @@ class Message(Model):
 # --- the request ----------------------------------------------------------------------------------------------------
 
 
-class Function(Model):
+class Function(Model, kw_only=True):
     name: str
     description: Opt[str] = UNSET
     parameters: Opt[Json] = UNSET
 
 
-class Tool(Model):
+class Tool(Model, kw_only=True):
     type: Opt[str] = UNSET
     function: Function
 
 
-class Options(Model):
+class Options(Model, kw_only=True):
     """How the model runs. What is in `LOADING` loads it again where it differs from the call before."""
 
     num_predict: Opt[Number] = UNSET
@@ -110,7 +110,7 @@ LOADING = ("num_ctx", "num_batch", "num_gpu", "main_gpu", "num_thread", "use_mma
 """Options of loading a model."""
 
 
-class Request(Model):
+class Request(Model, kw_only=True):
     """The body of `POST /api/chat`. Without `stream` the server streams; `format` is "json" or a bare schema."""
 
     model: Opt[str] = UNSET
@@ -131,7 +131,7 @@ class Request(Model):
 # --- the answer -----------------------------------------------------------------------------------------------------
 
 
-class Line(Model):
+class Line(Model, kw_only=True):
     """What an answer and a line of a stream have in common. Durations are nanoseconds; zeros are left out."""
 
     model: Opt[str] = UNSET
@@ -150,13 +150,13 @@ class Line(Model):
     debug_info: Opt[Json] = field(name="_debug_info", default=UNSET)
 
 
-class Answer(Line):
+class Answer(Line, kw_only=True):
     """The whole answer."""
 
     message: Message
 
 
-class Chunk(Line):
+class Chunk(Line, kw_only=True):
     """One line of a streamed answer. The last one is `done`; one with an `error` is the last as well."""
 
     message: Opt[Message] = UNSET
@@ -173,7 +173,7 @@ EVENT: Decoder[Chunk] = Decoder(Chunk, most_unknown=MOST_IN_ANSWER)
 Capability = Literal["completion", "tools", "insert", "vision", "audio", "embedding", "thinking", "image"] | str
 
 
-class Details(Model):
+class Details(Model, kw_only=True):
     parent_model: Opt[str] = UNSET
     format: Opt[str] = UNSET
     family: Opt[str] = UNSET
@@ -184,7 +184,7 @@ class Details(Model):
     embedding_length: Opt[int] = UNSET
 
 
-class ModelInfo(Model):
+class ModelInfo(Model, kw_only=True):
     """One model of `GET /api/tags`. A model of the cloud names its host."""
 
     name: str
@@ -198,20 +198,20 @@ class ModelInfo(Model):
     remote_host: Opt[str] = UNSET
 
 
-class ModelList(Model):
+class ModelList(Model, kw_only=True):
     """The answer of `GET /api/tags`."""
 
     models: list[ModelInfo]
 
 
-class ShowRequest(Model):
+class ShowRequest(Model, kw_only=True):
     """The body of `POST /api/show`."""
 
     model: str
     verbose: Opt[bool] = UNSET
 
 
-class ShownModel(Model):
+class ShownModel(Model, kw_only=True):
     """The answer of `POST /api/show`. Keys of `model_info` begin with the architecture: `llama.context_length`."""
 
     capabilities: Opt[list[Capability]] = UNSET
@@ -235,7 +235,7 @@ class ShownModel(Model):
         return found if isinstance(found, int) else None
 
 
-class Generate(types.Request):
+class Generate(types.Request, kw_only=True):
     """The body of `POST /api/generate`: one prompt instead of messages. Without a prompt it loads the model."""
 
     prompt: Opt[str] = UNSET

@@ -30,39 +30,39 @@ USED = "used"
 # --- content parts --------------------------------------------------------------------------------------------------
 
 
-class Part(Model, tag_field="type"):
+class Part(Model, tag_field="type", kw_only=True):
     """The common fields of content parts. `cache_control` is the cache breakpoint of hosts in front of Anthropic."""
 
     prompt_cache_breakpoint: Opt[Json] = UNSET
     cache_control: Opt[Json] = UNSET
 
 
-class Text(Part, tag="text"):
+class Text(Part, tag="text", kw_only=True):
     text: str
     image_url: Opt[Any] = UNSET  # a client of Hugging Face writes the fields of the other kinds as null
 
 
-class ImageUrl(Model):
+class ImageUrl(Model, kw_only=True):
     """`url` is http(s) or a data URL."""
 
     url: str
     detail: Opt[Literal["auto", "low", "high", "original"] | str] = UNSET
 
 
-class Image(Part, tag="image_url"):
+class Image(Part, tag="image_url", kw_only=True):
     """An image; some hosts require a bare string."""
 
     image_url: ImageUrl | str
     text: Opt[Any] = UNSET
 
 
-class Audio(Part, tag="input_audio"):
+class Audio(Part, tag="input_audio", kw_only=True):
     """Sound; a bare string is Mistral's form."""
 
     input_audio: ours.AudioData | str
 
 
-class FileData(Model):
+class FileData(Model, kw_only=True):
     """`file_data` is a data URL; some hosts support an http(s) URL there."""
 
     file_id: Opt[str] = UNSET
@@ -70,30 +70,30 @@ class FileData(Model):
     filename: Opt[str] = UNSET
 
 
-class File(Part, tag="file"):
+class File(Part, tag="file", kw_only=True):
     file: FileData
 
 
-class Refusal(Part, tag="refusal"):
+class Refusal(Part, tag="refusal", kw_only=True):
     refusal: str
 
 
-class VideoUrl(Model):
+class VideoUrl(Model, kw_only=True):
     url: str
 
 
-class Video(Part, tag="video_url"):
+class Video(Part, tag="video_url", kw_only=True):
     video_url: VideoUrl | str
 
 
-class Document(Part, tag="document_url"):
+class Document(Part, tag="document_url", kw_only=True):
     """Mistral: a document by URL."""
 
     document_url: str
     document_name: Opt[str] = UNSET
 
 
-class Thinking(Part, tag="thinking"):
+class Thinking(Part, tag="thinking", kw_only=True):
     """Mistral: the model's thinking, as a part of the content."""
 
     thinking: str | list[Json]
@@ -117,17 +117,17 @@ Arguments = str | JsonValue | list[Raw]
 """JSON text; some hosts send the value itself."""
 
 
-class FunctionBody(Model):
+class FunctionBody(Model, kw_only=True):
     name: Opt[str] = UNSET
     arguments: Opt[Arguments] = UNSET
 
 
-class CustomBody(Model):
+class CustomBody(Model, kw_only=True):
     name: Opt[str] = UNSET
     input: Opt[Arguments] = UNSET
 
 
-class ToolCall(Model):
+class ToolCall(Model, kw_only=True):
     """A call, or a piece of one in a stream. Only OpenAI itself always sends `id` and `type`."""
 
     id: Opt[str] = UNSET
@@ -144,28 +144,28 @@ class ToolCall(Model):
 # --- messages of a request ------------------------------------------------------------------------------------------
 
 
-class Message(Model, tag_field="role"):
+class Message(Model, tag_field="role", kw_only=True):
     """What every message has."""
 
     content: Opt[Content] = UNSET
     name: Opt[str] = UNSET
 
 
-class DeveloperMessage(Message, tag="developer"):
+class DeveloperMessage(Message, tag="developer", kw_only=True):
     """Instructions, at OpenAI."""
 
 
-class SystemMessage(Message, tag="system"):
+class SystemMessage(Message, tag="system", kw_only=True):
     """Instructions, everywhere else."""
 
     tool_calls: Opt[Any] = UNSET
 
 
-class UserMessage(Message, tag="user"):
+class UserMessage(Message, tag="user", kw_only=True):
     tool_calls: Opt[Any] = UNSET
 
 
-class AssistantFields(Model):
+class AssistantFields(Model, kw_only=True):
     """The fields of assistant messages, in requests and answers. Those after `function_call` are the hosts' own."""
 
     content: Opt[Content | JsonValue] = UNSET
@@ -187,7 +187,7 @@ class AssistantFields(Model):
     channel: Opt[Any] = UNSET
 
 
-class AssistantMessage(AssistantFields, tag_field="role", tag="assistant"):
+class AssistantMessage(AssistantFields, tag_field="role", tag="assistant", kw_only=True):
     """`prefix` makes Mistral and DeepSeek continue this text, `partial` Moonshot."""
 
     name: Opt[str] = UNSET
@@ -196,13 +196,13 @@ class AssistantMessage(AssistantFields, tag_field="role", tag="assistant"):
     stop_reason: Opt[str] = UNSET
 
 
-class ToolMessage(Message, tag="tool"):
+class ToolMessage(Message, tag="tool", kw_only=True):
     """What a tool gave, for the call `tool_call_id`."""
 
     tool_call_id: Opt[str] = UNSET
 
 
-class FunctionMessage(Message, tag="function"):
+class FunctionMessage(Message, tag="function", kw_only=True):
     """What a function gave, in the legacy form."""
 
 
@@ -212,33 +212,33 @@ AnyMessage = Open[DeveloperMessage | SystemMessage | UserMessage | AssistantMess
 # --- tools and formats ----------------------------------------------------------------------------------------------
 
 
-class Function(Model):
+class Function(Model, kw_only=True):
     name: str
     description: Opt[str] = UNSET
     parameters: Opt[Json] = UNSET
     strict: Opt[bool] = UNSET
 
 
-class Grammar(Model):
+class Grammar(Model, kw_only=True):
     definition: str
     syntax: Literal["lark", "regex"] | str
 
 
-class TextFormat(Model, tag_field="type", tag="text"):
+class TextFormat(Model, tag_field="type", tag="text", kw_only=True):
     """Any text."""
 
 
-class GrammarFormat(Model, tag_field="type", tag="grammar"):
+class GrammarFormat(Model, tag_field="type", tag="grammar", kw_only=True):
     grammar: Grammar
 
 
-class Custom(Model):
+class Custom(Model, kw_only=True):
     name: str
     description: Opt[str] = UNSET
     format: Opt[Open[TextFormat | GrammarFormat]] = UNSET
 
 
-class Tool(Model):
+class Tool(Model, kw_only=True):
     """A function, a custom tool, or a tool of the host, whose fields are then undeclared ones."""
 
     type: Opt[Literal["function", "custom"] | str] = UNSET
@@ -249,16 +249,16 @@ class Tool(Model):
     eager_input_streaming: Opt[bool] = UNSET
 
 
-class Named(Model):
+class Named(Model, kw_only=True):
     name: str
 
 
-class AllowedTools(Model):
+class AllowedTools(Model, kw_only=True):
     mode: Opt[Literal["auto", "required"] | str] = UNSET
     tools: Opt[list[Json]] = UNSET
 
 
-class ToolChoice(Model):
+class ToolChoice(Model, kw_only=True):
     """A named tool, or a set of tools, depending on `type`."""
 
     type: Opt[Literal["function", "custom", "allowed_tools"] | str] = UNSET
@@ -267,14 +267,14 @@ class ToolChoice(Model):
     allowed_tools: Opt[AllowedTools] = UNSET
 
 
-class JsonSchema(Model):
+class JsonSchema(Model, kw_only=True):
     name: Opt[str] = UNSET
     schema: Opt[Json] = UNSET
     description: Opt[str] = UNSET
     strict: Opt[bool] = UNSET
 
 
-class ResponseFormat(Model):
+class ResponseFormat(Model, kw_only=True):
     type: Literal["text", "json_object", "json_schema"] | str
     json_schema: Opt[JsonSchema] = UNSET
 
@@ -282,34 +282,34 @@ class ResponseFormat(Model):
 # --- the request ----------------------------------------------------------------------------------------------------
 
 
-class StreamOptions(Model):
+class StreamOptions(Model, kw_only=True):
     include_usage: Opt[bool] = UNSET
     include_obfuscation: Opt[bool] = UNSET
 
 
-class Location(Model):
+class Location(Model, kw_only=True):
     city: Opt[str] = UNSET
     country: Opt[str] = UNSET
     region: Opt[str] = UNSET
     timezone: Opt[str] = UNSET
 
 
-class UserLocation(Model):
+class UserLocation(Model, kw_only=True):
     type: Opt[Literal["approximate"] | str] = UNSET
     approximate: Opt[Location] = UNSET
 
 
-class WebSearchOptions(Model):
+class WebSearchOptions(Model, kw_only=True):
     search_context_size: Opt[Literal["low", "medium", "high"] | str] = UNSET
     user_location: Opt[UserLocation] = UNSET
 
 
-class CacheOptions(Model):
+class CacheOptions(Model, kw_only=True):
     mode: Opt[str] = UNSET
     ttl: Opt[str] = UNSET
 
 
-class Reasoning(Model):
+class Reasoning(Model, kw_only=True):
     """OpenRouter and Vercel: how much to think."""
 
     effort: Opt[str] = UNSET
@@ -319,7 +319,7 @@ class Reasoning(Model):
     exclude: Opt[bool] = UNSET
 
 
-class Request(Model):
+class Request(Model, kw_only=True):
     """The body of a request. `messages` comes last, so that a longer conversation begins with the same bytes."""
 
     model: Opt[str] = UNSET
@@ -389,7 +389,7 @@ class Request(Model):
 # --- the answer -----------------------------------------------------------------------------------------------------
 
 
-class PromptDetails(Model):
+class PromptDetails(Model, kw_only=True):
     cached_tokens: Opt[int] = UNSET
     cache_write_tokens: Opt[int] = UNSET
     audio_tokens: Opt[Any] = UNSET
@@ -399,7 +399,7 @@ class PromptDetails(Model):
     multimodal_tokens: Opt[Any] = UNSET
 
 
-class CompletionDetails(Model):
+class CompletionDetails(Model, kw_only=True):
     reasoning_tokens: Opt[int] = UNSET
     audio_tokens: Opt[Any] = UNSET
     accepted_prediction_tokens: Opt[Any] = UNSET
@@ -409,7 +409,7 @@ class CompletionDetails(Model):
     video_tokens: Opt[Any] = UNSET
 
 
-class Usage(Model):
+class Usage(Model, kw_only=True):
     """Token counts. Whether `completion_tokens` includes reasoning is a fact of the host."""
 
     prompt_tokens: Opt[int] = UNSET
@@ -435,13 +435,13 @@ class Usage(Model):
     pydantic_ai_gateway: Opt[Any] = UNSET
 
 
-class Answer(AssistantFields):
+class Answer(AssistantFields, kw_only=True):
     """The message of a choice."""
 
     role: Opt[str] = UNSET
 
 
-class _ChoiceFields(Model):
+class _ChoiceFields(Model, kw_only=True):
     index: Opt[int] = UNSET
     finish_reason: Opt[Literal["stop", "length", "tool_calls", "content_filter", "function_call"] | str] = UNSET
     logprobs: Opt[Any] = UNSET
@@ -455,11 +455,11 @@ class _ChoiceFields(Model):
     text: Opt[Any] = UNSET
 
 
-class Choice(_ChoiceFields):
+class Choice(_ChoiceFields, kw_only=True):
     message: Opt[Answer] = UNSET
 
 
-class _Document(Model):
+class _Document(Model, kw_only=True):
     """What an answer and a chunk have in common."""
 
     id: Opt[str] = UNSET
@@ -492,7 +492,7 @@ class _Document(Model):
     base_resp: Opt[Json] = UNSET  # how the request went: `status_code` is 0 where it went well
 
 
-class Completion(_Document):
+class Completion(_Document, kw_only=True):
     """The whole answer. A document without `choices`, or with an error beside them, is an error and no answer."""
 
     choices: list[Choice]
@@ -502,18 +502,18 @@ class Completion(_Document):
 # --- the stream -----------------------------------------------------------------------------------------------------
 
 
-class Delta(Answer):
+class Delta(Answer, kw_only=True):
     """What is new in the message of a choice."""
 
     token_id: Opt[Any] = UNSET
 
 
-class ChunkChoice(_ChoiceFields):
+class ChunkChoice(_ChoiceFields, kw_only=True):
     delta: Opt[Delta] = UNSET
     usage: Opt[Usage] = UNSET
 
 
-class Chunk(_Document):
+class Chunk(_Document, kw_only=True):
     """One piece of a streamed answer. `choices` may be empty, null or absent, and an error may be beside it."""
 
     choices: Opt[list[ChunkChoice]] = UNSET

@@ -12,6 +12,7 @@ from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
 
+from msgspec import StructMeta
 from msgspec.json import encode
 from msgspec.structs import replace
 
@@ -20,7 +21,7 @@ from ...errors import ErrorFacts
 from ...losses import Loss, Losses
 from ...responses.carriers import digest, report_foreign
 from ...responses.response import echoed_tools
-from ...unknown import Model, ModelMeta, Unknown, extras, given, with_extras
+from ...unknown import Model, Unknown, extras, given, with_extras
 from ...vendors.dialects import ResponsesDialect
 from ..errors import error_facts, status_of, type_of
 from ..leftovers import ID_PREFIXES, struct_of
@@ -167,7 +168,7 @@ def _struct_writing(model: type[M], names: tuple[str, ...]) -> tuple[type[M], Ca
     hints = get_type_hints(model, include_extras=True)
     namespace = {"__annotations__": {name: hints[name] for name in names}, "__module__": model.__module__}
     config = model.__struct_config__
-    made = ModelMeta(model.__name__, (model,), namespace, tag_field=config.tag_field, tag=config.tag)
+    made = StructMeta(model.__name__, (model,), namespace, kw_only=True, tag_field=config.tag_field, tag=config.tag)
     return cast("type[M]", made), attrgetter(*model.__struct_fields__)
 
 

@@ -44,14 +44,14 @@ REQUIRED_NULLABLE: dict[str, tuple[str, ...]] = {
 # --- the other endpoints --------------------------------------------------------------------------------------------
 
 
-class InputTokens(Model):
+class InputTokens(Model, kw_only=True):
     """The number of tokens of an input."""
 
     object: Literal["response.input_tokens"] | str = "response.input_tokens"
     input_tokens: int
 
 
-class Deleted(Model):
+class Deleted(Model, kw_only=True):
     """The answer to a deletion."""
 
     id: Opt[str] = UNSET
@@ -59,7 +59,7 @@ class Deleted(Model):
     deleted: Opt[bool] = UNSET
 
 
-class ItemPage(Model):
+class ItemPage(Model, kw_only=True):
     """A page of the input items of a stored response. While `has_more`, the next page comes after `last_id`."""
 
     object: Literal["list"] | str = "list"
@@ -79,7 +79,7 @@ ITEMS: Decoder[ItemPage] = Decoder(ItemPage)
 """Decodes a page of input items."""
 
 
-class ErrorObject(Model):
+class ErrorObject(Model, kw_only=True):
     """An error. The type and the code are the vendor's; `param` names the field of the request."""
 
     message: str
@@ -88,7 +88,7 @@ class ErrorObject(Model):
     code: str | None = None
 
 
-class ErrorBody(Model):
+class ErrorBody(Model, kw_only=True):
     """The body of an answer with an error status."""
 
     error: ErrorObject

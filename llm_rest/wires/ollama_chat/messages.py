@@ -20,7 +20,7 @@ from ...responses.lenient import derived_call_id
 from ...unknown import or_none
 from ..call_ids import PlacedOutputs, UnansweredCalls
 from ..kept import Json, diff, keep_message, kept_message, own_leftovers, patch, unknown
-from ..leftovers import copies, new_message, report_item, report_unknown, struct_of
+from ..leftovers import new_message, report_item, report_unknown, struct_of
 from ..tools import Call, qualified
 from . import types
 from .content import decode_content, encode_content
@@ -44,8 +44,6 @@ TEXT_FIELDS = ("annotations", "logprobs")
 # --- one assistant message ------------------------------------------------------------------------------------------
 
 
-_assistant = copies(types.Message(role="assistant", content=""))
-
 Texts = list[tuple[str, int]]
 """Texts, each with the position of its item."""
 
@@ -54,7 +52,7 @@ class AssistantMessage:
     """One assistant message, built from items; `finish` returns it."""
 
     def __init__(self, lost: Losses, left: Json | None, begins: int = 0, field: str = "input") -> None:
-        self.msg = _assistant()
+        self.msg = types.Message(role="assistant", content="")
         self.left = left
         self.begins = begins  # the item it begins with
         self.calls: list[tuple[Call, int]] = []  # each with its position

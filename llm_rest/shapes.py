@@ -57,14 +57,14 @@ class Shapes:
         self._counted: dict[frozenset[Shape], int] = {}
         self._made = 0
 
-    def due(self, met: set[Shape]) -> Iterator[Names]:
+    def due(self, seen: set[Shape]) -> Iterator[Names]:
         """Count the shapes of one document; returns those to make a form of now, alone or with an earlier form's."""
-        shapes = dict(met)
-        if len(shapes) != len(met) or len(shapes) > MOST_STRUCTS or max(map(len, shapes.values())) > MOST_NAMES:
+        shapes = dict(seen)
+        if len(shapes) != len(seen) or len(shapes) > MOST_STRUCTS or max(map(len, shapes.values())) > MOST_NAMES:
             return
         if sum(len(name) for names in shapes.values() for name in names) > MOST_TEXT:
             return
-        key = frozenset(met)
+        key = frozenset(seen)
         if key not in self._counted and len(self._counted) >= MOST_COUNTED:
             self._counted.clear()
         self._counted[key] = count = self._counted.get(key, 0) + 1

@@ -333,13 +333,13 @@ class Decoder(Generic[T]):
             self._remember({*descent.shapes, *((model, ()) for model in descent.containers)}, raw)
         return found
 
-    def _remember(self, met: set[tuple[type[Struct], tuple[str, ...]]], raw: bytes) -> None:
+    def _remember(self, seen: set[tuple[type[Struct], tuple[str, ...]]], raw: bytes) -> None:
         """Decode documents like the one in `raw` on the fast path from now on, once enough of them arrived."""
         # Fields that a repair reads, or that have another notation, have to go the slow way.
-        if any(name in self._repaired or name in model.__struct_fields__ for model, names in met for name in names):
+        if any(name in self._repaired or name in model.__struct_fields__ for model, names in seen for name in names):
             return
         with first_use:
-            for shapes in self._shapes.due(met):
+            for shapes in self._shapes.due(seen):
                 decoder = msgspec.json.Decoder(widened(self._type, shapes, _extended, _fields))
                 with suppress(*_MISFITS):
                     decoder.decode(raw)

@@ -167,7 +167,7 @@ def api_error(
         body=facts.body,
     )
     if isinstance(error, ContextLengthError):
-        error.limit, error.requested = _number(_ALLOWED, facts.message), _number(_ASKED, facts.message)
+        error.limit, error.requested = _number(_ALLOWED, facts.message), _number(_REQUESTED, facts.message)
     elif isinstance(error, ContentFilterError):
         error.categories = _categories(facts.body)
     return error
@@ -188,7 +188,7 @@ _ALLOWED = (
     r"(?i)maximum (?:context|prompt) length(?: is| of|:)? ([\d,]+)|> ([\d,]+)|([\d,]+) maximum context length"
     r"|tokens allowed \(?([\d,]+)|context size \(([\d,]+)|limit is ([\d,]+)"
 )
-_ASKED = (
+_REQUESTED = (
     r"(?i)(?:requested|resulted in|contains|token count|current length is)(?: about)? \(?([\d,]+)"
     r"|too long: ([\d,]+)|request \(([\d,]+)"
 )

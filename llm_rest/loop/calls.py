@@ -103,8 +103,8 @@ def answer(item: AnyItem, output: Output, *, failed: bool = False) -> AnyItem:
         case LocalShellCall():
             return LocalShellCallOutput(call_id=item.call_id, output=text)
         case ShellCall():
-            said = {"stdout": "", "stderr": text} if failed else {"stdout": text, "stderr": ""}
-            shown = ShellOutput(**said, outcome=Exited(exit_code=int(failed)))
+            streams = {"stdout": "", "stderr": text} if failed else {"stdout": text, "stderr": ""}
+            shown = ShellOutput(**streams, outcome=Exited(exit_code=int(failed)))
             return ShellCallOutput(call_id=item.call_id, output=[shown], caller=item.caller)
         case ApplyPatchCall():
             status = "failed" if failed else "completed"

@@ -121,8 +121,8 @@ class Engine:
         self._driven = False
         self._streams = False
         self._began = 0.0
-        self._asked_about: set[str] = set()
-        self._to_ask_about: deque[ToolCall] = deque()
+        self._approvals_started: set[str] = set()
+        self._approvals_due: deque[ToolCall] = deque()
         self._deciding = 0
         self._waiting_end: AnyLoopEvent | None = None
 
@@ -154,8 +154,8 @@ class Engine:
                 raise ConfigError("this run is being driven already", hint=hint)
             self._workers, self._streams, self._driven = workers, streams, True
             self._began = workers.now() - self.state.at
-            self._asked_about.clear()
-            self._to_ask_about.clear()
+            self._approvals_started.clear()
+            self._approvals_due.clear()
             self._deciding, self._resting = 0, False
         self.take(inputs.Begun(at=self.state.at))
 
@@ -183,7 +183,7 @@ class Engine:
             self.take(cast("Callable[..., inputs.AnyInput]", report)(at=self._now()))
         elif isinstance(report, Decided):
             self._deciding -= 1
-            self._ask_next(workers)
+            self._start_approvals(workers)
             if report.verdict is not None:
                 kind = inputs.Approved if report.verdict else inputs.Denied
                 self.take(kind(at=self._now(), execution_id=report.execution_id))
@@ -248,8 +248,8 @@ class Engine:
         match action:
             case inputs.Ask(request=request):
                 offered = self.tools.definitions
-                asked = replace(request, tools=offered) if offered else request
-                self._start(workers, MODEL, partial(self._model, asked, workers))
+                sent = replace(request, tools=offered) if offered else request
+                self._start(workers, MODEL, partial(self._model, sent, workers))
             case inputs.CancelAsk():
                 workers.cancel(MODEL)
                 if self.hang_up is not None:
@@ -259,10 +259,10 @@ class Engine:
             case inputs.CancelTool(execution_id=name):
                 workers.cancel(name)
             case inputs.AskApproval(call=call):
-                if self.approve is not None and call.execution_id not in self._asked_about:
-                    self._asked_about.add(call.execution_id)
-                    self._to_ask_about.append(call)
-                    self._ask_next(workers)
+                if self.approve is not None and call.execution_id not in self._approvals_started:
+                    self._approvals_started.add(call.execution_id)
+                    self._approvals_due.append(call)
+                    self._start_approvals(workers)
             case inputs.Emit() | inputs.Stop():
                 pass
             case _:
@@ -271,14 +271,14 @@ class Engine:
     def _start(self, workers: Workers, name: str, job: Job) -> None:
         workers.start(name, job if self.scope is None else self.scope(name, job))
 
-    def _ask_next(self, workers: Workers) -> None:
+    def _start_approvals(self, workers: Workers) -> None:
         """Request approval of the next calls, at most as many at a time as there may be threads."""
         limit = self.state.limits.max_tool_threads
-        while self._to_ask_about and (self._deciding < limit or not self.shell.in_threads):
-            call = self._to_ask_about.popleft()
+        while self._approvals_due and (self._deciding < limit or not self.shell.in_threads):
+            call = self._approvals_due.popleft()
             if call.waiting_for == "approval":
                 self._deciding += 1
-                workers.start(f"approval of {call.execution_id}", partial(self._ask_about, call, workers))
+                workers.start(f"approval of {call.execution_id}", partial(self._request_approval, call, workers))
 
     def _emit(self, event: AnyLoopEvent) -> None:
         self.out.append(event)
@@ -326,13 +326,13 @@ class Engine:
         workers.put(event)
         return workers is self._workers
 
-    async def _ask_about(self, call: ToolCall, workers: Workers) -> None:
+    async def _request_approval(self, call: ToolCall, workers: Workers) -> None:
         verdict = None
         try:
-            said: Any = None if self.approve is None else await self.shell.ask(self.approve, call)
-            if not isinstance(said, bool | None):  # a word such as "no" would count as a yes
-                raise TypeError(f"approve= returns True, False or None, not {said!r}")
-            verdict = said
+            answer: Any = None if self.approve is None else await self.shell.ask(self.approve, call)
+            if not isinstance(answer, bool | None):  # a word such as "no" would count as a yes
+                raise TypeError(f"approve= returns True, False or None, not {answer!r}")
+            verdict = answer
         except Exception:
             logging.getLogger("llm_rest").exception("asking whether %s may run failed; the call waits", call.name)
         finally:
@@ -342,24 +342,24 @@ class Engine:
 
     def error(self, partial_answer: Any) -> Exception | None:
         """The error that stopped the run, with its state."""
-        state, said = self.state, self.state.error or ""
+        state, message = self.state, self.state.error or ""
         error: Exception | None = None
         match state.outcome:
             case "max_iterations":
                 hint = "allow more with max_iterations=, or go on with run(state=error.run)"
-                error = MaxIterationsError(said, partial=partial_answer, hint=hint)
+                error = MaxIterationsError(message, partial=partial_answer, hint=hint)
             case "invalid_calls":
                 wrong = next(call for call in reversed(state.calls) if call.problems)
                 known = self.tools.facts(wrong.name) is not None
-                error = (ToolArgumentsError if known else ToolNotFoundError)(said, partial=partial_answer)
+                error = (ToolArgumentsError if known else ToolNotFoundError)(message, partial=partial_answer)
             case "timeout":
-                error = APITimeoutError(said, phase="total", partial=partial_answer)
+                error = APITimeoutError(message, phase="total", partial=partial_answer)
             case "failed" if self.fault is not None:
                 error = self.fault
             case "failed":
-                error = ToolError(said, partial=partial_answer)
+                error = ToolError(message, partial=partial_answer)
             case "cancelled":
-                error = CallCancelledError(said, partial=partial_answer)
+                error = CallCancelledError(message, partial=partial_answer)
             case "completed" | "waiting" | None:
                 pass
             case _:

@@ -81,8 +81,8 @@ class BaseRun(Generic[R_co]):
         if not named:
             output = output_of(output)
         elif type(output) is not type(expected) or named != answers([expected]):
-            came, meant = type(output).__name__, type(expected).__name__
-            raise ConfigError(f"a {came} of {named} does not answer {id!r}", hint=f"give its text, or its {meant}")
+            got, wanted_type = type(output).__name__, type(expected).__name__
+            raise ConfigError(f"a {got} of {named} does not answer {id!r}", hint=f"give its text, or its {wanted_type}")
         self._engine.say(partial(inputs.Supplied, execution_id=call.execution_id, output=output))
 
     def cancel(self) -> None:

@@ -215,7 +215,7 @@ class RunState(Model, kw_only=True):
     """How the run stopped; `None` where it has not."""
     error: str | None = None
     """Why it stopped, as text; `None` where it has not, or is `completed` or `waiting`."""
-    asked: float | None = None
+    sent_at: float | None = None
     """When the request in flight was sent, in seconds on the run's clock; `None` where none is."""
     delivering: list[str] = field(default_factory=list[str])
     """The nonblocking calls whose results are in the request in flight, by `execution_id`."""

@@ -99,10 +99,10 @@ class Turn:
             case _ if not state.running:
                 return
             case inputs.Answered():
-                if state.asked is not None:
+                if state.sent_at is not None:
                     self.answered(input.response, input.repairs)
             case inputs.AnswerFailed():
-                if state.asked is not None:
+                if state.sent_at is not None:
                     self.answer_failed(input.error)
             case inputs.Finished() | inputs.Failed():
                 self.finished(input)
@@ -119,10 +119,10 @@ class Turn:
     def begin(self) -> None:
         """Start or resume the run: what was in flight is requested or started again, or fails."""
         state = self.state
-        outcome, unanswered = state.outcome, state.asked is not None or state.outcome == "failed"
+        outcome, unanswered = state.outcome, state.sent_at is not None or state.outcome == "failed"
         if outcome not in (None, "waiting"):
             state.began, state.invalid = state.at, 0
-        state.running, state.outcome, state.error, state.asked = True, None, None, None
+        state.running, state.outcome, state.error, state.sent_at = True, None, None, None
         for call in state.calls:
             if call.state == "executing":
                 if call.on_resume == "restart":
@@ -151,8 +151,8 @@ class Turn:
                 self.end(call, "cancelled", f"cancelled: {error}")
             self.answer_calls()
             self.deliver()
-        if state.asked is not None:
-            state.asked = None
+        if state.sent_at is not None:
+            state.sent_at = None
             self.actions.append(inputs.CancelAsk())
         state.running, state.outcome, state.error, state.delivering = False, outcome, error, []
         self.emit(ev.RunEnd, state.id, outcome=outcome, error=error)
@@ -169,16 +169,16 @@ class Turn:
         """Call the model if there is something to send and nothing to wait for; stop if there is neither."""
         state = self.state
         # A call whose result can no longer be sent is not started.
-        ends = state.asked is None and self.must_ask and state.iteration >= state.limits.max_iterations
+        ends = state.sent_at is None and self.needs_model and state.iteration >= state.limits.max_iterations
         while not ends and (call := self.calls.next_ready()) is not None:
             if call.state == "pending" and call.waiting_for is None:
                 self.start(call)
-        if state.asked is not None:
+        if state.sent_at is not None:
             return
         if self.calls.blocking:
             if not self.calls.active:
                 self.stop("waiting")
-        elif self.must_ask:
+        elif self.needs_model:
             self.ask()
         elif not self.calls.open:
             self.stop("completed")
@@ -186,7 +186,7 @@ class Turn:
             self.stop("waiting")
 
     @property
-    def must_ask(self) -> bool:
+    def needs_model(self) -> bool:
         """Whether there is something to send to the model, and no call that it waits for."""
         state = self.state
         return not self.calls.blocking and bool(not state.iteration or state.paused or self.unanswered or self.due)
@@ -213,7 +213,7 @@ class Turn:
     def send(self) -> None:
         """Send the current conversation."""
         state = self.state
-        state.asked = state.at
+        state.sent_at = state.at
         request, items = state.request, state.items
         if (state.limits.use_previous_response_id or given(request.conversation)) and state.response is not None:
             items = items[state.kept :]
@@ -225,10 +225,10 @@ class Turn:
         """Add the answer of the model, and start the calls that it makes."""
         state = self.state
         delivered = self.delivered
-        state.totals += totals_of(response, state.at - (state.asked or 0.0))
+        state.totals += totals_of(response, state.at - (state.sent_at or 0.0))
         before = state.response
         resumed = before is not None and _reason(before) == PAUSED
-        state.asked, state.delivering = None, []
+        state.sent_at, state.delivering = None, []
         state.items += deepcopy(response.output)  # the caller may change those of the reply
         state.kept = len(state.items)
         calls = self.calls_in(response.output, repairs)
@@ -253,7 +253,7 @@ class Turn:
     def answer_failed(self, error: str) -> None:
         """The run ends, unless the request held late results and more is to come: the next request holds them again."""
         state, delivered = self.state, self.delivered
-        state.asked = None
+        state.sent_at = None
         if delivered:
             self.emit(ev.NonblockingError, self.model_call, calls=delivered, error=error)
         if not delivered or not (self.calls.active or self.unanswered or self.due):
@@ -277,18 +277,18 @@ class Turn:
         settled = answers(items)
         found: list[ToolCall] = []
         for i, item in enumerate(items):
-            wanted = call_request(item)
-            if wanted is None or wanted.call_id in settled:
+            requested = call_request(item)
+            if requested is None or requested.call_id in settled:
                 continue
-            facts = self.tools.facts(wanted.name)
+            facts = self.tools.facts(requested.name)
             limit = None if facts is None else facts.timeout
             call = ToolCall(
                 execution_id=f"{self.model_call}.{len(found) + 1}",
                 iteration=state.iteration,
                 item=item,
-                call_id=wanted.call_id,
-                name=wanted.name,
-                arguments=wanted.arguments,
+                call_id=requested.call_id,
+                name=requested.name,
+                arguments=requested.arguments,
                 blocking=facts is None or facts.blocking,
                 timeout=state.limits.tool_timeout if limit is None else None if limit == "none" else limit,
                 on_resume="fail" if facts is None else facts.on_resume,

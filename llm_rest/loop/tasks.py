@@ -41,7 +41,7 @@ class TaskWorkers:
 
     def __init__(self) -> None:
         self._reports: deque[Any] = deque()
-        self._came = anyio.Event()
+        self._received = anyio.Event()
         self._soon = from_any_thread(current_token())
         self._thread = threading.get_ident()
         self._scopes: dict[str, anyio.CancelScope] = {}
@@ -56,9 +56,9 @@ class TaskWorkers:
     ) -> bool | None:
         self._group.cancel_scope.cancel()
         # What the caller raised stays what it is: a group would wrap up whatever passes through it.
-        theirs = kind is not None and not issubclass(kind, anyio.get_cancelled_exc_class())
+        is_error = kind is not None and not issubclass(kind, anyio.get_cancelled_exc_class())
         try:
-            return await self._group.__aexit__(*(None, None, None) if theirs else (kind, value, traceback))
+            return await self._group.__aexit__(*(None, None, None) if is_error else (kind, value, traceback))
         except BaseExceptionGroup as problems:
             if len(problems.exceptions) == 1:  # such as the KeyboardInterrupt of a tool
                 raise problems.exceptions[0] from None
@@ -95,14 +95,14 @@ class TaskWorkers:
                 self._soon(self._wake)
 
     def _wake(self) -> None:
-        self._came.set()
+        self._received.set()
 
     async def receive(self, within: float | None) -> Any:
         if not self._reports and within != 0.0:
             # What another thread reports wakes whatever event is there when the loop comes to it.
-            self._came = anyio.Event()
+            self._received = anyio.Event()
             with anyio.move_on_after(within):
-                await self._came.wait()
+                await self._received.wait()
         # A cancelled scope cancels the jobs as well as the reader, whichever first: their reports of it are no failures.
         await checkpoint_if_cancelled()
         return self._reports.popleft() if self._reports else None

@@ -151,9 +151,9 @@ def report_foreign(
             continue
         name, kind = NAMES.get(wire, wire), "option" if request is not None else "field"
         tools = (request.tools or ()) if request is not None else ()
-        for field, came in _fields(fields, path, other, tools, asked=request is not None):
-            if came is not None:
-                lost.changed(field, str(came))
+        for field, value in _fields(fields, path, other, tools, requested=request is not None):
+            if value is not None:
+                lost.changed(field, str(value))
             elif field.endswith("]") and field.startswith("tools["):
                 lost.refused(field, f"{name} has no such tool")
             else:
@@ -161,7 +161,7 @@ def report_foreign(
 
 
 def _fields(
-    fields: dict[str, Any], path: str, wire: str, tools: Sequence[Any], *, asked: bool = False
+    fields: dict[str, Any], path: str, wire: str, tools: Sequence[Any], *, requested: bool = False
 ) -> Iterator[tuple[str, Any]]:
     """The path of each field that has a value, and its loss, unless the field is left out."""
     notes = own(fields, SPELLING)
@@ -173,7 +173,7 @@ def _fields(
             yield from _fields(cast("Any", value), path if begins else _joined(path, name), wire, ())
         elif isinstance(value, dict) and notes.get(name) == ENTRIES:
             yield from _entries(cast("Any", value), _joined(path, name), wire, tools if name == "tools" else ())
-        elif value is None or name in ORDER or (name in NOTHING and not asked and _is_empty(value)):
+        elif value is None or name in ORDER or (name in NOTHING and not requested and _is_empty(value)):
             continue
         elif not path and name in UNMAPPED and isinstance(value, list):
             for i, entry in enumerate(cast("Any", value)):
@@ -243,36 +243,36 @@ def _odd_words(notes: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield _joined(path, name), what
 
 
-def unsaid(came: Any, made: Any, path: str, *apart: str) -> dict[str, Any]:
+def unsaid(original: Any, made: Any, path: str, *apart: str) -> dict[str, Any]:
     """The fields of a document that its re-encoding lacks or has with other values, for a note under `NEAR`.
 
     By path: null for a field that is left out, and a sentence for another value. Fields named in `apart` are skipped.
     """
     found: dict[str, Any] = {}
-    if isinstance(came, dict) and isinstance(made, dict):
+    if isinstance(original, dict) and isinstance(made, dict):
         ours = cast("dict[str, Any]", made)
-        for name, value in cast("dict[str, Any]", came).items():
+        for name, value in cast("dict[str, Any]", original).items():
             if name in apart or value is None:
                 continue
             if name in ours:
                 found |= unsaid(value, ours[name], _joined(path, name), *apart)
             else:
                 found[_joined(path, name)] = None
-    elif isinstance(came, list) and isinstance(made, list):
+    elif isinstance(original, list) and isinstance(made, list):
         others = cast("Any", made)
-        for i, value in enumerate(cast("Any", came)):
+        for i, value in enumerate(cast("Any", original)):
             if i < len(others):
                 found |= unsaid(value, others[i], f"{path}[{i}]", *apart)
             else:
                 found[f"{path}[{i}]"] = None
-    elif isinstance(came, str | int | float) and isinstance(made, str | int | float) and came != made:
-        found[path] = inexact(came)
+    elif isinstance(original, str | int | float) and isinstance(made, str | int | float) and original != made:
+        found[path] = inexact(original)
     return found
 
 
-def inexact(came: Any) -> str:
+def inexact(original: Any) -> str:
     """The text of the loss for a value that exists only on its own wire."""
-    return f"{came!r}, which has no exact counterpart; the nearest is sent"
+    return f"{original!r}, which has no exact counterpart; the nearest is sent"
 
 
 def _joined(path: str, name: str) -> str:

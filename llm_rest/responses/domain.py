@@ -46,9 +46,9 @@ def _domain_item(item: AnyItem, ids: dict[str, str]) -> AnyItem | None:
             call_id = renamed(item.call_id or "")
             return type(base(item))(call_id=call_id, output=output, is_error=item.is_error)
         case Reasoning():
-            said = [type(base(part))(text=part.text) for part in item.summary or ()]
+            summary = [type(base(part))(text=part.text) for part in item.summary or ()]
             thought = [type(base(part))(text=part.text) for part in item.content or ()]
-            return Reasoning(summary=said, content=thought or None) if said or thought else None
+            return Reasoning(summary=summary, content=thought or None) if summary or thought else None
         case _:
             return None
 

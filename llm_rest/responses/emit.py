@@ -104,9 +104,9 @@ class Emitter:
     def start(self, response: Response, usage: Usage | None = None) -> None:
         """Begin: `response` is what is known before any output, and `usage` the token counts so far."""
         ending = {name: None for name in _ENDING if given(getattr(response, name))}
-        begun = replace(response, status="in_progress", output=[], usage=usage, **ending)
-        self.send(ev.ResponseCreated(sequence_number=self.number(), response=begun))
-        self.send(ev.ResponseInProgress(sequence_number=self.number(), response=begun))
+        started = replace(response, status="in_progress", output=[], usage=usage, **ending)
+        self.send(ev.ResponseCreated(sequence_number=self.number(), response=started))
+        self.send(ev.ResponseInProgress(sequence_number=self.number(), response=started))
 
     def add(self, item: AnyItem) -> OpenItem:
         """Begin an item. `item` is its known part, with the id that its events will have."""

@@ -175,10 +175,10 @@ def _text_format(request: Plain) -> None:
     """Move the requested output format to its place: flat, below `text`."""
     text = request.get("text")
     options = dict(cast("Plain", text)) if isinstance(text, dict) else {}
-    asked = request.get("response_format")
-    if isinstance(asked, dict) and "format" not in options and "type" not in options:
+    format = request.get("response_format")
+    if isinstance(format, dict) and "format" not in options and "type" not in options:
         del request["response_format"]
-        options["format"] = asked
+        options["format"] = format
     elif "type" in options:
         options = {"format": options}
     if isinstance(options.get("format"), dict):
@@ -187,8 +187,8 @@ def _text_format(request: Plain) -> None:
         request["text"] = options
 
 
-def _flat_format(asked: Plain) -> Plain:
-    inner = asked.get("json_schema")
+def _flat_format(format: Plain) -> Plain:
+    inner = format.get("json_schema")
     if not isinstance(inner, dict):
-        return asked
-    return {"type": asked.get("type", "json_schema"), **cast("Plain", inner)}
+        return format
+    return {"type": format.get("type", "json_schema"), **cast("Plain", inner)}

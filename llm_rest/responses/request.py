@@ -238,8 +238,8 @@ def items_of(request: Request) -> list[AnyItem]:
     """The input as items; a text is one user message."""
     if isinstance(request.input, str):
         return [Message(role="user", content=request.input)]
-    said = request.input
-    return said if isinstance(said, list) else list(said or ())
+    found = request.input
+    return found if isinstance(found, list) else list(found or ())
 
 
 OURS = ("stop", "seed", "top_k", "extra", "leftovers")

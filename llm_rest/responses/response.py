@@ -216,15 +216,17 @@ class Response(ResponsesModel, dict=True, kw_only=True):
     def output_text(self) -> str:
         """The text of the response; empty where there is none."""
         texts = (
-            part if isinstance(part, str) else part.text for part in self._said() if isinstance(part, str | OutputText)
+            part if isinstance(part, str) else part.text
+            for part in self._message_parts()
+            if isinstance(part, str | OutputText)
         )
         return "".join(texts)
 
     @property
     def refusal(self) -> str | None:
         """The model's refusal text; `None` where it did not refuse."""
-        said = [part.refusal for part in self._said() if isinstance(part, RefusalPart)]
-        return "".join(said) if said else None
+        refusals = [part.refusal for part in self._message_parts() if isinstance(part, RefusalPart)]
+        return "".join(refusals) if refusals else None
 
     @property
     def function_calls(self) -> list[FunctionCall]:
@@ -253,7 +255,7 @@ class Response(ResponsesModel, dict=True, kw_only=True):
             return "tool_calls"
         return "stop" if self.refusal is None else "refusal"
 
-    def _said(self) -> Iterator[str | ContentPart]:
+    def _message_parts(self) -> Iterator[str | ContentPart]:
         """The parts of the assistant's messages; for a message that is a string, that string."""
         for item in self.output:
             if isinstance(item, Message) and item.role == "assistant":

@@ -87,10 +87,10 @@ class Text:
 class Collected:
     """The collected state of one item; `item` is the item as received so far."""
 
-    __slots__ = ("begun", "ended", "first", "parts", "summary", "text")
+    __slots__ = ("added", "ended", "first", "parts", "summary", "text")
 
     def __init__(self) -> None:
-        self.begun: AnyItem | None = None
+        self.added: AnyItem | None = None
         self.ended: AnyItem | None = None
         self.first: type | None = None  # the subject of the first delta
         self.parts: dict[int, tuple[type, Text]] = {}
@@ -101,27 +101,27 @@ class Collected:
         """The item of its end event, else as received so far, marked incomplete."""
         if self.ended is not None:
             return self.ended
-        begun = self.begun
-        if begun is None:
-            begun = UNANNOUNCED.get(self.first) if self.first is not None else None
+        added = self.added
+        if added is None:
+            added = UNANNOUNCED.get(self.first) if self.first is not None else None
         text = "" if self.text is None else self.text.getvalue()
-        match begun:
+        match added:
             case None | Unknown():
-                return begun
+                return added
             case Message():
-                return replace(begun, status="incomplete", content=self._content())
+                return replace(added, status="incomplete", content=self._content())
             case Reasoning():
                 summary = [SummaryText(text=self.summary[index].text.getvalue()) for index in sorted(self.summary)]
                 content = [part for part in self._content() if isinstance(part, ReasoningText)]
-                return replace(begun, status="incomplete", summary=summary, content=content or None)
+                return replace(added, status="incomplete", summary=summary, content=content or None)
             case FunctionCall() | McpCall():
-                return replace(begun, status="incomplete", arguments=text or begun.arguments)
+                return replace(added, status="incomplete", arguments=text or added.arguments)
             case CustomToolCall():
-                return replace(begun, status="incomplete", input=text or begun.input)
+                return replace(added, status="incomplete", input=text or added.input)
             case CodeInterpreterCall():
-                return replace(begun, status="incomplete", code=text or begun.code)
+                return replace(added, status="incomplete", code=text or added.code)
             case _:
-                return replace(begun, status="incomplete")
+                return replace(added, status="incomplete")
 
     def _content(self) -> list[ContentPart]:
         return [_part(*self.parts[index]) for index in sorted(self.parts)]
@@ -129,7 +129,7 @@ class Collected:
     # -- the item
 
     def on_added(self, event: ev.OutputItemAdded) -> None:
-        self.begun = event.item
+        self.added = event.item
 
     def on_done(self, event: ev.OutputItemDone) -> None:
         self.ended = event.item
@@ -275,11 +275,11 @@ class Assembler:
     `response` can be read at any time: it has the output so far, and an item without an end event is `incomplete`.
     """
 
-    __slots__ = ("_begun", "_end", "_error", "_items")
+    __slots__ = ("_started", "_end", "_error", "_items")
 
     def __init__(self) -> None:
         self._items: dict[int, Collected] = {}
-        self._begun: Response | None = None
+        self._started: Response | None = None
         self._end: Response | None = None
         self._error: ev.StreamError | None = None
 
@@ -295,7 +295,7 @@ class Assembler:
             return
         match event:
             case ev.ResponseCreated() | ev.ResponseQueued() | ev.ResponseInProgress():
-                self._begun = event.response
+                self._started = event.response
             case ev.ResponseCompleted() | ev.ResponseIncomplete() | ev.ResponseFailed():
                 self._end = self._end or event.response
             case ev.ErrorEvent():
@@ -323,10 +323,10 @@ class Assembler:
     def response(self) -> Response:
         """The response as far as it has arrived."""
         if self._end is None:
-            begun = self._begun or Response(id="", status="in_progress", output=[])
+            response = self._started or Response(id="", status="in_progress", output=[])
             if self._error is not None:
-                begun = replace(begun, status="failed", error=self._stream_error())
-            return replace(begun, output=self._output())
+                response = replace(response, status="failed", error=self._stream_error())
+            return replace(response, output=self._output())
         end = self._end
         if end.status == "failed" and not end.error and self._error is not None:
             end = replace(end, error=self._stream_error())

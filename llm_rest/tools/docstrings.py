@@ -29,7 +29,7 @@ _NUMPY_ENTRY = re.compile(r"(\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?()")
 def read(docstring: str | None) -> tuple[str, dict[str, str]]:
     """The description of the function, and of each parameter by its name."""
     described: dict[str, list[str]] = {}
-    said: list[str] = []
+    description: list[str] = []
     written = inspect.cleandoc(docstring or "")
     first, _, below = written.partition("\n")
     if first.endswith(":") and first[:-1].lower() in _PARAMETERS and below[:1].strip(" "):
@@ -38,10 +38,10 @@ def read(docstring: str | None) -> tuple[str, dict[str, str]]:
         )
     for title, underlined, lines in _sections(written.splitlines()):
         if not title:
-            said += lines
+            description += lines
         elif title in _PARAMETERS:
             _entries(lines, _NUMPY_ENTRY if underlined else _GOOGLE_ENTRY, described)
-    text = "\n".join(said)
+    text = "\n".join(description)
     for kind, names, words in _FIELD.findall(text):
         if kind in ("param", "parameter", "arg", "argument", "key", "keyword") and names.strip():
             described[names.split()[-1].lstrip("*\\")] = [words]

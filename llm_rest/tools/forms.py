@@ -80,11 +80,11 @@ def _known(form: Any) -> Any:
         return form
     known = tuple(_known(arg) for arg in args)
     if origin in (Union, UnionType):
-        return Union[known] if _told_apart(known) else _Anything("Either", (_Either,), {"arms": known})  # noqa: UP007
+        return Union[known] if _are_distinguishable(known) else _Anything("Either", (_Either,), {"arms": known})  # noqa: UP007
     return form if known == args else origin[known]
 
 
-def _told_apart(arms: tuple[Any, ...]) -> bool:
+def _are_distinguishable(arms: tuple[Any, ...]) -> bool:
     if len(arms) > 2 - (NoneType not in arms) and any(get_origin(arm) is Annotated for arm in arms):
         return False  # msgspec, up to 0.22, writes over memory where a list stands beside a text with limits
     try:
@@ -103,11 +103,11 @@ def _limited(form: Any) -> Any:
     if get_origin(form) is not Annotated:
         return form
     notes = [each for note in form.__metadata__ for each in (note, *getattr(note, "metadata", ()))]
-    said = {name: getattr(note, name) for note in notes for name in _LIMITS if getattr(note, name, None) is not None}
+    bounds = {name: getattr(note, name) for note in notes for name in _LIMITS if getattr(note, name, None) is not None}
     known = [
-        name for note in notes if isinstance(note, msgspec.Meta) for name in said if getattr(note, name) is not None
+        name for note in notes if isinstance(note, msgspec.Meta) for name in bounds if getattr(note, name) is not None
     ]
-    limits = {name: limit for name, limit in said.items() if name not in known}
+    limits = {name: limit for name, limit in bounds.items() if name not in known}
     if not limits:
         return form
     limit: Any = msgspec.Meta(**limits)
@@ -188,8 +188,8 @@ def _validated(form: Any, value: Any) -> Any:
         errors = getattr(problem, "errors", None)
         if errors is None:
             raise
-        said = cast("list[dict[str, Any]]", errors())
-    words = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}".removeprefix(": ") for one in said)
+        problems = cast("list[dict[str, Any]]", errors())
+    words = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}".removeprefix(": ") for one in problems)
     raise ValueError("; ".join(words))
 
 

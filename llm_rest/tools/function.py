@@ -130,9 +130,9 @@ class Tool(Generic[P, R_co]):
 
     def typed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """JSON arguments converted to the types of the signature, by name. Raises `DoesNotFit`, a `ValueError`."""
-        meant, found = checked(self.parameters, dict(arguments))
+        converted, found = checked(self.parameters, dict(arguments))
         values: dict[str, Any] = {}
-        for name, value in meant.items() if not found else ():
+        for name, value in converted.items() if not found else ():
             try:
                 values[name] = convert(value, self._signature.forms[name])
             except DoesNotFit as mismatch:

@@ -43,7 +43,7 @@ _NAMED = ("$defs", "definitions", "dependentSchemas", "patternProperties", "prop
 
 def problems(schema: Schema | bool, value: Any, root: Schema | bool | None = None) -> list[str]:
     """The problems of `value`, plain JSON data, by `schema`, a part of `root` or the whole document, each with its path."""
-    return [f"{spelled(path)}: {what}" for path, what in _faults(schema, value, root)[:20]]
+    return [f"{path_text(path)}: {what}" for path, what in _faults(schema, value, root)[:20]]
 
 
 def malformed(schema: Schema) -> list[str]:
@@ -76,11 +76,11 @@ def checked(schema: Schema | bool, value: Any) -> tuple[Any, list[str]]:
     faults = _faults(schema, value)
     if not faults:
         return value, []
-    meant = msgspec.json.decode(msgspec.json.encode(value))
+    plain = msgspec.json.decode(msgspec.json.encode(value))
     for path, _ in faults:
-        if (holder := _holder(meant, path)) is not None:
+        if (holder := _holder(plain, path)) is not None:
             del holder[path[-1]]
-    return meant, problems(schema, meant)
+    return plain, problems(schema, plain)
 
 
 def _faults(schema: Schema | bool, value: Any, root: Schema | bool | None = None) -> list[tuple[Path, str]]:
@@ -158,17 +158,17 @@ class _Check:
     def _object(self, schema: Schema, value: Schema, path: Path, depth: int) -> Found:
         properties = _dict(schema.get("properties"))
         beside = _dict(schema.get("dependentRequired"))
-        asked_for = [*_list(schema.get("required")), *(other for name in value for other in _list(beside.get(name)))]
-        for name in asked_for:
+        required = [*_list(schema.get("required")), *(other for name in value for other in _list(beside.get(name)))]
+        for name in required:
             if isinstance(name, str) and name not in value:
                 yield (*path, name), "missing, and required"
         patterns, rest = _dict(schema.get("patternProperties")), schema.get("additionalProperties", True)
         for name, item in value.items():
-            asked = [properties[name]] if name in properties else []
-            asked += [one for pattern, one in patterns.items() if _matches(pattern, name)]
-            if not asked and rest is False:
+            schemas = [properties[name]] if name in properties else []
+            schemas += [one for pattern, one in patterns.items() if _matches(pattern, name)]
+            if not schemas and rest is False:
                 yield (*path, name), f"not a property here; {instead(name, properties)}"
-            for one in asked or ([] if rest is False else [rest]):
+            for one in schemas or ([] if rest is False else [rest]):
                 yield from self.faults(one, item, (*path, name), depth)
             if "propertyNames" in schema:
                 for _, what in self.faults(schema["propertyNames"], name, path, depth):
@@ -203,13 +203,15 @@ class _Check:
             if all(_holder(value, at[len(path) :]) is not None for at, _ in faults):
                 yield from faults
                 return
-        meant = [faults for faults in found if faults[0][0] != path] or found
-        best = min(map(len, meant))
-        if sum(len(faults) == best for faults in meant) == 1:
-            yield from next(faults for faults in meant if len(faults) == best)
+        likely = [faults for faults in found if faults[0][0] != path] or found
+        best = min(map(len, likely))
+        if sum(len(faults) == best for faults in likely) == 1:
+            yield from next(faults for faults in likely if len(faults) == best)
         else:
-            said = (what if at == path else f"{spelled(at)}: {what}" for at, what in (each[0] for each in found))
-            yield path, f"fits no alternative: {'; '.join(dict.fromkeys(said))}"
+            descriptions = (
+                what if at == path else f"{path_text(at)}: {what}" for at, what in (each[0] for each in found)
+            )
+            yield path, f"fits no alternative: {'; '.join(dict.fromkeys(descriptions))}"
 
 
 def target(root: Any, reference: str) -> Any:
@@ -280,10 +282,10 @@ _NO_LIMIT = ("", operator.ge, "", "")
 
 
 def _type_fault(schema: Schema, value: Any) -> str | None:
-    asked = schema.get("type")
-    if asked is None:
+    expected = schema.get("type")
+    if expected is None:
         return None
-    kinds = [kind for kind in (_list(asked) or [asked]) if isinstance(kind, str) and kind in _TYPES]
+    kinds = [kind for kind in (_list(expected) or [expected]) if isinstance(kind, str) and kind in _TYPES]
     if not kinds or any(_TYPES[kind][1](value) for kind in kinds):
         return None
     return f"expected {' or '.join(_TYPES[kind][0] for kind in kinds)}, got {_shown(value)}"
@@ -353,13 +355,13 @@ _FORMATS = {
 
 def _matches(pattern: str, text: str, *, unless: bool = False) -> bool:
     """Whether the pattern is found in the text; `unless` where trying could take too long, or the pattern is invalid."""
-    wanted, tree = _compiled(pattern)
-    if wanted is None:
+    compiled, tree = _compiled(pattern)
+    if compiled is None:
         return unless
     starts = 1 if pattern.startswith("^") else len(text) + 1
     if _ways(tree, len(text)) * starts > _TRIES:
         return unless
-    return wanted.search(text) is not None
+    return compiled.search(text) is not None
 
 
 @lru_cache(maxsize=256)
@@ -422,7 +424,7 @@ def _key(value: Any) -> Any:
             return value
 
 
-def spelled(path: Path) -> str:
+def path_text(path: Path) -> str:
     """A path in a document as text: `$.items[2].name`."""
     steps = (f"[{_shown(step)}]" if isinstance(step, int) or not step.isidentifier() else f".{step}" for step in path)
     return "$" + "".join(steps)
@@ -438,5 +440,5 @@ def instead(name: str, known: Iterable[str]) -> str:
     """Suggestions for an unknown name: the closest one, and all names."""
     names = list(known)
     close = get_close_matches(name, names, 1)
-    meant = f"did you mean {close[0]}? " if close else ""
-    return f"{meant}there are {', '.join(names[:50]) or 'none'}"
+    suggestion = f"did you mean {close[0]}? " if close else ""
+    return f"{suggestion}there are {', '.join(names[:50]) or 'none'}"

@@ -36,12 +36,12 @@ class Signature(NamedTuple):
     """Whether the function is a method that still lacks its object."""
 
 
-def name_of(function: Any, asked: str | None) -> str:
+def name_of(function: Any, given_name: str | None) -> str:
     """The tool name of the function. Raises `ConfigError` for a name that no vendor supports."""
     if isinstance(function, type):
         raise ConfigError(f"{function.__name__} is a class; a tool is a function")
     inner = _inner(function)
-    name = asked or (inner.__name__ if inspect.isroutine(inner) else type(inner).__name__)
+    name = given_name or (inner.__name__ if inspect.isroutine(inner) else type(inner).__name__)
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         raise ConfigError(
             f"{name!r} is no name for a tool", hint="give name= with letters, digits, _ and -, at most 64 of them"
@@ -102,11 +102,11 @@ def signature_of(function: Any, name: str) -> Signature:
 def _hints(function: Any) -> dict[str, Any]:
     """The types of the parameters. What the function returns may be known to type checkers only, such as its own class."""
 
-    def asked() -> None: ...
+    def stub() -> None: ...
 
     written = getattr(function, "__annotations__", {})
-    asked.__annotations__ = {name: form for name, form in written.items() if name != "return"}
-    return get_type_hints(asked, getattr(function, "__globals__", {}), include_extras=True)
+    stub.__annotations__ = {name: form for name, form in written.items() if name != "return"}
+    return get_type_hints(stub, getattr(function, "__globals__", {}), include_extras=True)
 
 
 def schema_of(signature: Signature, name: str) -> tuple[str, Schema]:
@@ -137,5 +137,5 @@ def schema_of(signature: Signature, name: str) -> tuple[str, Schema]:
 def _note(form: Any) -> str | None:
     """The description in `Annotated[str, "the city"]`, also as a note that has a `description`."""
     notes = form.__metadata__ if get_origin(form) is Annotated else ()
-    said = (note if isinstance(note, str) else getattr(note, "description", None) for note in notes)
-    return next((words for words in said if isinstance(words, str)), None)
+    texts = (note if isinstance(note, str) else getattr(note, "description", None) for note in notes)
+    return next((words for words in texts if isinstance(words, str)), None)

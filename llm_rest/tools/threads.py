@@ -33,12 +33,12 @@ async def result_of(name: str, function: Callable[[], T]) -> T:
     from anyio.lowlevel import current_token
 
     done, call = Event(), from_any_thread(current_token())
-    came: list[T] = []
+    results: list[T] = []
     failed: list[BaseException] = []
 
     def work() -> None:
         try:
-            came.append(function())
+            results.append(function())
         except BaseException as problem:
             failed.append(problem)
         with suppress(RuntimeError):  # the event loop is closed
@@ -48,4 +48,4 @@ async def result_of(name: str, function: Callable[[], T]) -> T:
     await done.wait()
     if failed:
         raise failed[0]
-    return came[0]
+    return results[0]

@@ -166,8 +166,8 @@ def check(request: Request, known: Capabilities, wire: str | None = None, start:
 
 def _reasons(request: Request, known: Capabilities) -> bool:
     """Whether the model reasons for this request; false where that is unknown."""
-    asked = request.reasoning.effort if given(request.reasoning) else None
-    effort = asked if given(asked) else known.default_effort
+    requested = request.reasoning.effort if given(request.reasoning) else None
+    effort = requested if given(requested) else known.default_effort
     return bool(known.reasoning) and (effort not in (None, "none") or known.reasoning == "always")
 
 
@@ -319,8 +319,8 @@ def without(request: Request, problems: list[Problem]) -> tuple[Request, list[Lo
     for problem in problems:
         match problem.path:
             case "reasoning.effort":
-                asked = request.reasoning if given(request.reasoning) else ReasoningOptions()
-                fields["reasoning"] = replace(asked, effort=problem.instead)
+                reasoning = request.reasoning if given(request.reasoning) else ReasoningOptions()
+                fields["reasoning"] = replace(reasoning, effort=problem.instead)
             case "text.format" if given(request.text):
                 fields["text"] = replace(request.text, format=None)
             case "tools":

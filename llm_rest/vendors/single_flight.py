@@ -50,16 +50,16 @@ class Flights:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._asked: dict[Hashable, _Flight] = {}
+        self._flights: dict[Hashable, _Flight] = {}
         self._last: dict[Hashable, Headers] = {}
 
     def ask(self, about: Hashable, question: Callable[[], Headers], refused: Headers | None) -> Headers:
         """The result, for a thread, which calls the provider or waits for the thread that does."""
 
-        async def asked() -> Headers:
+        async def result() -> Headers:
             return question()
 
-        return drive(self._answer(about, about, _Event, asked, refused))
+        return drive(self._answer(about, about, _Event, result, refused))
 
     async def ask_async(
         self, about: Hashable, question: Callable[[], Awaitable[Headers]], refused: Headers | None
@@ -89,7 +89,7 @@ class Flights:
                     flight.problem = problem
                     raise
                 finally:
-                    del self._asked[place]
+                    del self._flights[place]
                     flight.over.set()
             await flight.over.wait()
             if (answer := _good_for(refused, flight)) is not None:
@@ -102,10 +102,10 @@ class Flights:
         with self._lock:
             last = None if refused is None else self._last.get(about)
             answer = None if last is None or _is_among(refused, last) else last
-            flight = self._asked.get(place)
+            flight = self._flights.get(place)
             if flight is not None or answer is not None:
                 return flight or _Flight(None, None), False, answer
-            flight = self._asked[place] = _Flight(event(), refused)
+            flight = self._flights[place] = _Flight(event(), refused)
             return flight, True, None
 
     def _landed(self, flight: _Flight, about: Hashable, answer: Headers) -> Headers:

@@ -57,8 +57,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     exact = _seconds(headers.get("retry-after-ms", ""), 1000)
     if exact is not None:
         return exact
-    asked = headers.get("retry-after", "")
-    return _seconds(asked, 1) or _seconds_until(asked, headers.get("date", ""))
+    header = headers.get("retry-after", "")
+    return _seconds(header, 1) or _seconds_until(header, headers.get("date", ""))
 
 
 def _seconds(text: str, divisor: int) -> float | None:

@@ -179,8 +179,8 @@ class _Reader:
         """Add the entry in this format."""
         entry: Plain = self._entries[k]
         if k in self._loose:
-            said = entry["type"] in ASSISTANT_BLOCKS or entry["type"] in ("output_text", "refusal")
-            entry = {"role": "assistant" if said else "user", "content": [entry]}
+            is_assistant = entry["type"] in ASSISTANT_BLOCKS or entry["type"] in ("output_text", "refusal")
+            entry = {"role": "assistant" if is_assistant else "user", "content": [entry]}
         path = self._at(k)
         if format == RESPONSES:
             self._items_of[k] = [checked_item(entry, path, strict=self._wire not in ("", RESPONSES))]
@@ -252,8 +252,8 @@ class _Reader:
             self._items_of[k] = items
             if is_system:
                 self._items_of[k] = [replace(i, role="system") if isinstance(i, Message) else i for i in items]
-        begun = [bisect_left(messages, k, key=itemgetter(0)) for k in begins]
-        for k, start, end in zip(begins, begun, [*begun[1:], len(messages)], strict=True):
+        starts = [bisect_left(messages, k, key=itemgetter(0)) for k in begins]
+        for k, start, end in zip(begins, starts, [*starts[1:], len(messages)], strict=True):
             self.origins.stretch(format, messages[start:end], len(self._items_of[k]))
 
     def _counts(self, messages: list[tuple[int, Plain]], format: str) -> list[int]:
@@ -384,11 +384,11 @@ def to_messages(items: Iterable[Any], wire: str = CHAT, *, dialect: Any = None) 
     _warn(lost)
     document: Plain = msgspec.json.decode(msgspec.json.encode(body))
     if wire == GEMINI:
-        said = document.get("systemInstruction")
-        messages: list[Plain] = [{**said, "role": "system"}] if said else []
+        system = document.get("systemInstruction")
+        messages: list[Plain] = [{**system, "role": "system"}] if system else []
         return [*messages, *document.get("contents", [])]
-    said = document.get("system") if wire == ANTHROPIC else None
-    messages = [{"role": "system", "content": said}] if said else []
+    system = document.get("system") if wire == ANTHROPIC else None
+    messages = [{"role": "system", "content": system}] if system else []
     return [*messages, *document["input" if wire == RESPONSES else "messages"]]
 
 

@@ -101,11 +101,11 @@ def diff(original: Model, encoded: Model, rules: Rules = NO_RULES) -> Json:
     for names in rules.together:
         ours = [getattr(encoded, fields[name], UNSET) for name in names if name in fields]
         if len(ours) == len(names) and not all(map(_is_absent, ours)):
-            theirs = [getattr(original, fields[name]) for name in names]
+            originals = [getattr(original, fields[name]) for name in names]
             compared.update(names)
-            if not all(map(_same, theirs, ours)):
-                notes[" ".join(names)] = [[_text(one) for one in theirs], _mark([_text(one) for one in ours])]
-                for name, one, other in zip(names, theirs, ours, strict=True):
+            if not all(map(_same, originals, ours)):
+                notes[" ".join(names)] = [[_text(one) for one in originals], _mark([_text(one) for one in ours])]
+                for name, one, other in zip(names, originals, ours, strict=True):
                     if _is_unusual_word(name, one, other, rules):
                         notes[NEAR] = {**notes.get(NEAR, {}), name: inexact(one)}
     values = _values(struct_of(encoded))
@@ -146,8 +146,8 @@ def _compare(name: str, one: Any, other: Any, rules: Rules, left: Json, notes: J
     elif isinstance(one, list) and isinstance(other, list) and _are_alike(cast("Any", one), cast("Any", other)):
         left[name], notes[name] = _diff_entries(cast("Any", one), cast("Any", other), rules), ENTRIES
     elif isinstance(one, dict) and isinstance(other, dict) and _is_part(other, cast("Json", one)):
-        said = _without_nulls(other)
-        left[name] = {key: value for key, value in cast("Json", one).items() if key not in said}
+        not_null = _without_nulls(other)
+        left[name] = {key: value for key, value in cast("Json", one).items() if key not in not_null}
         notes[name] = WITHIN
     else:
         notes[name] = note(one, _without_missing(other))
@@ -265,9 +265,9 @@ def _patched(encoded: Any, left: Any, how: Any, decoder: Decoder[Any]) -> Any:
     if isinstance(encoded, Model):
         return patch(encoded, left) if how in (WITHIN, GROUP) else encoded
     if isinstance(encoded, dict):
-        mine = cast("Json", encoded)
-        others = {name: value for name, value in as_object(left).items() if mine.get(name) is None}
-        return _fitting(decoder, _encode({**mine, **others})) if how == WITHIN and others else mine
+        fields = cast("Json", encoded)
+        others = {name: value for name, value in as_object(left).items() if fields.get(name) is None}
+        return _fitting(decoder, _encode({**fields, **others})) if how == WITHIN and others else fields
     if isinstance(encoded, list):
         entries: list[Any] = cast("Any", encoded)
         return _patch_entries(entries, as_object(left), decoder) if how == ENTRIES else entries

@@ -177,10 +177,10 @@ def candidates(message: Plain, path: str) -> Formats:
     for i, (place, formats) in enumerate(marks):
         if not found.intersection(formats):
             unlike = (mark for mark in marks[:i] if not set(mark[1]).intersection(formats))
-            before, theirs = next(unlike, marks[0])
+            before, other = next(unlike, marks[0])
             refuse(
                 path,
-                f"holds marks of two formats: {before} is {TITLES[theirs[0]]}, {place} is {TITLES[formats[0]]}",
+                f"holds marks of two formats: {before} is {TITLES[other[0]]}, {place} is {TITLES[formats[0]]}",
                 "write each message in one format",
             )
         found.intersection_update(formats)
@@ -294,10 +294,10 @@ def _check_part(piece: Any, format: str, role: str, path: str, wire: str) -> Non
     if kind in UNTRANSLATED and format != wire:
         refuse(path, f"a part of type {kind!r}, which only {TITLES[format]} has", "send it to a host of that format")
     if format == ANTHROPIC:
-        speaks = role == "assistant"
-        if kind in ASSISTANT_BLOCKS and not speaks:
+        is_assistant = role == "assistant"
+        if kind in ASSISTANT_BLOCKS and not is_assistant:
             refuse(path, f"a {kind} block in a message of the role {role}", "it belongs to the assistant")
-        if kind in USER_BLOCKS and speaks and kind != "container_upload":
+        if kind in USER_BLOCKS and is_assistant and kind != "container_upload":
             refuse(path, f"a {kind} block in a message of the assistant", "it belongs to the user")
         if kind in ("image", "document") and as_object(part.get("source")).get("type") not in SOURCES:
             refuse(f"{path}.source", f"expected one of the types {', '.join(SOURCES)}", f"a source for the {kind}")

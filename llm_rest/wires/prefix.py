@@ -209,20 +209,20 @@ def _boundary(items: Sequence[it.AnyItem], start: int) -> int:
 def _begins(items: Sequence[it.AnyItem], i: int) -> bool:
     """Whether a turn, or a round of calls in it, begins at `i` on every wire: the role changes."""
     k = i
-    if _speaks(items[i], "user"):
+    if _is_message_of(items[i], "user"):
         k -= 1
         while k and isinstance(items[k], it.Reasoning):
             k -= 1
-        return _speaks(items[k], "assistant")
+        return _is_message_of(items[k], "assistant")
     if items[i - 1].type not in OUTPUTS:
         return False
     while k < len(items) - 1 and isinstance(items[k], it.Reasoning):
         k += 1
     item = items[k]
-    return _speaks(item, "assistant") or (item.type in CALLS and getattr(item, "status", None) != "incomplete")
+    return _is_message_of(item, "assistant") or (item.type in CALLS and getattr(item, "status", None) != "incomplete")
 
 
-def _speaks(item: it.AnyItem, role: str) -> bool:
+def _is_message_of(item: it.AnyItem, role: str) -> bool:
     """Whether it is a message of this role with text, for which every wire writes a message."""
     if not isinstance(item, it.Message) or item.role != role:
         return False

@@ -270,8 +270,8 @@ class _Walk:
         if host.closed and not refers:
             self._close(schema, fit, path)
         if described:
-            said = fit.get("description") or ""
-            before = said if isinstance(said, str) else _encode(said).decode()
+            description = fit.get("description") or ""
+            before = description if isinstance(description, str) else _encode(description).decode()
             fit["description"] = "\n\n".join(filter(None, (before, f"({', '.join(described)})")))
         return fit
 

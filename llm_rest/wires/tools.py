@@ -346,11 +346,11 @@ _TEXT_OF_INPUT = msgspec.json.Decoder(dict[str, str])
 
 def restore_tool(item: Call, sent: SentTools, path: str, lost: Losses) -> Call:
     """The call with the name and the type that its tool has in the request."""
-    meant = sent.get(item.name)
-    if meant is None:
+    original = sent.get(item.name)
+    if original is None:
         return item
-    item.name, item.namespace = meant.name, or_none(meant.namespace)
-    if not meant.custom or not isinstance(item, FunctionCall):
+    item.name, item.namespace = original.name, or_none(original.namespace)
+    if not original.custom or not isinstance(item, FunctionCall):
         return item
     try:
         text = _TEXT_OF_INPUT.decode(item.arguments)["input"]

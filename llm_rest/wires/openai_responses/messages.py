@@ -160,10 +160,10 @@ def _encode_item(
 
 def _ends_answer(item: rs.AnyItem) -> bool:
     """Whether an item ends what the model said before it."""
-    return isinstance(item, OUTPUTS) or _is_said_to_model(item)
+    return isinstance(item, OUTPUTS) or _is_input_message(item)
 
 
-def _is_said_to_model(item: rs.AnyItem) -> bool:
+def _is_input_message(item: rs.AnyItem) -> bool:
     return isinstance(item, rs.Message) and item.role != "assistant"
 
 
@@ -184,7 +184,7 @@ def _grouped(items: list[tuple[int, rs.AnyItem]], lost: Losses) -> list[rs.AnyIt
         elif isinstance(item, OUTPUTS):
             outputs.append(item)
             waiting.discard(item.call_id)
-        elif waiting and isinstance(item, rs.Reasoning | rs.Message) and not _is_said_to_model(item):
+        elif waiting and isinstance(item, rs.Reasoning | rs.Message) and not _is_input_message(item):
             before.append(item)
             lost.changed(f"input[{i}]", "moved before the calls of its turn, which the host requires side by side")
         else:

@@ -145,8 +145,8 @@ def _encode_options(request: Request, dialect: ResponsesDialect, changes: dict[s
         elif NO_EFFECT.get(name) != value:
             lost.dropped(name, "the host has no such option")
     for name, value in dialect.only.items():
-        asked = changes.get(name, getattr(request, name, None))
-        if given(asked) and asked != value:
+        requested = changes.get(name, getattr(request, name, None))
+        if given(requested) and requested != value:
             changes[name] = None
             lost.dropped(name, f"the host supports {value!r} only")
     for name in STATE if dialect.stateless else ():

@@ -123,12 +123,12 @@ def complete(response: rs.Response, request: rs.Request) -> rs.Response:
     values: dict[str, Any] = {}
     for name in required:
         if getattr(response, name) is None:
-            asked = getattr(request, name, None)
-            values[name] = asked if given(asked) else None
+            value = getattr(request, name, None)
+            values[name] = value if given(value) else None
     for name, default in DEFAULTS.items():
         if getattr(response, name) in (None, ""):
-            asked = getattr(request, name)
-            values[name] = default if asked is None else asked
+            value = getattr(request, name)
+            values[name] = default if value is None else value
     if not given(response.service_tier):
         values["service_tier"] = "default"
     values["metadata"] = response.metadata or request.metadata or {}

@@ -195,22 +195,22 @@ class StreamDecoder:
         unknown = extras(event)
         return [with_extras(one, unknown) if unknown and isinstance(event, type(one)) else one for one in made]
 
-    def _emit_added(self, theirs: int, item: AnyItem) -> _OutputItem:
+    def _emit_added(self, source_index: int, item: AnyItem) -> _OutputItem:
         self._start()
-        if theirs in self._items:
-            return self._items[theirs]
+        if source_index in self._items:
+            return self._items[source_index]
         opened = self._emitter.add(self._decode_item(item))
-        output = self._items[theirs] = _OutputItem(opened.index, opened.id)
+        output = self._items[source_index] = _OutputItem(opened.index, opened.id)
         return output
 
     def _decode_item(self, item: AnyItem) -> AnyItem:
         return original(decode_messages([item], "output", self._dialect, Losses())[0], self._names)
 
-    def _end_item(self, theirs: int, item: AnyItem, *, decoded: bool = False) -> None:
-        output = self._items.get(theirs) or self._emit_added(theirs, item)
+    def _end_item(self, source_index: int, item: AnyItem, *, decoded: bool = False) -> None:
+        output = self._items.get(source_index) or self._emit_added(source_index, item)
         if not output.open:
             return
-        self._assembler.feed(ev.OutputItemDone(output_index=theirs, item=item))
+        self._assembler.feed(ev.OutputItemDone(output_index=source_index, item=item))
         item = item if decoded else self._decode_item(item)
         opened = OpenItem(self._emitter, output.index, output.id)
         if not output.has_events:

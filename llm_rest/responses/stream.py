@@ -275,7 +275,7 @@ class Assembler:
     `response` can be read at any time: it has the output so far, and an item without an end event is `incomplete`.
     """
 
-    __slots__ = ("_started", "_end", "_error", "_items")
+    __slots__ = ("_end", "_error", "_items", "_started")
 
     def __init__(self) -> None:
         self._items: dict[int, Collected] = {}

@@ -354,7 +354,7 @@ def test_the_number_of_objects_with_unknown_kinds_or_fields_is_limited() -> None
 class Forgetful(Shapes):
     """Remembers no shapes."""
 
-    def due(self, met: set[Any]) -> Iterator[Any]:
+    def due(self, seen: set[Any]) -> Iterator[Any]:
         return iter(())
 
 

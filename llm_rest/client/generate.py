@@ -29,32 +29,22 @@ if TYPE_CHECKING:
     from ..responses.request import Request
     from ..transport import Call
     from ..vendors.auth import Secret
-    from .call import Caller, Losses, PreparedCall, Shape
-    from .history import History
+    from .call import Caller, Losses, PreparedCall
     from .hooks import WatchedCall
     from .loss_reports import CallSite
     from .options import Input, Settings
     from .target import OutgoingRequest, Target
 
 
-async def generate(
-    caller: Caller,
-    input: Input | None,
-    options: dict[str, Any],
-    site: CallSite,
-    shape: Shape | None = None,
-    history: History | None = None,
-) -> Reply:
+async def generate(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> Reply:
     """The reply of the model. Raises an `LLMError` where the call fails."""
     if "output" in options and (form := options.pop("output")) is not None:
         from . import typed  # not needed by most calls
 
         return await typed.generate(caller, input, options, site, form)
     if caller.fallback is not None:
-        return await caller.fallback.call(
-            caller, input, options, lambda one, how: generate(one, input, how, site, shape, history)
-        )
-    return await ask(caller, caller.prepare(input, options, shape, history), site)
+        return await caller.fallback.call(caller, input, options, lambda one, how: generate(one, input, how, site))
+    return await ask(caller, caller.prepare(input, options), site)
 
 
 async def generate_text(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CallCancelledError, ConfigError, LLMError, RefusalError, TruncatedError
+from ..errors import CallCancelledError, ConfigError, Failure, LLMError, RefusalError, TruncatedError
 from ..responses.response import Response, echo
 from ..transport import HTTPAnswer
 from ..unknown import given
@@ -52,6 +52,14 @@ async def generate_text(caller: Caller, input: Input | None, options: dict[str, 
     if options.get("background"):
         raise ConfigError("generate_text waits for the answer", hint="use generate(..., background=True) and poll")
     return complete_text(await generate(caller, input, options, site))
+
+
+async def try_generate(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> Reply | Failure:
+    """The reply, or the error as a value."""
+    try:
+        return await generate(caller, input, options, site)
+    except LLMError as error:
+        return Failure(error.message, error.suggestions, error)
 
 
 async def ask(caller: Caller, prepared: PreparedCall, site: CallSite) -> Reply:

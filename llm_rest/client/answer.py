@@ -8,7 +8,6 @@ this file, know that a server's text is part of an error only truncated, printab
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from urllib.parse import urlsplit
@@ -258,7 +257,7 @@ class IncomingEvents:
         self._target = target
         self._request = request
         self._continues = frames is not None
-        self._frames = frames or StreamReader(target.wire, request=request, now=int(time.time()), **target.decoding)
+        self._frames = frames or StreamReader(target.wire, **target.decoding(request))
         self._document: list[bytes] | None = None
         self._start = b""
         self._any = False
@@ -402,9 +401,7 @@ class IncomingEvents:
         if self._continues or (long is not None and long.goes_on(document)):
             events = self._frames.document(document)
             return events + (self._frames.close() if self._frames.checkpoint() is None else [])
-        response, self._lost = wire.decode_response(
-            document, request=self._request, now=int(time.time()), **self._target.decoding
-        )
+        response, self._lost = wire.decode_response(document, **self._target.decoding(self._request))
         return disassemble(response)
 
     def _sent(self, body: bytes) -> ReceivedAnswer:

@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Never, Self, Unpack
 
 from ..errors import ConfigError, printable
+from ..responses.estimate import estimate_tokens
 from ..transport import Timeouts
 from ..transport.retry import RetryPolicy
 from ..vendors.auth import Secret, Token, TokenProvider
-from . import endpoints
 from .call import Caller
 from .hooks import EventHook, hooks_of, telemetry_of, watcher_of
 from .logs import log_by_environment
@@ -135,7 +135,7 @@ class BaseClient:
         """About how many tokens this input has, with its tools and instructions: a quarter of its characters, and 256 for
         each image or file. Nothing is sent; `count_tokens` is the vendor's count.
         """
-        return endpoints.estimated_tokens(self._caller, input, plain(options))
+        return estimate_tokens(self._caller.prepare(input, plain(options)).request)
 
     def with_options(self, **options: Unpack[CallOptions]) -> Self:
         """A client with these options as defaults for every call; it shares the connections. Raises `ConfigError`."""

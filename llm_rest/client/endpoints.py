@@ -13,7 +13,6 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from ..errors import APITimeoutError, CallCancelledError, ConfigError, LLMError, NotFoundError
-from ..responses.estimate import estimate_tokens
 from ..responses.request import Request
 from ..transport import is_duration
 from ..unknown import Decoder, Model, given
@@ -69,11 +68,6 @@ async def count_tokens(caller: Caller, input: Input | None, options: dict[str, A
     counted = await _document(caller, target, settings, replace(outgoing, request=None), decoder, "count_tokens")
     tokens: int = counted.input_tokens
     return tokens
-
-
-def estimated_tokens(caller: Caller, input: Input | None, options: dict[str, Any]) -> int:
-    """About how many tokens this input has; nothing is sent."""
-    return estimate_tokens(caller.prepare(input, options).request)
 
 
 async def compact(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> CompactedResponse:

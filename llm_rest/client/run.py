@@ -131,13 +131,9 @@ def run_of(
     options: dict[str, Any],
     site: CallSite,
     past: Past = ((), ()),
-    history: History | None = None,
 ) -> Run[Reply]:
-    """A run that has not started, with the model of this client. Raises `ConfigError` for invalid arguments.
-
-    `history` is that of the conversation that the run continues.
-    """
-    asked = ModelCalls(caller, site, past, history)
+    """A run that has not started, with the model of this client. Raises `ConfigError` for invalid arguments."""
+    asked = ModelCalls(caller, site, past)
     engine = asked.engine(ThreadShell(), lambda request: drive(asked.answer(request)), Stream, input, tools, options)
     return Run(engine, asked.final_reply)
 
@@ -149,10 +145,9 @@ def async_run_of(
     options: dict[str, Any],
     site: CallSite,
     past: Past = ((), ()),
-    history: History | None = None,
 ) -> AsyncRun[Reply]:
     """A run for async callers that has not started."""
-    asked = ModelCalls(caller, site, past, history)
+    asked = ModelCalls(caller, site, past)
     engine = asked.engine(TaskShell(), asked.answer, AsyncStream, input, tools, options)
     return AsyncRun(engine, asked.final_reply)
 
@@ -226,9 +221,9 @@ def _limits(known: Limits, given: dict[str, Any]) -> Limits:
 class ModelCalls:
     """The model calls of a run in this process."""
 
-    def __init__(self, caller: Caller, site: CallSite, past: Past, history: History | None) -> None:
+    def __init__(self, caller: Caller, site: CallSite, past: Past) -> None:
         self._client, self._caller = caller, caller.scoped()
-        self._history = self._caller.history = history or History()
+        self._history = self._caller.history = caller.history or History()
         self._caller.recovers = _is_failure
         self._site = site
         self._past = past

@@ -7,7 +7,7 @@ by trial: the first whose request the model's capabilities allow and the wire ca
 from __future__ import annotations
 
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -193,15 +193,17 @@ def mismatch_error(problem: DoesNotFit, text: str, found: Reply) -> SchemaMismat
 class _JSONStreaming(Generic[T_co]):
     """The shared part of `JSONStream` and `AsyncJSONStream`."""
 
+    _stream: ClassVar[type[Stream] | type[AsyncStream]]
     _inner: Any
 
-    def __init__(self, form: Any) -> None:
+    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> None:
         self._output: Output[T_co] = Output(form)
         self._way: Way | None = None
         self._partial = PartialJSON()
         self._mine: int | None = None  # the item of the output that holds the answer
         self._ready: list[Any] = []
         self._reply: Reply | None = None  # the whole reply, whose value was read
+        self._inner = self._stream(caller, input, options, site, self._shape)
 
     def __repr__(self) -> str:
         made = vars(self).get("_inner")
@@ -339,9 +341,8 @@ class JSONStream(_JSONStreaming[T_co]):
     `OutputError` is raised where it does not match the type; the model is not re-prompted.
     """
 
-    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> None:
-        super().__init__(form)
-        self._inner: Stream = Stream(caller, input, options, site, self._shape)
+    _stream = Stream
+    _inner: Stream
 
     def __enter__(self) -> Self:
         self._inner.__enter__()
@@ -380,9 +381,8 @@ class JSONStream(_JSONStreaming[T_co]):
 class AsyncJSONStream(_JSONStreaming[T_co]):
     """`JSONStream` for async callers: `async with`, `async for`, and `aclose`."""
 
-    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> None:
-        super().__init__(form)
-        self._inner: AsyncStream = AsyncStream(caller, input, options, site, self._shape)
+    _stream = AsyncStream
+    _inner: AsyncStream
 
     async def __aenter__(self) -> Self:
         await self._inner.__aenter__()

@@ -136,6 +136,11 @@ def given(value: T | None | UnsetType) -> TypeGuard[T]:
     return value is not UNSET and value is not None
 
 
+def as_object(value: Any) -> dict[str, Any]:
+    """A JSON value if it is an object, else empty."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
 def or_none(value: T | None | UnsetType) -> T | None:
     """A field of a vendor's document as a field of Responses: null and absent are both `None`."""
     return None if value is UNSET else value

@@ -29,6 +29,7 @@ from .errors import (
     UnprocessableEntityError,
     printable,
 )
+from .unknown import as_object
 
 BY_STATUS: dict[int, type[APIStatusError]] = {
     400: BadRequestError,
@@ -202,15 +203,11 @@ def _number(pattern: str, text: str) -> int | None:
 
 def _categories(body: Any) -> tuple[str, ...]:
     """The categories in a content filter's error: those it acted on, or the list of a router."""
-    error = _object(_object(body).get("error"))
-    inner = _object(error.get("innererror"))
-    results = _object(inner.get("content_filter_result") or error.get("content_filter_result"))
-    acted = [name for name, result in results.items() if _object(result).get("filtered") is True]
-    reasons: Any = _object(error.get("metadata")).get("reasons")
+    error = as_object(as_object(body).get("error"))
+    inner = as_object(error.get("innererror"))
+    results = as_object(inner.get("content_filter_result") or error.get("content_filter_result"))
+    acted = [name for name, result in results.items() if as_object(result).get("filtered") is True]
+    reasons: Any = as_object(error.get("metadata")).get("reasons")
     if isinstance(reasons, list):
         acted += (str(reason) for reason in cast("Any", reasons))
     return tuple(printable(name, 100) for name in acted[:20])
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -129,7 +129,7 @@ SIZES = {
     "transport": Size(3_185, 12, goal=2_300),
     "tools": Size(1_675, 11),
     "loop": Size(2_235, 11),
-    "client": Size(7_290, 27),
+    "client": Size(7_190, 27),
     "conversation": Size(1_650, 7, goal=900),
     "policy": Size(2_170, 9, goal=1_200),
     "server": Size(3_520, 16, goal=2_600),
@@ -177,7 +177,6 @@ LONGEST, LONGEST_IN_WIRE = 450, 600
 """Lines of a file of code; tables and `types.py` may be longer."""
 
 LONGER = {
-    "client.client": 565,
     "errors": 530,
     "bulk.journal": 515,
     "telemetry": 605,

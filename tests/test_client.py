@@ -279,6 +279,17 @@ def test_wrong_arguments_of_a_client_are_refused(arguments: dict[str, Any], mess
             kind(**arguments)
 
 
+class Odd:
+    pass
+
+
+def deep(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -303,8 +314,20 @@ def test_wrong_arguments_of_a_client_are_refused(arguments: dict[str, Any], mess
         ({"model": "gpt-4o"}, "vendor"),
         ({"user_token": "a\nb"}, "line break"),
         ({"background": object}, "background"),
+        ({"moderation": {"a": [1, Odd()]}}, r"moderation\.a\[1\]: a Odd cannot be written as JSON"),
+        ({"moderation": deep(5000)}, "nested too deeply"),
+        ({"moderation": {1: float("nan")}}, r"moderation\.1"),
+        ({"tools": "f"}, "tools"),
+        ({"tools": [5]}, r"tools\[0\]"),
+        ({"tools": [{"name": "f"}]}, r"tools\[0\]: expected an object with a type"),
+        ({"metadata": {"a": 1}}, r"metadata\.a: .*str.*int"),
+        ({"input": [{"content": "Hi"}]}, r"input\[0\]: expected an object with a type"),
+        ({"input": [b"Hi"]}, r"input\[0\]"),
+        ({"input": b"Hi"}, "bytes"),
+        ({"input": Request(input="Hi", temperature=float("nan"))}, "temperature"),
+        ({"input": Request(input="Hi", temperature="hot")}, "temperature"),  # type: ignore[arg-type]
     ],
-    ids=lambda value: str(value)[:40].encode("ascii", "replace").decode(),
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 async def test_what_cannot_be_sent_is_refused_by_its_place_before_a_request(
     new_client: NewClient, httpx_mock: HTTPXMock, options: dict[str, Any], message: str

@@ -32,40 +32,6 @@ def test_the_request_shares_nothing_with_what_was_given() -> None:
     assert request.input == [Message(role="user", content="Hi")]
 
 
-class Odd:
-    pass
-
-
-def deep(levels: int) -> dict[str, Any]:
-    value: dict[str, Any] = {}
-    for _ in range(levels):
-        value = {"a": value}
-    return value
-
-
-@pytest.mark.parametrize(
-    ("input", "options", "message"),
-    [
-        ("Hi", {"moderation": {"a": [1, Odd()]}}, r"moderation\.a\[1\]: a Odd cannot be written as JSON"),
-        ("Hi", {"moderation": deep(5000)}, "nested too deeply"),
-        ("Hi", {"moderation": {1: float("nan")}}, r"moderation\.1"),
-        ("Hi", {"tools": "f"}, "tools"),
-        ("Hi", {"tools": [5]}, r"tools\[0\]"),
-        ("Hi", {"tools": [{"name": "f"}]}, r"tools\[0\]: expected an object with a type"),
-        ("Hi", {"metadata": {"a": 1}}, r"metadata\.a: .*str.*int"),
-        ([{"content": "Hi"}], {}, r"input\[0\]: expected an object with a type"),
-        ([b"Hi"], {}, r"input\[0\]"),
-        (b"Hi", {}, "bytes"),
-        (Request(input="Hi", temperature=float("nan")), {}, "temperature"),
-        (Request(input="Hi", temperature="hot"), {}, "temperature"),  # type: ignore[arg-type]
-    ],
-    ids=lambda value: value if isinstance(value, str) and value.isascii() and value.isprintable() else "",
-)
-def test_what_json_cannot_carry_is_named(input: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        to_request(input, options)
-
-
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.binary(max_size=5),
     lambda inner: (

@@ -59,7 +59,7 @@ def call_of(job: Job, window: str | None = None) -> Call:
             await caller.transport.sleep(POLL_SECONDS)
         if waiting.stopped:
             return interrupted_reply(target, ())
-        found = raise_if_failed(target, await endpoints.retrieve(caller, row.begun, of_row, site))
+        found = raise_if_failed(target, await endpoints.stored(caller, row.begun, of_row, site))
         if window is not None and found.info.cost is not None:
             found.info.cost = round(found.info.cost * WINDOWS[window])
         return found

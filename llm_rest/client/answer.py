@@ -8,7 +8,6 @@ this file, know that a server's text is part of an error only truncated, printab
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from urllib.parse import urlsplit
@@ -230,13 +229,13 @@ class IncomingEvents:
         "_continues",
         "_document",
         "_fault",
-        "_frames",
         "_lingers",
         "_lost",
         "_request",
         "_start",
         "_target",
         "ended",
+        "frames",
         "incoming",
         "raw",
         "trial",
@@ -250,7 +249,7 @@ class IncomingEvents:
         trial: RunningAttempt,
         frames: StreamReader | None = None,
     ) -> None:
-        """`frames` has read the earlier hops of a long answer."""
+        """`frames` has read the earlier hops of a long answer, and reads its later ones."""
         self.incoming = incoming
         self.trial = trial
         self.ended = False
@@ -258,7 +257,7 @@ class IncomingEvents:
         self._target = target
         self._request = request
         self._continues = frames is not None
-        self._frames = frames or StreamReader(target.wire, request=request, now=int(time.time()), **target.decoding)
+        self.frames = frames or StreamReader(target.wire, **target.decoding(request))
         self._document: list[bytes] | None = None
         self._start = b""
         self._any = False
@@ -270,12 +269,7 @@ class IncomingEvents:
     @property
     def losses(self) -> list[Loss]:
         """The conversion losses so far."""
-        return [*self.trial.losses, *(self._lost or self._frames.losses)]
-
-    @property
-    def frames(self) -> StreamReader:
-        """The reader of the body, and of the bodies of a long answer's later hops."""
-        return self._frames
+        return [*self.trial.losses, *(self._lost or self.frames.losses)]
 
     async def begin(self, *, whole: bool = False) -> LLMError | None:
         """Wait for the first event with content, or for the last one of a `whole` answer; the error where none arrived.
@@ -293,11 +287,11 @@ class IncomingEvents:
                         return self._failure(begun)
                     if isinstance(event, ev.TERMINAL) or not (whole or isinstance(event, NO_PROGRESS)):
                         return None
-            return self.cut() if self._frames.checkpoint() is None else None
+            return self.cut() if self.frames.checkpoint() is None else None
         except LLMError as problem:
             self.ended = False  # the error is raised later
             self._fault = problem
-        if self._frames.checkpoint() is not None:
+        if self.frames.checkpoint() is not None:
             return None  # the answer is resumed in another hop instead
         if isinstance(self._fault, StreamInterruptedError):
             self._fault.retryable = True
@@ -345,7 +339,7 @@ class IncomingEvents:
 
     def _linger(self, events: list[AnyEvent]) -> None:
         """After the last event, limit the wait for details to `LINGER` seconds; keep-alives do not extend it."""
-        finished = self._frames.finished
+        finished = self.frames.finished
         if finished and (events or not self._lingers):
             self.incoming.deadline.linger(LINGER)
         elif self._lingers and not finished:
@@ -357,7 +351,7 @@ class IncomingEvents:
         try:
             return await self.incoming.read()
         except (APIConnectionError, ResponseTooLargeError):
-            if not self._frames.finished:
+            if not self.frames.finished:
                 raise
             return None
 
@@ -387,24 +381,22 @@ class IncomingEvents:
             if self._start.startswith(_DOCUMENTS[self._target.wire.FRAMING]):
                 self._document = []
         if self._document is None:
-            return self._frames.feed(piece)
+            return self.frames.feed(piece)
         self._document.append(piece)
         return []
 
     def _close(self) -> list[AnyEvent]:
         if self._document is None:
-            return self._frames.close() if self._frames.checkpoint() is None else []
+            return self.frames.close() if self.frames.checkpoint() is None else []
         body = b"".join(self._document)
         wire = self._target.wire
         document = decode_document(self._target, self._sent(body), wire.RESPONSE)
         self.raw = body
         long = long_wire(wire)
         if self._continues or (long is not None and long.goes_on(document)):
-            events = self._frames.document(document)
-            return events + (self._frames.close() if self._frames.checkpoint() is None else [])
-        response, self._lost = wire.decode_response(
-            document, request=self._request, now=int(time.time()), **self._target.decoding
-        )
+            events = self.frames.document(document)
+            return events + (self.frames.close() if self.frames.checkpoint() is None else [])
+        response, self._lost = wire.decode_response(document, **self._target.decoding(self._request))
         return disassemble(response)
 
     def _sent(self, body: bytes) -> ReceivedAnswer:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Losses = Callable[[], "list[Loss]"]
 """Returns the losses of a request, with paths in the caller's input; computed on each access."""
+Recovers = Callable[[Request, "Loss"], bool]
 
 
 class PreparedCall(NamedTuple):
@@ -66,8 +67,8 @@ class PreparedCall(NamedTuple):
     """Converts a path in the request to one in the caller's input."""
     history: History | None = None
     """The conversation that the call continues."""
-    recovered: Callable[[Loss], bool] | None = None
-    """Whether the caller gets the lost value back: such a loss is recorded but not reported."""
+    recovers: Recovers | None = None
+    """Whether the caller gets the value back that a loss is about: such a loss is recorded but not reported."""
 
     def located(self, losses: list[Loss]) -> list[Loss]:
         """Losses of the request with paths in the caller's input."""
@@ -88,12 +89,10 @@ class PreparedCall(NamedTuple):
         return outgoing, lambda: self.lost + self.located(found)
 
     def _reported(self, losses: list[Loss]) -> list[Loss]:
-        recovered = self.recovered
-        return losses if recovered is None else [one for one in losses if one.kind == "refused" or not recovered(one)]
-
-
-Shape = Callable[[PreparedCall], PreparedCall]
-"""Changes a prepared call."""
+        recovers = self.recovers
+        if recovers is None:
+            return losses
+        return [one for one in losses if one.kind == "refused" or not recovers(self.request, one)]
 
 
 class Stoppable(Protocol):
@@ -134,6 +133,10 @@ class Caller:
         """The id of the run that makes the calls; `None` outside of runs."""
         self.conversation_id: str | None = None
         """The id of the conversation that the calls continue; `None` without one."""
+        self.history: History | None = None
+        """The items of that conversation or run which were validated and encoded before; `None` outside of runs."""
+        self.recovers: Recovers | None = None
+        """`PreparedCall.recovers` for the requests of a run; `None` outside of runs."""
         self._above: Caller | None = None
         self._kept: dict[Any, Any] = {}  # shared by copies
         self._waits = waits
@@ -197,21 +200,13 @@ class Caller:
         merged = caller._merged(options)
         return caller.targets.find(merged.get("model")), settings_of(merged)
 
-    def prepare(
-        self,
-        input: Input | None,
-        options: dict[str, Any],
-        shape: Shape | None = None,
-        history: History | None = None,
-        *,
-        stream: bool = False,
-    ) -> PreparedCall:
+    def prepare(self, input: Input | None, options: dict[str, Any], *, stream: bool = False) -> PreparedCall:
         """The validated call (target, settings and request); pure, without I/O.
 
-        Only new items of a `history` are validated.
+        Only new items of the `history` are validated.
         """
         if self.fallback is not None:
-            return self.single(options, input).prepare(input, options, shape, history, stream=stream)
+            return self.single(options, input).prepare(input, options, stream=stream)
         wrap_secrets(options)
         check_names(options, stream=stream)
         if isinstance(input, Request):
@@ -220,7 +215,7 @@ class Caller:
             options = {**said, **options}
         merged = self._merged(options)
         settings = self.settings if SETTINGS.isdisjoint(options) else settings_of(merged)
-        whole, allowed = input, 0
+        whole, allowed, history = input, 0, self.history
         given = input.input if isinstance(input, Request) else None
         known = history.known(given) if history is not None and isinstance(given, list) else 0
         if known and isinstance(given, list):
@@ -240,7 +235,7 @@ class Caller:
         request = replace(request, model=target.model, stream=stream or None, stream_options=more)
         capabilities, wire = target.known, target.endpoint.wire
         problems = [] if settings.invalid_options == "send" else models.check(request, capabilities, wire, allowed)
-        made = PreparedCall(target, settings, request, lost, indexed, history)
+        made = PreparedCall(target, settings, request, lost, indexed, history, self.recovers)
         if problems and settings.invalid_options == "raise":
             problems = [replace(problem, path=indexed(problem.path)) for problem in problems]
             raise models.capability_error(problems, model=target.model, vendor=target.vendor)
@@ -249,7 +244,7 @@ class Caller:
             made = made._replace(request=request, lost=lost + made.located(dropped))
         elif history is not None and settings.invalid_options != "send":
             history.allow(target.known)
-        return made if shape is None else shape(made)
+        return made
 
     def destination(self, options: Mapping[str, Any]) -> tuple[str, Any]:
         """The wire and the dialect of the target of a call with these options."""

@@ -13,7 +13,6 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from ..errors import APITimeoutError, CallCancelledError, ConfigError, LLMError, NotFoundError
-from ..responses.estimate import estimate_tokens
 from ..responses.request import Request
 from ..transport import is_duration
 from ..unknown import Decoder, Model, given
@@ -71,11 +70,6 @@ async def count_tokens(caller: Caller, input: Input | None, options: dict[str, A
     return tokens
 
 
-def estimated_tokens(caller: Caller, input: Input | None, options: dict[str, Any]) -> int:
-    """About how many tokens this input has; nothing is sent."""
-    return estimate_tokens(caller.prepare(input, options).request)
-
-
 async def compact(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> CompactedResponse:
     """The items that replace this conversation, to be sent first and unchanged."""
     prepared = caller.prepare(input, options)
@@ -100,39 +94,22 @@ async def compact(caller: Caller, input: Input | None, options: dict[str, Any], 
 # --- stored responses -----------------------------------------------------------------------------------------------
 
 
-async def retrieve(
-    caller: Caller, response_id: str, options: dict[str, Any], site: CallSite, include: Sequence[str] = ()
+async def stored(
+    caller: Caller,
+    response_id: str,
+    options: dict[str, Any],
+    site: CallSite,
+    operation: Literal["retrieve", "cancel"] = "retrieve",
+    **query: Any,
 ) -> Reply:
-    """A stored response, whatever its status."""
+    """A stored response, whatever its status, after this operation on it."""
     target, settings = caller.resolve(options)
-    (route,) = _functions(target, "retrieve_route")
-    asked: Route = route(response_id, include=tuple(include), dialect=target.dialect)
-    return await _stored(caller, target, settings, asked, site, "retrieve")
-
-
-async def cancel_response(caller: Caller, response_id: str, options: dict[str, Any], site: CallSite) -> Reply:
-    """Cancel a background response."""
-    target, settings = caller.resolve(options)
-    (route,) = _functions(target, "cancel_route")
-    return await _stored(caller, target, settings, route(response_id, dialect=target.dialect), site, "cancel")
-
-
-async def delete(caller: Caller, response_id: str, options: dict[str, Any]) -> None:
-    """Delete a stored response."""
-    target, settings = caller.resolve(options)
-    route, decoder = _functions(target, "delete_route", "DELETED")
-    outgoing = OutgoingRequest(route(response_id, dialect=target.dialect))
-    await _document(caller, target, settings, outgoing, decoder, "delete")
-
-
-async def _stored(
-    caller: Caller, target: Target, settings: Settings, route: Route, site: CallSite, operation: Operation
-) -> Reply:
+    (route,) = _functions(target, f"{operation}_route")
     try:
         found, lost = await caller.send(
             target,
             settings,
-            OutgoingRequest(route),
+            OutgoingRequest(route(response_id, **query, dialect=target.dialect)),
             lambda sent: decoded(target, settings, sent, decode_document(target, sent, target.wire.RESPONSE)),
             operation,
         )
@@ -141,6 +118,14 @@ async def _stored(
     if lost:
         report_losses(lost, settings.on_loss, site, who=target.vendor, reply=found)
     return found
+
+
+async def delete(caller: Caller, response_id: str, options: dict[str, Any]) -> None:
+    """Delete a stored response."""
+    target, settings = caller.resolve(options)
+    route, decoder = _functions(target, "delete_route", "DELETED")
+    outgoing = OutgoingRequest(route(response_id, dialect=target.dialect))
+    await _document(caller, target, settings, outgoing, decoder, "delete")
 
 
 async def input_items(
@@ -171,7 +156,7 @@ async def poll(
         if seconds is not None and not is_duration(seconds):
             raise ConfigError(f"{name} is a positive number of seconds, not {seconds!r}")
     until = None if limit is None else time.monotonic() + limit
-    found = await retrieve(caller, response, {**options}, site) if isinstance(response, str) else response
+    found = await stored(caller, response, {**options}, site) if isinstance(response, str) else response
     while found.status in UNFINISHED:
         if until is not None and time.monotonic() + interval > until:
             what = f"{found.id} is still {found.status} at the end of {limit:g} s (timeout=); poll again, or allow more time"
@@ -181,7 +166,7 @@ async def poll(
         if waiting.stopped:
             target, _ = caller.resolve(options)
             return interrupted_reply(target, ())
-        found = await retrieve(caller, found.id, {**options}, site)
+        found = await stored(caller, found.id, {**options}, site)
     target, _ = caller.resolve(options)
     return raise_if_failed(target, found)
 

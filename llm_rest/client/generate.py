@@ -11,50 +11,43 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CallCancelledError, ConfigError, LLMError, RefusalError, TruncatedError
+from ..errors import CallCancelledError, ConfigError, Failure, LLMError, RefusalError, TruncatedError
 from ..responses.response import Response, echo
+from ..responses.stream import Assembler
 from ..transport import HTTPAnswer
 from ..unknown import given
 from ..wires import long_wire
 from .answer import FirstPart, ReceivedAnswer, decode_document, generation_error, partial_reply, with_context
+from .events import StreamReader
 from .hooks import ended_by, watched
 from .loss_reports import report_losses
 from .options import with_time_left
 from .reply import CallRecord, Reply, reply
-from .send import CANCELLED
+from .send import CANCELLED, Hops
 
 if TYPE_CHECKING:
     from ..errors import Attempt
     from ..losses import Loss
+    from ..responses.events import AnyEvent
     from ..responses.request import Request
     from ..transport import Call
     from ..vendors.auth import Secret
-    from .call import Caller, Losses, PreparedCall, Shape
-    from .history import History
+    from .call import Caller, Losses, PreparedCall
     from .hooks import WatchedCall
     from .loss_reports import CallSite
     from .options import Input, Settings
     from .target import OutgoingRequest, Target
 
 
-async def generate(
-    caller: Caller,
-    input: Input | None,
-    options: dict[str, Any],
-    site: CallSite,
-    shape: Shape | None = None,
-    history: History | None = None,
-) -> Reply:
+async def generate(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> Reply:
     """The reply of the model. Raises an `LLMError` where the call fails."""
     if "output" in options and (form := options.pop("output")) is not None:
         from . import typed  # not needed by most calls
 
         return await typed.generate(caller, input, options, site, form)
     if caller.fallback is not None:
-        return await caller.fallback.call(
-            caller, input, options, lambda one, how: generate(one, input, how, site, shape, history)
-        )
-    return await ask(caller, caller.prepare(input, options, shape, history), site)
+        return await caller.fallback.call(caller, input, options, lambda one, how: generate(one, input, how, site))
+    return await ask(caller, caller.prepare(input, options), site)
 
 
 async def generate_text(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> str:
@@ -62,6 +55,14 @@ async def generate_text(caller: Caller, input: Input | None, options: dict[str, 
     if options.get("background"):
         raise ConfigError("generate_text waits for the answer", hint="use generate(..., background=True) and poll")
     return complete_text(await generate(caller, input, options, site))
+
+
+async def try_generate(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> Reply | Failure:
+    """The reply, or the error as a value."""
+    try:
+        return await generate(caller, input, options, site)
+    except LLMError as error:
+        return Failure(error.message, error.suggestions, error)
 
 
 async def ask(caller: Caller, prepared: PreparedCall, site: CallSite) -> Reply:
@@ -133,29 +134,35 @@ async def _in_hops(
     call: Call,
 ) -> tuple[Reply, list[Loss]]:
     """The reply of an answer in several hops, of which the first was received."""
-    from .continuation import Hops, Parts
-
     target, settings = prepared.target, prepared.settings
+    hops, seen = Hops(target, settings.timeouts, outgoing), Assembler()
+    reader = StreamReader(target.wire, **target.decoding(prepared.request))
+
+    def add(events: list[AnyEvent]) -> None:
+        for event in events:
+            seen.feed(event)
 
     def read(sent: ReceivedAnswer) -> FirstPart:
         return FirstPart(decode_document(target, sent, target.wire.RESPONSE), sent)
 
     def found() -> Reply:
+        add(reader.close())
         body, attempts = came.sent.answer.body, came.sent.attempts
         facts: Any = {"calls": hops.count, "pricing": settings.pricing(target, prepared.request)}
-        how = CallRecord(lambda: lost() + parts.losses, attempts, body, target.vendor, target.model, **facts)
-        return reply(parts.response(), how)
+        how = CallRecord(lambda: lost() + reader.losses, attempts, body, target.vendor, target.model, **facts)
+        return reply(seen.response, how)
 
-    hops, parts = Hops(target, settings.timeouts, outgoing), Parts(target, prepared.request)
-    token = parts.add(came.document)
-    while (hop := hops.next(token)) is not None:
+    add(reader.document(came.document))
+    while (hop := hops.next(reader.checkpoint())) is not None:
+        next_request, timeouts = hop
         try:
-            came = await caller.send(target, settings._replace(timeouts=hop.timeouts), hop.outgoing, read, call)
+            came = await caller.send(target, settings._replace(timeouts=timeouts), next_request, read, call)
         except LLMError as problem:
             problem.partial = partial_reply(found(), problem, came.sent.secrets)
             raise
-        token = parts.add(came.document)
-    return raise_if_failed(target, found(), came.sent.secrets), parts.losses
+        reader.resume()
+        add(reader.document(came.document))
+    return raise_if_failed(target, found(), came.sent.secrets), reader.losses
 
 
 # --- replies --------------------------------------------------------------------------------------------------------
@@ -170,7 +177,7 @@ def decoded(
     lost: Losses = list,
 ) -> tuple[Reply, list[Loss]]:
     """The reply in the document of an answer, and its losses; also of a failed generation."""
-    response, more = target.wire.decode_response(document, request=request, now=int(time.time()), **target.decoding)
+    response, more = target.wire.decode_response(document, **target.decoding(request))
     late = [*sent.losses, *more]
     body, pricing = sent.answer.body, settings.pricing(target, request)
     how = CallRecord(lambda: lost() + late, sent.attempts, body, target.vendor, target.model, pricing=pricing)

@@ -61,11 +61,11 @@ class Responses(_Elsewhere):
 
     def retrieve(self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]) -> Reply:
         """A stored response as a `Reply`, whatever its status. `include` names further output to include."""
-        return drive(endpoints.retrieve(self._caller, response_id, plain(options), CallSite(), include))
+        return drive(endpoints.stored(self._caller, response_id, plain(options), CallSite(), include=tuple(include)))
 
     def cancel(self, response_id: str, **options: Unpack[CallSettings]) -> Reply:
         """Cancel a response that is generated in the background (`background=True`); the response with its new status."""
-        return drive(endpoints.cancel_response(self._caller, response_id, plain(options), CallSite()))
+        return drive(endpoints.stored(self._caller, response_id, plain(options), CallSite(), "cancel"))
 
     def delete(self, response_id: str, **options: Unpack[CallSettings]) -> None:
         """Delete a stored response. Raises `NotFoundError` where there is none."""
@@ -110,11 +110,11 @@ class AsyncResponses(_Elsewhere):
         self, response_id: str, *, include: Sequence[str] = (), **options: Unpack[CallSettings]
     ) -> Coroutine[Any, Any, Reply]:
         """A stored response as a `Reply`, whatever its status. `include` names further output to include."""
-        return endpoints.retrieve(self._caller, response_id, plain(options), CallSite(), include)
+        return endpoints.stored(self._caller, response_id, plain(options), CallSite(), include=tuple(include))
 
     def cancel(self, response_id: str, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, Reply]:
         """Cancel a response that is generated in the background (`background=True`); the response with its new status."""
-        return endpoints.cancel_response(self._caller, response_id, plain(options), CallSite())
+        return endpoints.stored(self._caller, response_id, plain(options), CallSite(), "cancel")
 
     def delete(self, response_id: str, **options: Unpack[CallSettings]) -> Coroutine[Any, Any, None]:
         """Delete a stored response. Raises `NotFoundError` where there is none."""

@@ -28,7 +28,7 @@ from ..tools import Toolbox
 from ..tools.context import DEPS_HINT
 from ..transport import Timeouts
 from ..unknown import convert, given
-from . import endpoints, typed
+from . import endpoints
 from .generate import generate
 from .history import History
 from .hooks import hooks_of
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ..responses.response import Response
     from ..tools import ToolExecutor
     from ..wires.foreign import Origins
-    from .call import Caller, PreparedCall
+    from .call import Caller
     from .generator import PromptContext
     from .inputs import Receiver
     from .loss_reports import CallSite
@@ -131,13 +131,9 @@ def run_of(
     options: dict[str, Any],
     site: CallSite,
     past: Past = ((), ()),
-    history: History | None = None,
 ) -> Run[Reply]:
-    """A run that has not started, with the model of this client. Raises `ConfigError` for invalid arguments.
-
-    `history` is that of the conversation that the run continues.
-    """
-    asked = ModelCalls(caller, site, past, history)
+    """A run that has not started, with the model of this client. Raises `ConfigError` for invalid arguments."""
+    asked = ModelCalls(caller, site, past)
     engine = asked.engine(ThreadShell(), lambda request: drive(asked.answer(request)), Stream, input, tools, options)
     return Run(engine, asked.final_reply)
 
@@ -149,10 +145,9 @@ def async_run_of(
     options: dict[str, Any],
     site: CallSite,
     past: Past = ((), ()),
-    history: History | None = None,
 ) -> AsyncRun[Reply]:
     """A run for async callers that has not started."""
-    asked = ModelCalls(caller, site, past, history)
+    asked = ModelCalls(caller, site, past)
     engine = asked.engine(TaskShell(), asked.answer, AsyncStream, input, tools, options)
     return AsyncRun(engine, asked.final_reply)
 
@@ -226,9 +221,10 @@ def _limits(known: Limits, given: dict[str, Any]) -> Limits:
 class ModelCalls:
     """The model calls of a run in this process."""
 
-    def __init__(self, caller: Caller, site: CallSite, past: Past, history: History | None) -> None:
+    def __init__(self, caller: Caller, site: CallSite, past: Past) -> None:
         self._client, self._caller = caller, caller.scoped()
-        self._history = history or History()
+        self._history = self._caller.history = caller.history or History()
+        self._caller.recovers = _is_failure
         self._site = site
         self._past = past
         self._lost: list[Loss] = []
@@ -345,17 +341,14 @@ class ModelCalls:
         return self._window.received(await self._window.ask(request, self, self._answer))
 
     async def _answer(self, request: Request) -> Reply:
-        if self._form is not None:
-            options = {**self._settings}
-            return await typed.generate(self._caller, request, options, self._site, self._form, self._history)
-        found = await self.send(request)
+        found = await generate(self._caller, request, {**self._settings, "output": self._form}, self._site)
         if found.status in endpoints.UNFINISHED:
             found = await endpoints.poll(self._caller, found, {**self._settings}, self._site, 2.0, None)
         return found
 
     async def send(self, request: Request) -> Reply:
         """The reply to one request."""
-        return await generate(self._caller, request, {**self._settings}, self._site, _shape, self._history)
+        return await generate(self._caller, request, {**self._settings}, self._site)
 
     async def count(self, request: Request) -> int:
         """The vendor's token count of a request."""
@@ -367,9 +360,7 @@ class ModelCalls:
 
     def stream(self, kind: type[Stream] | type[AsyncStream], request: Request) -> Any:
         """The model's reply as a stream."""
-        made = partial(
-            kind, self._caller, options={**self._settings}, site=self._site, shape=_shape, history=self._history
-        )
+        made = partial(kind, self._caller, options={**self._settings}, site=self._site)
         return made(request) if self._window is None else _LimitedStream(self._window, self, made, request)
 
     def final_reply(self, state: RunState, answers: list[Response]) -> Reply:
@@ -425,10 +416,6 @@ class _LimitedStream:
 
     async def __aexit__(self, *failure: Any) -> None:
         await self._stream.__aexit__(*failure)
-
-
-def _shape(prepared: PreparedCall) -> PreparedCall:
-    return prepared._replace(recovered=partial(_is_failure, prepared.request))
 
 
 def _is_failure(request: Request, loss: Loss) -> bool:

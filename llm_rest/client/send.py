@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
-from ..errors import Attempt, LLMError, MalformedResponseError
-from ..transport import HTTPAnswer, HTTPRequest, Stopped, Timeouts, remaining
+from ..errors import APIConnectionError, APITimeoutError, Attempt, LLMError, MalformedResponseError
+from ..transport import HTTPAnswer, HTTPRequest, Stopped, Timeouts, limit, remaining
 from ..transport.retry import Failed, cost_of, decide
+from ..wires import long_wire
 from .answer import error_of_answer, redact, redirect_error, with_context
 from .target import without_rejected
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from ..errors import LLMError
     from ..losses import Loss
     from ..policy.gate import Admissions
     from ..responses.response import Response
@@ -251,3 +251,46 @@ def _random() -> float:
     from random import random  # not needed before an attempt fails
 
     return random()
+
+
+# --- long answers ---------------------------------------------------------------------------------------------------
+
+RECONNECTS = 3
+"""How often a stream is resumed at the same token."""
+
+
+class Hops:
+    """The requests for one long answer, which a vendor sends in several hops.
+
+    A hop ends, or a stream breaks off, at a token; the same request with that token continues there (`LongWire`). Each is
+    billed like any request. `timeouts` are those of the whole call; `count` is how many requests have brought parts of it.
+    """
+
+    def __init__(self, target: Target, timeouts: Timeouts, outgoing: OutgoingRequest) -> None:
+        self.count = 1
+        self._wire = long_wire(target.wire)
+        self._timeouts = timeouts
+        self._outgoing = outgoing
+        self._started = time.monotonic()
+        self._token = ""
+        self._reconnects = 0
+
+    def next(self, token: str | None) -> tuple[OutgoingRequest, Timeouts] | None:
+        """The request of the hop that begins at a token; `None` without a token, or after too many hops at the same one."""
+        if self._wire is None or token is None:
+            return None
+        self._reconnects = self._reconnects + 1 if token == self._token else 0
+        if self._reconnects > RECONNECTS:
+            return None
+        self._token = token
+        self.count += 1
+        body = self._wire.continued(self._outgoing.body, token)
+        total = self._timeouts.total
+        left = self._timeouts if total is None else remaining(self._timeouts, limit(total, None), self._started)
+        return replace(self._outgoing, body=body), left
+
+
+def is_resumable(problem: LLMError) -> bool:
+    """Whether an answer that ended with this error can be resumed: a broken or silent connection, with time left."""
+    late = isinstance(problem, APITimeoutError) and problem.phase == "total"
+    return isinstance(problem, APIConnectionError) and not late

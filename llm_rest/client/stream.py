@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from ..policy.midstream import Continuation, Trail
     from ..responses.events import AnyEvent
     from .answer import IncomingEvents
-    from .call import Caller, PreparedCall, Shape
-    from .history import History
+    from .call import Caller, PreparedCall
     from .hooks import WatchedCall
     from .loss_reports import CallSite
     from .options import Input
@@ -48,7 +47,8 @@ class _Streaming:
 
     _trials: Trials | None = None  # the models of a fallback
     _trail: Trail | None = None  # the yielded part of a stream that another model may continue
-    _asked: tuple[Input | None, Shape | None, History | None]
+    _shape: Callable[[PreparedCall], PreparedCall] | None = None  # changes a prepared call
+    _input: Input | None
 
     def __init__(
         self,
@@ -56,18 +56,15 @@ class _Streaming:
         input: Input | None,
         options: dict[str, Any],
         site: CallSite,
-        shape: Shape | None = None,
-        history: History | None = None,
-        *,
-        plain: bool = True,
+        shape: Callable[[PreparedCall], PreparedCall] | None = None,
     ) -> None:
         self._start(site)
+        self._input, self._shape = input, shape
         if caller.fallback is None:
-            prepared = caller.prepare(input, options, shape, history, stream=True)
-            self._model = StreamedCall(caller, prepared, site, self._seen)
+            self._model = StreamedCall(caller, self._prepare(caller, options), site, self._seen)
             return
-        self._trials, self._asked = caller.fallback.trials(caller, input, options, stream=True), (input, shape, history)
-        self._trail = self._trials.trail() if plain else None
+        self._trials = caller.fallback.trials(caller, input, options, stream=True)
+        self._trail = self._trials.trail() if shape is None else None
         if error := self._next_model():
             raise error
 
@@ -97,6 +94,10 @@ class _Streaming:
         self._reply: Reply | None = None
         self._amend: Callable[[Reply], Reply] | None = None
 
+    def _prepare(self, caller: Caller, options: dict[str, Any]) -> PreparedCall:
+        prepared = caller.prepare(self._input, options, stream=True)
+        return prepared if self._shape is None else self._shape(prepared)
+
     def _next_model(self, problem: LLMError | None = None) -> LLMError | None:
         """Prepare the request for the next model that supports it; the error to raise where there is none.
 
@@ -104,12 +105,11 @@ class _Streaming:
         """
         if (trials := self._trials) is None:
             return problem
-        input, shape, history = self._asked
         error = None if problem is None else trials.failed(problem)
         while error is None:
             caller, options = trials.next()
             try:
-                prepared = caller.prepare(input, options, shape, history, stream=True)
+                prepared = self._prepare(caller, options)
                 if self._trail is not None:
                     prepared = self._trail.continued(prepared, self._continued)
                 self._model = StreamedCall(caller, prepared, self._site, self._seen, others=True)

@@ -1,7 +1,7 @@
 """The streamed call of one model: its answer in the cache, or the requests that bring the answer.
 
 A request is retried only until its answer begins, because later its events have been yielded; a long answer is resumed by
-further requests (`continuation.py`).
+further requests.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from .answer import IncomingEvents
-from .continuation import Hops, is_resumable
 from .hooks import watched
+from .send import Hops, is_resumable
 
 if TYPE_CHECKING:
     from ..errors import Attempt, LLMError
@@ -124,8 +124,9 @@ class StreamedCall:
         async def begun(incoming: Incoming, trial: RunningAttempt) -> tuple[IncomingEvents, LLMError | None]:
             return IncomingEvents(self.target, self.request, incoming, trial, frames), None
 
-        settings = self.settings._replace(stream_timeouts=hop.timeouts)
-        self.came = await self._caller.open(self._call, self.target, settings, hop.outgoing, begun)
+        outgoing, timeouts = hop
+        settings = self.settings._replace(stream_timeouts=timeouts)
+        self.came = await self._caller.open(self._call, self.target, settings, outgoing, begun)
         return True
 
     async def store(self) -> None:

@@ -6,6 +6,7 @@ secrets are listed separately for redaction, because an answer may repeat them.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode, urlsplit
@@ -50,10 +51,9 @@ class Target(Struct):
         """The vendor's name."""
         return self.endpoint.vendor.name
 
-    @property
-    def decoding(self) -> dict[str, Any]:
-        """The options of the wire's decoders that are the same for every answer."""
-        return {"dialect": self.dialect, "keep": self.keep}
+    def decoding(self, request: Request | None) -> dict[str, Any]:
+        """The options of the wire's decoders for the answer to a request that is decoded now."""
+        return {"request": request, "now": int(time.time()), "dialect": self.dialect, "keep": self.keep}
 
     @property
     def model(self) -> str:

@@ -7,7 +7,7 @@ by trial: the first whose request the model's capabilities allow and the wire ca
 from __future__ import annotations
 
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ..responses.items import AnyItem
     from ..responses.request import Request
     from .call import Caller, PreparedCall
-    from .history import History
     from .loss_reports import CallSite
     from .options import Input
     from .target import Target
@@ -44,14 +43,7 @@ T_co = TypeVar("T_co", covariant=True)
 E = TypeVar("E")
 
 
-async def generate(
-    caller: Caller,
-    input: Input | None,
-    options: dict[str, Any],
-    site: CallSite,
-    form: Any,
-    history: History | None = None,
-) -> Reply:
+async def generate(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> Reply:
     """The reply with a valid value in `parsed`, or with calls of the caller's tools, which come first.
 
     Raises an `OutputError` where there is none after all re-prompts.
@@ -60,10 +52,10 @@ async def generate(
         raise ConfigError("typed output waits for the answer", hint="poll, and read the text of the reply")
     if caller.fallback is not None:
         return await caller.fallback.call(
-            caller, input, options, lambda one, how: generate(one, input, how, site, form, history)
+            caller, input, options, lambda one, how: generate(one, input, how, site, form)
         )
     output: Output[Any] = Output(form)
-    plain = caller.prepare(input, options, history=history)
+    plain = caller.prepare(input, options)
     way = choose_way(output, plain)
     prepared, settings, calls, notes = shaped(plain, way), plain.settings, list[CallInfo](), list[Loss]()
     began = monotonic()
@@ -155,10 +147,10 @@ def shaped(plain: PreparedCall, way: Way) -> PreparedCall:
     own = "text.format", "tool_choice", f"tools[{len(way.request.tools or ()) - 1}]"
     paths = own[:1] if way.tool is None else own
 
-    def recovered(loss: Loss) -> bool:
+    def recovers(_: Request, loss: Loss) -> bool:
         return loss.path.startswith(paths)
 
-    return plain._replace(request=way.request, lost=[*plain.lost, *way.lost], recovered=recovered)
+    return plain._replace(request=way.request, lost=[*plain.lost, *way.lost], recovers=recovers)
 
 
 def read_value(output: Output[Any], way: Way, found: Reply) -> bool:
@@ -201,15 +193,17 @@ def mismatch_error(problem: DoesNotFit, text: str, found: Reply) -> SchemaMismat
 class _JSONStreaming(Generic[T_co]):
     """The shared part of `JSONStream` and `AsyncJSONStream`."""
 
+    _stream: ClassVar[type[Stream] | type[AsyncStream]]
     _inner: Any
 
-    def __init__(self, form: Any) -> None:
+    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> None:
         self._output: Output[T_co] = Output(form)
         self._way: Way | None = None
         self._partial = PartialJSON()
         self._mine: int | None = None  # the item of the output that holds the answer
         self._ready: list[Any] = []
         self._reply: Reply | None = None  # the whole reply, whose value was read
+        self._inner = self._stream(caller, input, options, site, self._shape)
 
     def __repr__(self) -> str:
         made = vars(self).get("_inner")
@@ -347,9 +341,8 @@ class JSONStream(_JSONStreaming[T_co]):
     `OutputError` is raised where it does not match the type; the model is not re-prompted.
     """
 
-    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> None:
-        super().__init__(form)
-        self._inner: Stream = Stream(caller, input, options, site, self._shape, plain=False)
+    _stream = Stream
+    _inner: Stream
 
     def __enter__(self) -> Self:
         self._inner.__enter__()
@@ -388,9 +381,8 @@ class JSONStream(_JSONStreaming[T_co]):
 class AsyncJSONStream(_JSONStreaming[T_co]):
     """`JSONStream` for async callers: `async with`, `async for`, and `aclose`."""
 
-    def __init__(self, caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> None:
-        super().__init__(form)
-        self._inner: AsyncStream = AsyncStream(caller, input, options, site, self._shape, plain=False)
+    _stream = AsyncStream
+    _inner: AsyncStream
 
     async def __aenter__(self) -> Self:
         await self._inner.__aenter__()

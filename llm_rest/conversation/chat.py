@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from copy import deepcopy
+from copy import copy, deepcopy
 from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, cast
@@ -142,7 +142,9 @@ class _BaseChat:
         window.fixed, window.compacted = len(fixed), talk.compacted
         if talk.compacted is not None or window.limits != HistoryLimits():
             how["limits"] = window
-        run = self._run_of(self._caller, said, self._tools, how, site, (fixed, [*talk.items, *provided]), history)
+        caller = copy(self._caller)
+        caller.history = history
+        run = self._run_of(caller, said, self._tools, how, site, (fixed, [*talk.items, *provided]))
         self._earlier, self._run_now = self.totals, run
         length = len(talk.items)
         turn = _Turn(run, talk, len(fixed) + length, length, window, message_id, history)

@@ -18,7 +18,7 @@ from ..responses.items import Compaction, FunctionCall, Message, Reasoning
 from ..responses.parts import OutputText
 from ..responses.response import ECHOED, IncompleteDetails, Response, ResponseError, Usage, echo
 from ..responses.tools import ChooseAllowed
-from ..unknown import Model, Opt, Unknown, base, extras, given, or_none, with_extras
+from ..unknown import Model, Opt, Unknown, as_object, base, extras, given, or_none, with_extras
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,11 +35,6 @@ S = TypeVar("S", bound=Model)
 def is_object(value: Any) -> TypeGuard[Json]:
     """Whether a JSON value is an object."""
     return isinstance(value, dict)
-
-
-def as_object(value: Any) -> Json:
-    """A JSON value if it is an object; else empty. Leftovers may come from anywhere."""
-    return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:

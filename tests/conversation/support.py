@@ -5,11 +5,31 @@ from __future__ import annotations
 from inspect import isawaitable
 from typing import Any
 
-from llm_rest import Chat
+from msgspec.structs import replace
+
+from llm_rest import Chat, simulator
 from llm_rest.responses import FunctionCall, Message, Response, Usage
 from llm_rest.responses.request import items_of
 from llm_rest.testing import FakeModel
+from llm_rest.vendors.rows import VENDORS
 from tests.callers import AwaitedStream
+
+sent: list[bytes] = []
+"""The bodies of the requests to `RECORDED`, in order."""
+
+
+def handle(method: str, path: str, headers: Any, body: bytes) -> Any:
+    sent.append(body)
+    return simulator.handle(method, path, headers, body)
+
+
+def handle_stream(method: str, path: str, headers: Any, body: bytes) -> Any:
+    sent.append(body)
+    return simulator.handle_stream(method, path, headers, body)
+
+
+RECORDED = replace(VENDORS["simulator"], base_url=f"inproc:{__name__}")
+"""The simulator, with a record of what it gets."""
 
 
 class Host(FakeModel):

@@ -463,25 +463,23 @@ async def test_a_chat_sends_whole_turns_within_its_limits_and_keeps_all(way: str
     assert len(chat.conversation.items) == 8
 
 
-async def test_tokens_are_counted_by_the_estimate_corrected_by_what_the_vendor_reports(way: str) -> None:
-    host = Host(*(counted("x" * 40, 1000) for _ in range(5)))
-    chat = client(way, host).chat(limits=HistoryLimits(max_tokens=1500))
+@pytest.mark.parametrize(
+    ("answers", "limits", "sizes"),
+    [
+        # The vendor reports 100 tokens for each of the estimate.
+        ([counted("x" * 40, 1000)] * 3, HistoryLimits(max_tokens=1500), [1, 1, 1]),
+        (["x" * 40] * 3, HistoryLimits(max_tokens=1500), [1, 3, 5]),
+        (["x" * 40] * 3, HistoryLimits(max_tokens=3, count=len), [1, 3, 3]),
+    ],
+)
+async def test_tokens_are_counted_by_an_estimate_that_the_vendors_count_corrects_or_by_a_function(
+    way: str, answers: list[Any], limits: HistoryLimits, sizes: list[int]
+) -> None:
+    host = Host(*answers)
+    chat = client(way, host).chat(limits=limits)
     for text in ("a" * 40, "b" * 40, "c" * 40):
         await asked(chat, text)
-    # By the estimate alone 60 tokens of everything would fit; the vendor reported 100 for each of the estimate.
-    assert host.sizes == [1, 1, 1]
-    rough = client(way, Host(*("x" * 40 for _ in range(3)))).chat(limits=HistoryLimits(max_tokens=1500))
-    for text in ("a" * 40, "b" * 40, "c" * 40):
-        await asked(rough, text)
-    assert len(rough.conversation.items) == 6
-
-
-async def test_tokens_are_counted_by_a_function(way: str) -> None:
-    host = Host("1111", "2222", "3333")
-    chat = client(way, host).chat(limits=HistoryLimits(max_tokens=3, count=len))
-    for text in ("aaaa", "bbbb", "cccc"):
-        await asked(chat, text)
-    assert host.sizes == [1, 3, 3]
+    assert host.sizes == sizes
 
 
 async def test_tokens_are_counted_by_the_vendor(new_client: NewClient, httpx_mock: HTTPXMock) -> None:

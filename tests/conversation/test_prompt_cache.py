@@ -9,25 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from llm_rest import AsyncClient, Client, ConfigError, DecodeError, Message, cache_prefix, simulator, tool, wires
+from llm_rest import AsyncClient, Client, ConfigError, DecodeError, Message, cache_prefix, tool, wires
 from llm_rest.responses import CacheBreakpoint, FunctionTool, InputText, Request
-from llm_rest.vendors.rows import VENDORS
-from tests.conversation.support import asked, pieces
+from tests.conversation.support import RECORDED, asked, pieces, sent
 from tests.support import WIRES
 
 pytestmark = pytest.mark.anyio
-
-sent: list[bytes] = []
-
-
-def handle(method: str, path: str, headers: Any, body: bytes) -> Any:
-    sent.append(body)
-    return simulator.handle(method, path, headers, body)
-
-
-def handle_stream(method: str, path: str, headers: Any, body: bytes) -> Any:
-    sent.append(body)
-    return simulator.handle_stream(method, path, headers, body)
 
 
 @tool
@@ -41,9 +28,8 @@ def lookup(word: str) -> str:
 async def test_what_is_predicted_is_what_the_simulator_reports(way: str, wire: str, streams: bool) -> None:
     sent.clear()
     kind: Any = Client if way == "sync" else AsyncClient
-    vendor = msgspec.structs.replace(VENDORS["simulator"], base_url=f"inproc:{__name__}")
     marks: Any = {"prompt_cache_options": {"mode": "implicit"}} if wire == "anthropic_messages" else {}
-    chat = kind("any", vendor=vendor, wire=wire, on_loss="ignore").chat(
+    chat = kind("any", vendor=RECORDED, wire=wire, on_loss="ignore").chat(
         system=f"{way} {wire} {streams}. " * 300, tools=[lookup], **marks
     )
     reported: list[int] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from llm_rest.client.client import AsyncClient, Client
 from llm_rest.client.generator import AsyncContentGenerator, ContentGenerator, PromptContext
 from llm_rest.errors import ConfigError, OutputError, SchemaMismatchError
 from llm_rest.responses import FunctionCallOutput, Message
-from tests.conversation.support import done
+from tests.conversation.support import RECORDED, done, sent
 from tests.laws.harness import every_wire
 
 pytestmark = pytest.mark.anyio
@@ -77,43 +77,31 @@ async def test_async_providers_need_an_async_caller_and_keep_their_place() -> No
 # --- generators -----------------------------------------------------------------------------------------------------
 
 
-class Recorder:
-    """What a client sent, as plain JSON."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from llm_rest.client import call
-
-        self.bodies: list[Any] = []
-        build_request = call.build_request
-
-        def recording(*args: Any) -> Any:
-            made, lost = build_request(*args)
-            self.bodies.append(json.loads(made.body))
-            return made, lost
-
-        monkeypatch.setattr(call, "build_request", recording)
+def bodies() -> list[Any]:
+    """What the last client sent, as plain JSON."""
+    return [json.loads(body) for body in sent]
 
 
 @every_wire
 @pytest.mark.parametrize("strategy", ["native", "tool", "instructions", None])
-def test_every_request_begins_with_the_one_before_it(name: str, strategy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_request_begins_with_the_one_before_it(name: str, strategy: Any) -> None:
     """BUGS 81"""
-    sent = Recorder(monkeypatch)
+    sent.clear()
     ticks = count(1)
     entries = [("system", "Be brief."), ("human", "Are you there?"), ("agent", "Yes.")]
     context = PromptContext(entries, [lambda: f"Tick {next(ticks)}."])
     prompt = 'call answer {"name": "Ada"}' if strategy == "tool" else 'json {"name": "Ada"}'
-    with Client("simulator/simulator", wire=name, on_loss="ignore") as llm:
+    with Client("simulator", vendor=RECORDED, wire=name, on_loss="ignore") as llm:
         form: Any = str if strategy is None else Person
         generator = ContentGenerator(llm, prompt, form, context=context, strategy=strategy)
         values = [generator.generate()[0] for _ in range(3)]
     assert values == ['{"name":"Ada"}' if strategy is None else Person("Ada")] * 3
     grows = GROWS.get(name, "contents")
-    for before, after in zip(sent.bodies, sent.bodies[1:], strict=False):
+    for before, after in pairwise(bodies()):
         assert after[grows][: len(before[grows])] == before[grows]
         assert len(after[grows]) > len(before[grows])
         assert {**after, grows: None} == {**before, grows: None}
-    assert [("Tick 1." in str(body), "Tick 3." in str(body)) for body in sent.bodies] == [
+    assert [("Tick 1." in str(body), "Tick 3." in str(body)) for body in bodies()] == [
         (True, False),
         (True, False),
         (True, True),
@@ -204,11 +192,11 @@ async def test_context_that_is_added_later_is_sent_with_the_next_turn_and_stays_
         generator.add_context_provider("It rains.")  # type: ignore[arg-type]
 
 
-def test_repairs_are_no_part_of_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = Recorder(monkeypatch)
-    with Client("simulator/simulator", wire="openai_responses") as llm:
+def test_repairs_are_no_part_of_what_was_said() -> None:
+    sent.clear()
+    with Client("simulator", vendor=RECORDED, wire="openai_responses") as llm:
         generator = ContentGenerator(llm, 'json {"name": 3}', Person)
         _, metadata = generator.generate()
     assert metadata["api_calls"] == "2"
-    assert len(sent.bodies[1]["input"]) == 3
+    assert len(bodies()[1]["input"]) == 3
     assert [role for role, _ in said(generator.history)] == ["user", "assistant"]

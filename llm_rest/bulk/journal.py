@@ -365,18 +365,22 @@ class Journal(SQLiteFile):
     def _do(self, statement: str, values: Any) -> int:
         """Execute a statement in the transaction that `commit` ends; how many rows it changed."""
         try:
-            if not self._db.in_transaction:
-                self._db.execute("BEGIN IMMEDIATE")
+            self._begin()
             return int(self._db.execute(statement, values).rowcount)
         except Error:
             with self._store_errors():
                 raise
+
+    def _begin(self) -> None:
+        if not self._db.in_transaction:
+            self._db.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
         """What was added, marked and finished is safe now. Raises `StoreError` where another process has taken the journal."""
         if self._db.in_transaction or time.time() - self._renewed > _RENEW_SECONDS:
             try:
                 with self._store_errors():
+                    self._begin()  # where only the lease is renewed
                     self._record()
                     self._db.execute("COMMIT")
             except BaseException:

@@ -26,11 +26,12 @@ from ..loop.tasks import TaskWorkers
 from ..loop.threads import ThreadWorkers
 from ..sync import drive
 from ..transport.retry import RetryPolicy
-from .engine import BulkStatus, Engine, Job, Rules
-from .journal import Journal, Totals
+from .engine import Engine, Job, Rules
+from .journal import Journal
 from .modes import BulkEstimate, Mode, engine_of, estimated
 from .output import BulkRow, Lines
 from .rows import Reader, SequenceSource, Source, source_of
+from .status import BulkStatus, Totals
 
 if TYPE_CHECKING:
     from ..client.call import Caller

@@ -30,8 +30,7 @@ from .question import model_of, options_of
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ..bulk.engine import BulkStatus
-    from ..bulk.journal import Totals
+    from ..bulk.status import BulkStatus, Totals
 
 TERMINATED = 143
 _GRACE_SECONDS = 10.0

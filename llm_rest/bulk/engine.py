@@ -55,7 +55,7 @@ class Rules(Struct, frozen=True, kw_only=True):
 
     concurrency: int
     max_failures: int | float | None = None
-    max_cost_nano: int | None = None
+    max_cost: float | None = None
     limit: int | None = None
     dedupe: bool = False
     at_most_once: bool = False
@@ -201,11 +201,11 @@ class Engine:
             self._totals.failed += error is not None
             return
         self._journal.finish(done, self._lines.line(row, done))
-        if self._rules.max_cost_nano is not None and answer is not None:
+        if self._rules.max_cost is not None and answer is not None:
             if done.cost is None:
                 hint = "name a file of prices, or leave max_cost out"
                 self._give_up(ConfigError(f"max_cost: the cost of a reply of {answer.model} is not known", hint=hint))
-            elif self._totals.cost_nano >= self._rules.max_cost_nano:
+            elif self._totals.cost_nano >= round(self._rules.max_cost * 1e9):
                 spent = f"${self._totals.cost_nano / 1e9:.2f}"
                 self._give_up(ConfigError(f"max_cost: the run has cost {spent}", hint="the same run with more goes on"))
 

@@ -10,10 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .bulk.engine import BulkStatus as BulkStatus
     from .bulk.modes import BulkEstimate as BulkEstimate
     from .bulk.output import BulkRow as BulkRow
     from .bulk.run import AsyncBulk as AsyncBulk, Bulk as Bulk
+    from .bulk.status import BulkStatus as BulkStatus
     from .client.client import AsyncClient as AsyncClient, Client as Client
     from .client.content import (
         MCP as MCP,
@@ -176,10 +176,10 @@ _HOME = {
     name: module
     for module, names in {
         ".vendors.auth": "APIKey",
-        ".bulk.engine": "BulkStatus",
         ".bulk.modes": "BulkEstimate",
         ".bulk.output": "BulkRow",
         ".bulk.run": "AsyncBulk Bulk",
+        ".bulk.status": "BulkStatus",
         ".client.client": "AsyncClient Client",
         ".client.content": "MCP afetch_image fetch_image file image user",
         ".vendors.dialects": "ChatDialect MessagesDialect ResponsesDialect",

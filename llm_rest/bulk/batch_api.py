@@ -129,14 +129,11 @@ def _frame(group: BatchGroup) -> tuple[bytes, bytes, bytes]:
 
 
 class BatchBuilder:
-    """Collects the lines of one batch, up to exactly the limits of its vendor."""
-
-    __slots__ = ("_size", "group", "ids", "lines")
+    """Collects the lines of one batch by their ids, up to exactly the limits of its vendor."""
 
     def __init__(self, group: BatchGroup) -> None:
         self.group = group
-        self.ids: list[str] = []
-        self.lines: list[bytes] = []
+        self.lines: dict[str, bytes] = {}
         self._size = len(b"".join(_frame(group)[::2])) - 1
 
     def add(self, custom_id: str, body: bytes) -> bool:
@@ -148,16 +145,14 @@ class BatchBuilder:
             raise RequestTooLargeError(f"the request has {len(body):,} bytes, and {self.group.vendor} takes {most}")
         if len(self.lines) == dialect.max_requests or grown > dialect.max_bytes:
             return False
-        self.ids.append(custom_id)
-        self.lines.append(entry)
+        self.lines[custom_id] = entry
         self._size = grown
         return True
 
     def content(self) -> bytes:
         """The whole input file, or the body that creates an inline batch; its lines in the order of their ids."""
         head, between, tail = _frame(self.group)
-        lines = [entry for _, entry in sorted(zip(self.ids, self.lines, strict=True))]
-        return b"".join((head, between.join(lines), tail))
+        return b"".join((head, between.join(entry for _, entry in sorted(self.lines.items())), tail))
 
 
 def route(
@@ -179,10 +174,8 @@ def upload(group: BatchGroup, content: bytes, marker: str) -> tuple[Route, bytes
         about["Header-Content-Length"] = str(len(content))
         headers = {f"X-Goog-Upload-{name}": value for name, value in about.items()}
         return replace(found, headers=headers), _encode({"file": {"displayName": marker}})
-    edge, field = (
-        f"--{marker}".encode(),
-        b'\r\nContent-Disposition: form-data; name="',
-    )  # no line of JSON begins with an edge
+    edge = f"--{marker}".encode()  # no line of JSON begins with it
+    field = b'\r\nContent-Disposition: form-data; name="'
     purpose = b"" if group.dialect.format == "xai" else b'%b%bpurpose"\r\n\r\nbatch\r\n' % (edge, field)
     head = b'%b%b%bfile"; filename="%b.jsonl"\r\nContent-Type: application/jsonl\r\n\r\n'
     body = b"".join((head % (purpose, edge, field, marker.encode()), content, b"\r\n", edge, b"--\r\n"))
@@ -224,14 +217,12 @@ class BatchJob(Struct, frozen=True, kw_only=True):
     """A batch job at its vendor. Plain data without a key, with which another process can continue."""
 
     id: str
-    group: BatchGroup
     status: Literal["running", "cancelling", "ended"]
     ended_as: Literal["completed", "failed", "expired", "cancelled"] = "completed"
     """The final state of the job. Each request has an outcome of its own all the same."""
     counts: dict[str, int] = {}
     """The number of requests by outcome, as the vendor names it. They need not add up, and are informational only."""
     created_at: float | None = None
-    expires_at: float | None = None
     marker: str = ""
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
@@ -286,12 +277,10 @@ def job(group: BatchGroup, document: Plain) -> BatchJob:
     ended: Any = state if state != "cancelling" else None
     return BatchJob(
         id=str(_at(document, api.id) or ""),
-        group=group,
         status="ended" if ended else "cancelling" if state else "running",
         ended_as=ended or "completed",
         counts=counts,
         created_at=_seconds(_at(document, api.created)),
-        expires_at=_seconds(_at(document, api.expires)),
         marker=str(_at(document, api.marker) or ""),
         inputs=_names(_at(document, api.inputs)),
         outputs=_names(*(_at(document, path) for path in api.outputs)),

@@ -40,7 +40,7 @@ from .batch_api import BatchGroup, BatchJob, BatchResult, Plain
 T = TypeVar("T")
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Callable, Iterable
 
     from ..client.answer import ReceivedAnswer
     from ..client.call import Caller
@@ -94,17 +94,10 @@ async def credential_of(caller: Caller, target: Target, settings: Settings) -> s
 
 
 class VendorBatches:
-    """The batch API of one target. `sleep` is the function that waits; the methods raise an `LLMError`."""
+    """The batch API of one target. The methods raise an `LLMError`."""
 
-    def __init__(
-        self,
-        caller: Caller,
-        target: Target,
-        settings: Settings,
-        sleep: Callable[[float], Awaitable[object]] | None = None,
-    ) -> None:
+    def __init__(self, caller: Caller, target: Target, settings: Settings) -> None:
         self._caller, self._target, self._settings = caller, target, settings
-        self._sleep = sleep or caller.transport.sleep
 
     async def upload(self, batch: Batch, content: bytes) -> str:
         """Upload the input file and return its id. Where it is unknown whether it was uploaded, it is searched for."""
@@ -169,7 +162,7 @@ class VendorBatches:
         """The match in a list of the vendor, which is read several times, because lists are updated with a delay."""
         for wait in LOOKS:
             if wait:
-                await self._sleep(wait)
+                await self._caller.transport.sleep(wait)
             following: Route | None = batch_api.route(group, path)
             for _ in range(_PAGES):
                 if following is not None:

@@ -41,7 +41,6 @@ class BatchFormat(Struct, frozen=True, kw_only=True):
     state: str = "status"
     counts: str = "request_counts"
     created: str = "created_at"
-    expires: str = "expires_at"
     marker: str = "metadata.llm_rest"
     """The field for our name of the batch."""
     inputs: str = "input_file_id"
@@ -61,7 +60,6 @@ FORMATS: dict[str, BatchFormat] = {
         id="batch_id",
         counts="state",
         created="create_time",
-        expires="expire_time",
         marker="name",
     ),
     "mistral": BatchFormat(
@@ -105,7 +103,6 @@ FORMATS: dict[str, BatchFormat] = {
         state="metadata.state",
         counts="metadata.batchStats",
         created="metadata.createTime",
-        expires="",
         marker="metadata.displayName",
         inputs="metadata.inputConfig.fileName",
         outputs=("response.responsesFile", "metadata.output.responsesFile"),

@@ -19,9 +19,10 @@ from msgspec.structs import asdict
 from ..client.endpoints import UNFINISHED
 from ..client.loss_reports import CallSite
 from ..errors import CallCancelledError, ConfigError, LLMError
-from .journal import DUPLICATE, NEW, SENT, Journal, Totals
+from .journal import DUPLICATE, NEW, SENT, Journal
 from .output import BulkRow, Lines, ended
 from .rows import Entry, Reader, Row, Source
+from .status import BulkStatus, Totals
 
 if TYPE_CHECKING:
     from ..client.call import Caller
@@ -49,32 +50,12 @@ _MOST = 500
 _NOWHERE = CallSite(0)
 
 
-class BulkStatus(Totals):
-    """The progress of a bulk run."""
-
-    in_flight: int = 0
-    """Rows in flight."""
-    total: int | None = None
-    """The estimated number of rows, from the size of a file; `None` where that is unknown."""
-    seconds: float = 0.0
-    """The time that this process has worked on the run, in seconds."""
-    finished: int = 0
-    """The number of rows that this process has finished."""
-
-    @property
-    def remaining_seconds(self) -> float | None:
-        """The estimated remaining time in seconds, at the rate so far."""
-        if not self.total or not self.finished:
-            return None
-        return max(self.total - self.done - self.failed, 0) * self.seconds / self.finished
-
-
 class Rules(Struct, frozen=True, kw_only=True):
     """The options of a run."""
 
     concurrency: int
     max_failures: int | float | None = None
-    max_cost_nano: int | None = None
+    max_cost: float | None = None
     limit: int | None = None
     dedupe: bool = False
     at_most_once: bool = False
@@ -220,11 +201,11 @@ class Engine:
             self._totals.failed += error is not None
             return
         self._journal.finish(done, self._lines.line(row, done))
-        if self._rules.max_cost_nano is not None and answer is not None:
+        if self._rules.max_cost is not None and answer is not None:
             if done.cost is None:
                 hint = "name a file of prices, or leave max_cost out"
                 self._give_up(ConfigError(f"max_cost: the cost of a reply of {answer.model} is not known", hint=hint))
-            elif self._totals.cost_nano >= self._rules.max_cost_nano:
+            elif self._totals.cost_nano >= round(self._rules.max_cost * 1e9):
                 spent = f"${self._totals.cost_nano / 1e9:.2f}"
                 self._give_up(ConfigError(f"max_cost: the run has cost {spent}", hint="the same run with more goes on"))
 
@@ -322,7 +303,7 @@ class Engine:
             try:
                 if self._rules.dedupe and problem is None:
                     key = encoded(self._caller, row).key
-                    original = journal.find(key)
+                    original = journal.find("key", key)
             except LLMError as found:
                 problem = found
             state = DUPLICATE if original is not None else NEW if self._rules.group_by_prefix else SENT
@@ -348,7 +329,7 @@ class Engine:
         return row._replace(begun=known.begun), problem or self._taken_id(journal, row)
 
     def _taken_id(self, journal: Journal, row: Row) -> ConfigError | None:
-        owner = None if row.custom_id is None else journal.owner(row.custom_id)
+        owner = None if row.custom_id is None else journal.find("custom_id", row.custom_id)
         if owner in (None, row.n):
             return None
         return ConfigError(f"custom_id: {row.custom_id!r} is the id of {self._source.word} {owner} already")

@@ -15,8 +15,7 @@ from contextlib import suppress
 from itertools import takewhile
 from operator import itemgetter
 from pathlib import Path
-from sqlite3 import Error
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct, field
@@ -25,6 +24,7 @@ from msgspec.structs import replace
 from ..errors import ConfigError, StoreError
 from ..sqlite import SQLiteFile
 from ..unknown import decoder_of
+from .status import Totals
 
 if TYPE_CHECKING:
     from .batches import Batch
@@ -38,8 +38,7 @@ CREATE TABLE run (
 );
 CREATE TABLE row (
     n INTEGER PRIMARY KEY, custom_id TEXT, key BLOB, offset INTEGER NOT NULL, digest BLOB NOT NULL, state INTEGER NOT NULL,
-    original INTEGER, attempts INTEGER, batch_id TEXT, started REAL, finished REAL, status INTEGER, input_tokens INTEGER,
-    cached_tokens INTEGER, output_tokens INTEGER, cost_nano INTEGER, error TEXT, place INTEGER, output BLOB
+    original INTEGER, batch_id TEXT, finished REAL, place INTEGER, output BLOB
 );
 CREATE INDEX row_open ON row (state) WHERE finished IS NULL;
 CREATE UNIQUE INDEX row_custom_id ON row (custom_id) WHERE custom_id IS NOT NULL;
@@ -57,35 +56,8 @@ _LINES = 500
 """The number of rows that are read from the journal, or appended to the output, at a time."""
 
 
-NEW, SENT, _ANSWERED, DONE, FAILED, DUPLICATE = range(6)
+NEW, SENT, _, DONE, FAILED, DUPLICATE = range(6)
 """The states of a row."""
-
-
-class Totals(Struct):
-    """The totals of the finished rows of a run, whichever process finished them."""
-
-    done: int = 0
-    """The number of answered rows, duplicates included."""
-    failed: int = 0
-    """The number of failed rows, invalid lines included."""
-    duplicates: int = 0
-    """The number of answered and failed rows that were not sent, because an equal row was (`dedupe`)."""
-    repeated: int = 0
-    """The number of rows that were in flight when an earlier process died, and were sent again."""
-    attempts: int = 0
-    """The number of requests that were made."""
-    input_tokens: int = 0
-    """The input tokens of all rows."""
-    cached_tokens: int = 0
-    """The input tokens that the vendors read from a prompt cache."""
-    output_tokens: int = 0
-    """The output tokens of all rows."""
-    cost_nano: int = 0
-    """The cost in nano-dollars of the rows whose cost is known."""
-    unpriced: int = 0
-    """The number of answered rows whose cost is unknown."""
-    limits: dict[str, dict[str, float]] = {}
-    """The rate limits of each `"vendor/model"` per minute: `requests`, `tokens`, `input` and `output` tokens."""
 
 
 class Position(Struct):
@@ -111,7 +83,6 @@ class JournalRow(NamedTuple):
     offset: int
     digest: bytes
     state: int
-    original: int | None
     begun: str | None
     """The batch of the row, or the id of its background response, where the vendor is processing it."""
 
@@ -135,18 +106,15 @@ class Journal(SQLiteFile):
         keep_outputs: bool = False,
         fresh: bool = False,
         readonly: bool = False,
-        timeout: float = 5.0,
     ) -> None:
         self._file: Any = None
         self._lease = ""
         self._renewed = 0.0
         if readonly and not Path(path).exists():
             raise StoreError(f"the journal {path} does not exist", reason="not_found")
-        if fresh:
-            remove(path, timeout=timeout)
         super().__init__(
             path,
-            timeout=timeout,
+            timeout=5.0,
             what="the journal",
             application=_APPLICATION,
             schema=1,
@@ -156,7 +124,10 @@ class Journal(SQLiteFile):
         try:
             if not readonly:
                 with self._writing():
-                    self._claim(options or {}, input, None if output is None else str(output))
+                    self._claim(options or {}, input, None if output is None else str(output), fresh=fresh)
+                if fresh:
+                    with self._store_errors():
+                        self._db.execute("VACUUM")
             found = self._one("SELECT options, output, position FROM run")
             if found is None:
                 raise self._error("is empty", "not_found")
@@ -164,12 +135,9 @@ class Journal(SQLiteFile):
             self.output = None if found[1] is None else Path(found[1])
             self.keep_outputs = keep_outputs or output is None
             self.at: Position = decoder_of(Position).decode(found[2])
-            self.last: int = self._one("SELECT coalesce(max(n), 0) FROM row")[0]
-            """The number of the last row in the journal."""
             self._order = "place" if by_arrival else "n"
-            self._place: int | None = None
-            if by_arrival:
-                self._place = self._one("SELECT coalesce(max(place), 0) FROM row WHERE place IS NOT NULL")[0]
+            last = f"SELECT coalesce(max({self._order}), 0) FROM row WHERE {self._order} IS NOT NULL"
+            self._place: int | None = self._one(last)[0] if by_arrival else None
             if output is not None and not readonly:
                 with self._store_errors():
                     self._open_output(output, fresh=fresh)
@@ -186,20 +154,26 @@ class Journal(SQLiteFile):
             return None
         other = msgspec.json.decode(lease)
         here = other["host"] == socket.gethostname()
-        reused = (
-            other["pid"] == os.getpid() and other["process"] != _PROCESS
-        )  # the process id in a container, where it is the only process
+        # In a container, a process of an earlier start had the same id.
+        reused = other["pid"] == os.getpid() and other["process"] != _PROCESS
         if (here and (reused or not _is_alive(other["pid"]))) or time.time() - renewed > LEASE_SECONDS:
             return None
         return f"process {other['pid']} on {other['host']}"
 
     def _claim(
-        self, options: dict[str, Any], input: Callable[[int | None], dict[str, Any]], output: str | None
+        self,
+        options: dict[str, Any],
+        input: Callable[[int | None], dict[str, Any]],
+        output: str | None,
+        *,
+        fresh: bool,
     ) -> None:
         if user := self.in_use():
             raise self._error(
                 f"is in use by {user}; let it end, or wait {LEASE_SECONDS:.0f} s after its death", "locked"
             )
+        for table in ("run", "row", "spool", "batch") if fresh else ():
+            self._db.execute(f"DELETE FROM {table}")
         lease = {"pid": os.getpid(), "host": socket.gethostname(), "process": _PROCESS, "run": os.urandom(8).hex()}
         self._lease, self._renewed = _json(lease), time.time()
         known = self._one("SELECT options, input, output FROM run")
@@ -221,7 +195,7 @@ class Journal(SQLiteFile):
         """Add a row with its `offset`, `digest`, `state` and `original`; false, and added without its id, where an earlier row
         has the same `custom_id`.
         """
-        values = {"n": n, "custom_id": custom_id, "key": key, **fields, "started": time.time()}
+        values = {"n": n, "custom_id": custom_id, "key": key, **fields}
         insert = f"INSERT INTO row ({', '.join(values)}) VALUES ({', '.join(f':{name}' for name in values)})"
         insert += " ON CONFLICT (custom_id) WHERE custom_id IS NOT NULL DO NOTHING"
         if self._do(insert, values):
@@ -229,17 +203,9 @@ class Journal(SQLiteFile):
         self._do(insert, {**values, "custom_id": None, "key": None})
         return False
 
-    def owner(self, custom_id: str) -> int | None:
-        """The number of the row with this `custom_id`."""
-        return self._number("SELECT n FROM row WHERE custom_id=?", custom_id)
-
-    def find(self, key: bytes) -> int | None:
-        """The first row with this key."""
-        return self._number("SELECT n FROM row WHERE key=? ORDER BY n LIMIT 1", key)
-
-    def _number(self, query: str, value: str | bytes) -> int | None:
-        found = self._one(query, (value,))
-        return None if found is None else int(found[0])
+    def find(self, column: Literal["custom_id", "key"], value: str | bytes) -> int | None:
+        """The first row with this `custom_id` or `key`."""
+        return self._one(f"SELECT min(n) FROM row WHERE {column}=?", (value,))[0]
 
     def copies(self) -> list[tuple[int, str | None, bytes]]:
         """Duplicates without an output whose original has one: their numbers and ids, and its line."""
@@ -252,41 +218,33 @@ class Journal(SQLiteFile):
 
     def mark(self, n: int, state: int) -> None:
         """Set the state of a row that is not finished: `SENT` before it is sent, `NEW` where it was not after all."""
-        self._do("UPDATE row SET state=?, started=? WHERE n=?", (state, time.time(), n))
+        self._do("UPDATE row SET state=? WHERE n=?", (state, n))
 
     def finish(self, row: BulkRow, line: bytes) -> None:
         """Store the outcome of a row and its line; a copy of another row's output made no request of its own."""
-        copied, usage = row.duplicate_of is not None, row.usage
-        sums = {"attempts": row.attempts, "cost_nano": row.cost or 0}
-        if usage is not None and not copied:
-            details = usage.input_tokens_details
-            cached = (details.cached_tokens or 0) if details else 0
-            sums |= {"input_tokens": usage.input_tokens, "cached_tokens": cached, "output_tokens": usage.output_tokens}
-        values = {
-            "state": DUPLICATE if copied else DONE if row else FAILED,
-            "status": 200 if row.error is None else row.error.status,
-            "error": row.error and row.error.kind,
-            "finished": time.time(),
-            **sums,
-            "cost_nano": 0 if copied else row.cost,
-            "output": line,
-        }
+        copied = row.duplicate_of is not None
+        state = DUPLICATE if copied else DONE if row else FAILED
         if self._place is not None:
-            values["place"] = self._place = self._place + 1
-        fields = ", ".join(f"{name}=:{name}" for name in values)
-        self._do(f"UPDATE row SET {fields} WHERE n=:n", {**values, "n": row.n})
+            self._place += 1
+        values = (state, time.time(), self._place, line, row.n)
+        self._do("UPDATE row SET state=?, finished=?, place=?, output=? WHERE n=?", values)
         totals = self.at.totals
         totals.done += bool(row)
         totals.failed += not row
         totals.duplicates += copied
+        totals.attempts += row.attempts
+        totals.cost_nano += row.cost or 0
         totals.unpriced += bool(row) and not copied and row.cost is None
-        for name, value in sums.items():
-            setattr(totals, name, getattr(totals, name) + value)
+        if (usage := row.usage) is not None and not copied:
+            details = usage.input_tokens_details
+            totals.input_tokens += usage.input_tokens
+            totals.cached_tokens += (details.cached_tokens or 0) if details else 0
+            totals.output_tokens += usage.output_tokens
 
     def rows(self, after: int, *, unfinished: bool) -> Iterator[JournalRow]:
         """The rows after one in order: all of them, or those without an output."""
         where = "finished IS NULL AND" if unfinished else ""
-        query = f"SELECT n, offset, digest, state, original, batch_id FROM row WHERE {where} n > ? ORDER BY n LIMIT ?"
+        query = f"SELECT n, offset, digest, state, batch_id FROM row WHERE {where} n > ? ORDER BY n LIMIT ?"
         return (JournalRow(*found) for found in self._pages(query, after))
 
     def line(self, n: int) -> bytes | None:
@@ -315,7 +273,7 @@ class Journal(SQLiteFile):
         """Store the state of a batch, and that these rows are in it; a `closed` batch needs no further steps."""
         self._do("INSERT OR REPLACE INTO batch VALUES (?, ?, ?)", (batch.name, closed, msgspec.json.encode(batch)))
         for n in rows:
-            self._do("UPDATE row SET state=?, batch_id=?, started=? WHERE n=?", (SENT, batch.name, time.time(), n))
+            self._do("UPDATE row SET state=?, batch_id=? WHERE n=?", (SENT, batch.name, n))
 
     def release(self, n: int) -> None:
         """Remove a row from its batch: it is to be sent again."""
@@ -364,19 +322,20 @@ class Journal(SQLiteFile):
 
     def _do(self, statement: str, values: Any) -> int:
         """Execute a statement in the transaction that `commit` ends; how many rows it changed."""
-        try:
-            if not self._db.in_transaction:
-                self._db.execute("BEGIN IMMEDIATE")
+        with self._store_errors():
+            self._begin()
             return int(self._db.execute(statement, values).rowcount)
-        except Error:
-            with self._store_errors():
-                raise
+
+    def _begin(self) -> None:
+        if not self._db.in_transaction:
+            self._db.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
         """What was added, marked and finished is safe now. Raises `StoreError` where another process has taken the journal."""
         if self._db.in_transaction or time.time() - self._renewed > _RENEW_SECONDS:
             try:
                 with self._store_errors():
+                    self._begin()  # where only the lease is renewed
                     self._record()
                     self._db.execute("COMMIT")
             except BaseException:
@@ -405,7 +364,7 @@ class Journal(SQLiteFile):
                 reason="damaged",
                 hint="put the file back or start over with --fresh; after --keep-outputs, `llm-rest batch export` rebuilds it",
             )
-        if size and not self.last and not fresh:
+        if size and not self.at.read_rows and not fresh:
             hint = "name another file, or replace it with --fresh"
             raise ConfigError(f"the output {path} is not empty and belongs to no run of this journal", hint=hint)
         os.ftruncate(self._file.fileno(), self.at.written)
@@ -416,25 +375,21 @@ class Journal(SQLiteFile):
         while self._file is not None:
             with self._store_errors():
                 found = self._db.execute(query, (self.at.next, _LINES)).fetchall()
-                lines = [
-                    *takewhile(itemgetter(1), found)
-                ]  # in the order of the input, up to the first that is not finished
-                if not lines:
-                    return
-                before, first, last = replace(self.at), lines[0][0], lines[-1][0]
-                try:
-                    self._db.execute("BEGIN IMMEDIATE")
+            lines = [*takewhile(itemgetter(1), found)]  # up to the first row that is not finished
+            if not lines:
+                return
+            before, first, last = replace(self.at), lines[0][0], lines[-1][0]
+            try:
+                with self._writing():
                     self._append(b"".join([line + b"\n" for _, line in lines]))
                     if not self.keep_outputs:
                         done = f"UPDATE row SET output=NULL WHERE {self._order} BETWEEN ? AND ?"
                         self._db.execute(done, (first, last))
                     self.at.next = last + 1
                     self._record()
-                    self._db.execute("COMMIT")
-                except BaseException:
-                    self._rollback()
-                    self.at = before
-                    raise
+            except BaseException:
+                self.at = before
+                raise
 
     def _append(self, data: bytes) -> None:
         rest = memoryview(data)
@@ -477,22 +432,6 @@ class Journal(SQLiteFile):
             self._file.close()
             self._file = None
         super().close()
-
-
-def remove(path: str | os.PathLike[str], *, timeout: float = 5.0) -> None:
-    """Delete a journal. Raises `StoreError` while a process uses it."""
-    try:
-        journal = Journal(path, readonly=True, timeout=timeout)
-    except StoreError as problem:
-        if problem.reason != "not_found":  # there is no file, or no run in it yet
-            raise
-    else:
-        user = journal.in_use()
-        journal.close()
-        if user:
-            raise StoreError(f"the journal {path} is in use by {user}; let it end", reason="locked")
-    for end in ("", "-wal", "-shm"):
-        Path(f"{os.fspath(path)}{end}").unlink(missing_ok=True)
 
 
 def _json(value: Any) -> str:

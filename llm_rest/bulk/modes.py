@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from ..client.call import Caller
     from ..client.reply import Reply
     from .engine import Job, Rules
-    from .journal import Journal, Totals
+    from .journal import Journal
     from .rows import Reader, Row, Source
+    from .status import Totals
 
 Mode = Literal["live", "background", "vendor", "auto"]
 

@@ -26,11 +26,12 @@ from ..loop.tasks import TaskWorkers
 from ..loop.threads import ThreadWorkers
 from ..sync import drive
 from ..transport.retry import RetryPolicy
-from .engine import BulkStatus, Engine, Job, Rules
-from .journal import Journal, Totals
+from .engine import Engine, Job, Rules
+from .journal import Journal
 from .modes import BulkEstimate, Mode, engine_of, estimated
 from .output import BulkRow, Lines
 from .rows import Reader, SequenceSource, Source, source_of
+from .status import BulkStatus, Totals
 
 if TYPE_CHECKING:
     from ..client.call import Caller
@@ -105,15 +106,10 @@ class _Run:
             raise ConfigError(f"{needs[0]} needs a journal", hint="give journal= or output_file=")
         if self._file is None and run.get("openai_lines"):
             raise ConfigError("openai_lines is the format of an output file", hint="give output_file=")
-        cost = run.get("max_cost")
-        self._rules = Rules(
-            concurrency=_concurrency(run),
-            max_failures=run.get("max_failures"),
-            max_cost_nano=None if cost is None else round(cost * 1e9),
-            limit=run.get("limit"),
-            circuit=circuit,
-            **{name: bool(run.get(name)) for name in ("dedupe", "at_most_once", "group_by_prefix")},
-        )
+        rules: dict[str, Any] = {name: run[name] for name in Rules.__struct_fields__ if name in run}
+        rules["concurrency"] = _concurrency(run)
+        self._rules = Rules(**rules, circuit=circuit)
+        self._mode, self._window = run.get("mode") or "live", run.get("completion_window") or "8h"
         self._template = None if run.get("template") is None else dict(run["template"])
         self._reported = 0.0
         self._engine: Engine | None = None
@@ -138,8 +134,7 @@ class _Run:
             journal = Journal(self._path, readonly=True)
             journal.close()
             totals = journal.at.totals
-        mode, window = self._run.get("mode") or "live", self._run.get("completion_window") or "8h"
-        return estimated(self._caller, source, self._reader(source), self._rules, totals, mode, window)
+        return estimated(self._caller, source, self._reader(source), self._rules, totals, self._mode, self._window)
 
     def _reader(self, source: Source) -> Reader:
         return Reader(source.word, self._caller.defaults.get("model"), self._template)
@@ -149,32 +144,23 @@ class _Run:
         if self._journal is not None and self._engine is not None:
             self._engine.leave()  # from a run that was left early
         self._end()
-        reader = self._reader(source)
-        run, keep = self._run, bool(self._run.get("keep_outputs")) or self._rules.dedupe
-        full, openai = bool(run.get("full")) or self._file is None, bool(run.get("openai_lines"))
+        run, reader = self._run, self._reader(source)
         if self._path is not None:
-            identity, fresh = self._identity(), bool(run.get("fresh"))
             self._journal = Journal(
                 self._path,
-                options=identity,
+                options=self._identity(),
                 input=source.identity,
                 output=self._file,
-                keep_outputs=keep,
-                fresh=fresh,
+                keep_outputs=bool(run.get("keep_outputs") or self._rules.dedupe),
+                fresh=bool(run.get("fresh")),
             )
             if run.get("retry_failed"):
                 self._journal.retry_failed()
-        job = Job(
-            self._caller.scoped(),
-            source,
-            reader,
-            Lines(full=full, openai=openai, form=self._output),
-            self._rules,
-            self._journal,
-            self._form,
-            self._site,
-        )
-        self._engine = engine_of(run.get("mode") or "live", run.get("completion_window") or "8h", job)
+        full, openai = bool(run.get("full")) or self._file is None, bool(run.get("openai_lines"))
+        lines = Lines(full=full, openai=openai, form=self._output)
+        caller = self._caller.scoped()
+        job = Job(caller, source, reader, lines, self._rules, self._journal, self._form, self._site)
+        self._engine = engine_of(self._mode, self._window, job)
         return self._engine
 
     def _identity(self) -> dict[str, Any]:

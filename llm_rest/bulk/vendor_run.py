@@ -24,8 +24,9 @@ from ..transport import HTTPAnswer
 from . import batch_api
 from .batch_api import BatchBuilder, BatchJob, BatchResult
 from .batches import Batch, Results, VendorBatches, credential_of
-from .engine import BulkStatus, Engine, Job
+from .engine import Engine, Job
 from .modes import call_of
+from .status import BulkStatus
 
 if TYPE_CHECKING:
     from ..client.call import Caller

@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         known.print_help()
         return 0
     try:
-        code: int = _command(arguments)(arguments)
+        code: int = import_module(f".{arguments.command}", __name__).run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # Flushing the rest of the buffer at exit would fail again.
@@ -104,7 +104,3 @@ def write_document(document: bytes) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(document)
     sys.stdout.buffer.flush()
-
-
-def _command(arguments: Any) -> Any:
-    return import_module(f".{arguments.command}", __name__).run

@@ -25,13 +25,12 @@ from ..errors import ConfigError, LLMError
 from ..policy.rate_limit import RateLimit
 from ..transport.retry import RetryPolicy
 from . import CUT, FAILED, INTERRUPTED, LOST, complain, note, write_document, write_json
-from .question import model_of, options_of
+from .question import json_object, model_of, options_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ..bulk.engine import BulkStatus
-    from ..bulk.journal import Totals
+    from ..bulk.status import BulkStatus, Totals
 
 TERMINATED = 143
 _GRACE_SECONDS = 10.0
@@ -154,15 +153,12 @@ def _most(text: str | None) -> int | float | None:
 
 def _template(text: str) -> dict[str, Any]:
     """The template: JSON, or the path of a JSON file."""
+    hint = 'it takes JSON such as {"input": "Classify: {{text}}"}, or a file of it'
     try:
-        found = msgspec.json.decode(text if text.lstrip().startswith("{") else Path(text).read_bytes())
+        data = text if text.lstrip().startswith("{") else Path(text).read_bytes()
     except OSError as problem:
-        raise ConfigError(f"--template {text}: {problem.strerror}", hint="it takes JSON, or a file of it") from None
-    except msgspec.DecodeError as problem:
-        raise ConfigError(f"--template is not JSON: {problem}") from None
-    if not isinstance(found, dict):
-        raise ConfigError("--template is not a JSON object", hint='such as {"input": "Classify: {{text}}"}')
-    return cast("dict[str, Any]", found)
+        raise ConfigError(f"--template {text}: {problem.strerror}", hint=hint) from None
+    return json_object(data, "--template", hint)
 
 
 def _note_resumed(path: Path, arguments: Namespace) -> None:

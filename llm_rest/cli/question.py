@@ -110,7 +110,7 @@ def _value(text: str) -> Any:
 def schema_of(text: str) -> tuple[str, dict[str, Any]]:
     """The name and the JSON Schema in `--schema`: a file, JSON, or a list of fields (`name, age int, bio: one line`)."""
     if text.lstrip().startswith("{"):
-        return "answer", _json_schema(text.encode(), "--schema")
+        return "answer", json_object(text, "--schema", _SCHEMA_HINT)
     fields = [_FIELD.fullmatch(field) for field in re.split(r"\n" if "\n" in text else ",", text.strip())]
     if all(fields) and not Path(text).is_file():
         return "answer", _object([cast("re.Match[str]", field) for field in fields], text)
@@ -119,17 +119,18 @@ def schema_of(text: str) -> tuple[str, dict[str, Any]]:
         data = path.read_bytes()
     except OSError as problem:
         raise ConfigError(f"{path}: {problem.strerror}", hint=_SCHEMA_HINT) from None
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", path.stem)[:64] or "answer", _json_schema(data, text)
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", path.stem)[:64] or "answer", json_object(data, text, _SCHEMA_HINT)
 
 
-def _json_schema(data: bytes, where: str) -> dict[str, Any]:
+def json_object(data: str | bytes, where: str, hint: str) -> dict[str, Any]:
+    """The JSON object in an argument or its file. Raises `ConfigError` for anything else."""
     try:
-        schema = msgspec.json.decode(data)
+        found = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        raise ConfigError(f"{where} is not JSON: {problem}", hint=_SCHEMA_HINT) from None
-    if not isinstance(schema, dict):
-        raise ConfigError(f"{where} is not a JSON Schema", hint='such as {"type": "object", "properties": {...}}')
-    return cast("dict[str, Any]", schema)
+        raise ConfigError(f"{where} is not JSON: {problem}", hint=hint) from None
+    if not isinstance(found, dict):
+        raise ConfigError(f"{where} is not a JSON object", hint=hint)
+    return cast("dict[str, Any]", found)
 
 
 def _object(fields: list[re.Match[str]], text: str) -> dict[str, Any]:

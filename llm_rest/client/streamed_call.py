@@ -79,14 +79,18 @@ class StreamedCall:
         cache = self.settings.cache
         self._key, pieces = await self._caller.cached(self._prepared, self._outgoing)
         if cache is not None and pieces is not None:
-            answer: Any = cache.answer(pieces)
+            from ..policy.cache import CachedAnswer  # not needed by most calls
+
+            answer: Any = CachedAnswer(pieces)
             self.came, self.cached = IncomingEvents(self.target, self.request, answer, answer), True
         else:
             self.came = await self._caller.open(self._call, self.target, self.settings, self._outgoing, self._begun)
 
     async def _begun(self, incoming: Incoming, trial: RunningAttempt) -> tuple[IncomingEvents, LLMError | None]:
         if self._key is not None and self.settings.cache is not None:
-            incoming = self.settings.cache.collecting(incoming)
+            from ..policy.cache import CollectedAnswer
+
+            incoming = cast("Any", CollectedAnswer(incoming))
         came = IncomingEvents(self.target, self.request, incoming, trial)
         if trial.passed is not None:
             trial.seen = partial(getattr, self._seen, "response")

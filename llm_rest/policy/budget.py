@@ -70,22 +70,6 @@ class Budget:
             return 0.0 if self._begun is None else time.monotonic() - self._begun
         return self._spent[name]
 
-    def reserve(
-        self, usd: float, tokens: float, now: float, *, input: int = 0, pricing: Pricing | None = None
-    ) -> BudgetShare:
-        """Reserve the maximum cost of a request. Raises `BudgetError` where that exceeds the remaining budget."""
-        with self._lock:
-            self._begun = now if self._begun is None else self._begun
-            needs = {"usd": usd, "tokens": tokens, "seconds": 0.0}
-            for name, limit in self._limits.items():
-                spent = now - self._begun if name == "seconds" else self._spent[name]
-                reserved = self._reserved.get(name, 0.0)
-                if spent + reserved + needs[name] > limit or spent >= limit:
-                    raise _exceeded(name, spent, reserved, needs[name], limit)
-            self._reserved["usd"] += usd
-            self._reserved["tokens"] += tokens
-            return BudgetShare(self, usd, tokens, input, pricing)
-
     def settle(self, share: BudgetShare, usd: float, tokens: float, output: int | None = None) -> None:
         """Count the real cost of a request instead of its reservation, once."""
         with self._lock:
@@ -100,7 +84,7 @@ class Budget:
                 self._outputs, self._answers = self._outputs + output, self._answers + 1
 
     async def enter(self, attempt: NextAttempt) -> BudgetShare:
-        """Reserve the maximum cost of the request. Raises `BudgetError`."""
+        """Reserve the maximum cost of a request. Raises `BudgetError` where that exceeds the remaining budget."""
         found = estimate_tokens(attempt.request)
         usual = self._outputs // self._answers if self._answers else FIRST_OUTPUT
         output = usual if attempt.request.max_output_tokens is None else attempt.request.max_output_tokens
@@ -114,7 +98,18 @@ class Budget:
                 hint = "give a price file: prices=, or limit tokens: Budget(tokens=)"
                 raise BudgetError(what, vendor=target.vendor, model=target.model, hint=hint)
             usd = estimated or 0
-        return self.reserve(usd, found + output, time.monotonic(), input=found, pricing=pricing)
+        with self._lock:
+            now = time.monotonic()
+            self._begun = now if self._begun is None else self._begun
+            needs = {"usd": usd, "tokens": found + output, "seconds": 0.0}
+            for name, limit in self._limits.items():
+                spent = now - self._begun if name == "seconds" else self._spent[name]
+                reserved = self._reserved.get(name, 0.0)
+                if spent + reserved + needs[name] > limit or spent >= limit:
+                    raise _exceeded(name, spent, reserved, needs[name], limit)
+            self._reserved["usd"] += usd
+            self._reserved["tokens"] += needs["tokens"]
+        return BudgetShare(self, usd, needs["tokens"], found, pricing)
 
 
 class BudgetShare(Admission):

@@ -141,14 +141,6 @@ class AnswerCache(SQLiteFile):
         with self._writing():
             self._db.execute("DELETE FROM answers WHERE key=?", (key,))
 
-    def collecting(self, incoming: Any) -> Any:
-        """The body of a streamed answer, whose pieces are collected as they are read."""
-        return _Collecting(incoming)
-
-    def answer(self, pieces: list[bytes]) -> Any:
-        """The body of a cached answer."""
-        return _CachedAnswer(pieces)
-
     def _size(self) -> int:
         pages, free, size = (
             self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
@@ -169,7 +161,7 @@ def cache_of(value: object) -> AnswerCache | None:
     return value
 
 
-class _Collecting:
+class CollectedAnswer:
     """The body of a streamed answer, whose pieces are collected as they are read."""
 
     def __init__(self, incoming: Incoming) -> None:
@@ -186,7 +178,7 @@ class _Collecting:
         return piece
 
 
-class _CachedAnswer:
+class CachedAnswer:
     """The body of a cached answer, in place of a received body and of its attempt."""
 
     cached = True
@@ -201,7 +193,7 @@ class _CachedAnswer:
         self._pieces = iter(pieces)
 
     @property
-    def deadline(self) -> _CachedAnswer:
+    def deadline(self) -> CachedAnswer:
         """Itself: no timeout applies."""
         return self
 
@@ -222,6 +214,4 @@ class _CachedAnswer:
         """No attempts: no request was made."""
         return ()
 
-    def cancel(self) -> tuple[Attempt, ...]:
-        """No attempts: no request was made."""
-        return ()
+    cancel = end

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..client.options import Input
     from ..client.reply import Reply
     from ..errors import Attempt
+    from ..transport import Timeouts
     from ..vendors.auth import Token, TokenProvider
     from ..vendors.rows import Vendor
     from .midstream import Trail
@@ -240,8 +241,7 @@ class Trials:
         self._model: int | None = None
         self._stream = stream
         self._started = time.monotonic()
-        total = (stream_timeouts_of if stream else timeouts_of)(self._said("timeout")).total
-        self._total = limit(total, None if stream else WHOLE)
+        self._total = self._limits(self._said("timeout"))[1]
 
     def trail(self) -> Trail | None:
         """The state of a stream that another model may continue, else `None`."""
@@ -259,11 +259,8 @@ class Trials:
         entry, how = self._chain.entries[i], {**self._options}
         if self._tried or "timeout" in entry.options:
             own = entry.options.get("timeout")
-            limits = (stream_timeouts_of if self._stream else timeouts_of)(
-                self._said("timeout") if own is None else own
-            )
-            most = [limit(limits.total, None if self._stream else WHOLE), self._time_left()]
-            seconds = min((one for one in most if one is not None), default=None)
+            limits, total = self._limits(self._said("timeout") if own is None else own)
+            seconds = min((one for one in (total, self._time_left()) if one is not None), default=None)
             how["timeout"] = replace(limits, total="none" if seconds is None else max(seconds, 0.001))
         caller = self._caller.for_model(entry.model, entry.targets, entry.options)
         caller.trials, self.failed_call = self, self.latest_call
@@ -301,6 +298,11 @@ class Trials:
         """The option of the call, or else of the client."""
         said = self._options.get(name)
         return self._caller.defaults.get(name) if said is None else said
+
+    def _limits(self, timeout: Any) -> tuple[Timeouts, float | None]:
+        """The timeouts that an option means, and the seconds for a whole call."""
+        found = (stream_timeouts_of if self._stream else timeouts_of)(timeout)
+        return found, limit(found.total, None if self._stream else WHOLE)
 
     def _time_left(self) -> float | None:
         return None if self._total is None else self._total - (time.monotonic() - self._started)

@@ -7,7 +7,7 @@ once, also when it fails, is cancelled, or is a stream that is closed early.
 from __future__ import annotations
 
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..errors import ConfigError, QuotaError, RateLimitError
 from ..vendors.auth import Secret
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..errors import LLMError
     from ..responses.request import Request
     from ..transport import Call
+    from .prices import Pricing
 
 
 def made(given: Any, kept: dict[Any, Any]) -> Any:
@@ -38,37 +39,28 @@ def made(given: Any, kept: dict[Any, Any]) -> Any:
     return kept[name]
 
 
-class NextAttempt:
-    """The next request of a call: its target, deadline and prices."""
+class NextAttempt(NamedTuple):
+    """The next request of a call."""
 
-    def __init__(
-        self,
-        caller: Caller,
-        call: Call,
-        target: Target,
-        settings: Settings,
-        request: Request,
-        headers: Mapping[str, object],
-        until: float | None,
-    ) -> None:
-        own = settings.headers  # headers that do not identify the key
-        secrets = [one for name, one in headers.items() if isinstance(one, Secret) and name not in own]
-        self.target = target
-        """Its vendor, wire and model."""
-        self.request = request
-        """The request in the Responses format."""
-        self.until = until
-        """The deadline of the call, by `time.monotonic`; `None` without one."""
-        self.account = hash(tuple(secrets))
+    caller: Caller
+    call: Call
+    target: Target
+    settings: Settings
+    request: Request
+    headers: Mapping[str, object]
+    until: float | None
+    """The deadline of the call, by `time.monotonic`; `None` without one."""
+
+    @property
+    def account(self) -> int:
         """A digest of the key, valid in this process only."""
-        self.waiter = caller.transport.waiter
-        """The waits of this caller (thread or task)."""
-        self.watch = call.watch
-        """The watched call; `None` without watchers."""
-        self.pricing = settings.pricing(target, request)
+        own = self.settings.headers  # headers that do not identify the key
+        return hash(tuple(one for name, one in self.headers.items() if isinstance(one, Secret) and name not in own))
+
+    @property
+    def pricing(self) -> Pricing | None:
         """The prices; `None` where they are unknown."""
-        self.again = call.trial is not None
-        """Whether it is a retry."""
+        return self.settings.pricing(self.target, self.request)
 
 
 class Admission:
@@ -86,7 +78,7 @@ class Admission:
 class Gates:
     """The gates of one call, from its options `budget` and `rate_limit`."""
 
-    __slots__ = ("_gates", "_waits")
+    next_attempt = NextAttempt
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         from .budget import Budget
@@ -99,8 +91,6 @@ class Gates:
             raise ConfigError(f'rate_limit is "learn" or RateLimit(...), not {limit!r}')
         self._gates = [gate for gate in (budget, limit) if gate is not None]
         self._waits = limit is not None
-
-    next_attempt = NextAttempt
 
     async def enter(self, attempt: NextAttempt) -> Admissions:
         """Admit an attempt. Raises the errors of the gates."""
@@ -116,8 +106,6 @@ class Gates:
 
 class Admissions:
     """The admissions of one attempt by all gates."""
-
-    __slots__ = ("_waits", "admitted")
 
     def __init__(self, *, waits: bool) -> None:
         self.admitted: list[Admission] = []

@@ -132,7 +132,7 @@ class RateLimit(Struct, kw_only=True, dict=True, eq=False, weakref=True, omit_de
         with self.lock:
             line = self._line(attempt, now := time.monotonic())
             counts = line.limiter.counts(estimate, attempt.request.max_output_tokens)
-            (line.waiting.appendleft if attempt.again else line.waiting.append)(me)
+            (line.waiting.appendleft if attempt.call.trial is not None else line.waiting.append)(me)
         notified = False
         try:
             while True:
@@ -143,12 +143,12 @@ class RateLimit(Struct, kw_only=True, dict=True, eq=False, weakref=True, omit_de
                     if first and wait == 0:
                         return LimitedAttempt(self, line, line.limiter.admit(counts, estimate, now), attempt)
                     reason = line.limiter.reason if first or wait != 0 else "requests that came first"
-                    me.signal = attempt.waiter.signal()
+                    me.signal = attempt.caller.transport.waiter.signal()
                 left = math.inf if attempt.until is None else attempt.until - now
                 if wait == math.inf or (wait or 0) >= left:
                     raise self._too_long(attempt, reason, wait or 0.0, left)
-                if not notified and attempt.watch is not None:
-                    attempt.watch.notify(RateLimitWait, wait=wait or 0.0, reason=reason)
+                if not notified and attempt.call.watch is not None:
+                    attempt.call.watch.notify(RateLimitWait, wait=wait or 0.0, reason=reason)
                 notified = True
                 longest = (_LOOK_UP if wait is None else wait) if first else _LOOK_UP * 30
                 await me.signal.wait(min(longest, left))

@@ -52,7 +52,7 @@ def test_a_batch_is_full_exactly_at_its_limits(vendor: str, monkeypatch: pytest.
     def lines(size: int, requests: int) -> int:
         monkeypatch.setitem(DIALECTS, vendor, replace(dialect, max_bytes=size, max_requests=requests))
         builder = BatchBuilder(group(vendor))
-        while builder.add(f"r{len(builder.ids)}", b'{"x":1}'):
+        while builder.add(f"r{len(builder.lines)}", b'{"x":1}'):
             pass
         assert len(builder.content()) <= size
         return len(builder.lines)

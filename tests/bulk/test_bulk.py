@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,8 +16,10 @@ import anyio
 import pytest
 
 from llm_rest import AsyncBulk, AuthenticationError, Bulk, BulkRow, CallCancelledError, Client, ConfigError, StoreError
+from llm_rest.bulk import engine
 from llm_rest.bulk import journal as journals
 from llm_rest.bulk.journal import SENT, Journal
+from llm_rest.testing import FakeModel
 from tests.bulk.conftest import Vendor, vendor_process
 
 MODEL = "simulator/demo"
@@ -308,7 +311,7 @@ def test_a_second_process_is_refused_and_a_dead_one_is_not(tmp_path: Path, monke
             Journal(path)
         assert raised.value.reason == "locked"
         with pytest.raises(StoreError):
-            journals.remove(path)
+            Journal(path, fresh=True)
         monkeypatch.setattr(journals, "_PROCESS", "a container of one process, started again")
         with closing(Journal(path)) as second:
             assert second.in_use()
@@ -335,8 +338,25 @@ def test_a_process_whose_lease_was_taken_writes_no_more(tmp_path: Path, monkeypa
     with pytest.raises(StoreError, match="taken over"):
         first.commit()
     first.close()
-    assert second.last == 0
+    assert [*second.rows(0, unfinished=False)] == []
     second.close()
+
+
+def test_a_run_renews_its_lease_while_it_waits_for_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_HEARTBEAT_SECONDS", 0.02)
+    monkeypatch.setattr(journals, "_RENEW_SECONDS", 0.05)
+    leases: set[float] = set()
+
+    def slow(_: object) -> str:
+        until = time.monotonic() + 10
+        while len(leases) < 3 and time.monotonic() < until:
+            with closing(sqlite3.connect(tmp_path / "j")) as db:
+                leases.update(*db.execute("SELECT lease_time FROM run"))
+        return "late"
+
+    with FakeModel(slow).client() as llm:
+        (row,) = answered(["a"], llm, journal=tmp_path / "j")
+    assert (row.output_text, len(leases)) == ("late", 3)
 
 
 def killed(source: Path, out: Path, rows: int) -> None:

@@ -27,7 +27,7 @@ from ..vendors.models import Capabilities, capabilities
 from ..vendors.rows import MESSAGES, VENDORS, Endpoint, resolve
 from .config import Config, Upstream, Upstreams, access_control
 from .handler import Refused, invalid_request
-from .history import StoredHistory, compacted_by_summary, with_neutral_ids
+from .history import StoredHistory, compacted_by_summary
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Generator, Sequence
@@ -223,9 +223,7 @@ class Gateway:
         if given(request.leftovers) and request.leftovers.get(MESSAGES, {}).get("thread"):
             message = "This server has no threads; send the whole conversation as messages."
             raise invalid_request(message, "thread", code="thread_unsupported_request")  # the SDK then does so
-        asked = await self._history.before(replace(request, model=target.model), context)
-        if target.endpoint.wire != context.wire:
-            asked = with_neutral_ids(asked, target.endpoint.wire)
+        asked = await self._history.before(replace(request, model=target.model), target.endpoint.wire, context)
         most, wanted = self._limits.output_tokens, request.max_output_tokens
         if most is not None and not (given(wanted) and wanted <= most):
             if given(wanted):

@@ -1,4 +1,4 @@
-"""`item_reference`: a client names the items of earlier answers instead of repeating them, as the Vercel AI SDK does."""
+"""`item_reference`: items that are gone, of others, or not stored. Conversations of references are in the client table."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from llm_rest import wires
 from tests.gateway.upstreams import ALICE, BOB, Plain, events_of, talk, turn
 
 Ask = Callable[..., Plain]
-TOOLS = [{"type": "function", "name": "weather", "parameters": {"type": "object", "properties": {}}}]
-SCRIPT = "reason hm\ncall weather {}\nthen\nsay It is sunny."
 WAYS = ("whole", "streamed", "websocket")
 
 
@@ -27,8 +24,8 @@ def asking(url: str, way: str, token: str = ALICE) -> Generator[Ask]:
 
         def ask(model: str, said: Any, *, store: bool = True) -> Plain:
             if socket is not None:
-                return last(turn(socket, said, model=model, tools=TOOLS, store=store))
-            document = {"model": model, "input": said, "tools": TOOLS, "store": store, "stream": way == "streamed"}
+                return last(turn(socket, said, model=model, store=store))
+            document = {"model": model, "input": said, "store": store, "stream": way == "streamed"}
             answer = http.post(f"{url}/v1/responses", json=document)
             if answer.status_code != 200:
                 return {"status": answer.status_code, "error": answer.json()["error"]}
@@ -53,22 +50,6 @@ def named(response: Plain) -> list[Plain]:
 
 def text_of(response: Plain) -> str:
     return "".join(part["text"] for item in response["output"] if item["type"] == "message" for part in item["content"])
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("wire", wires.NAMES)
-def test_a_tool_conversation_goes_on_from_references_alone(guarded: str, wire: str, way: str) -> None:
-    user = {"role": "user", "content": SCRIPT}
-    with asking(guarded, way) as ask:
-        first = ask(wire, [user])
-        assert "output" in first, first
-        (call,) = [item for item in first["output"] if item["type"] == "function_call"]
-        result = {"type": "function_call_output", "call_id": call["call_id"], "output": "sunny"}
-        second = ask(wire, [user, *named(first), result])
-        assert "output" in second, second
-        assert text_of(second) == "It is sunny."
-        again = {"role": "user", "content": "say Fine."}
-        assert text_of(ask(wire, [user, *named(first), result, *named(second), again])) == "Fine."
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -6,9 +6,18 @@ import pytest
 from msgspec.structs import replace
 
 from llm_rest.responses import Request, Response
-from llm_rest.responses.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning
+from llm_rest.responses.items import (
+    AnyItem,
+    FunctionCall,
+    FunctionCallOutput,
+    Message,
+    Reasoning,
+    Search,
+    WebSearchCall,
+)
 from llm_rest.responses.parts import ReasoningText
-from llm_rest.server.history import Restored, with_neutral_ids
+from llm_rest.server.handler import Context
+from llm_rest.server.history import StoredHistory
 from llm_rest.server.store import MemoryStore
 from llm_rest.sync import drive
 
@@ -25,14 +34,25 @@ def output(call_id: str = "c1") -> FunctionCallOutput:
     return FunctionCallOutput(call_id=call_id, output="sunny")
 
 
-def kept(*items: AnyItem, scope: str = "s") -> Restored:
-    restored = Restored(MemoryStore())
-    drive(restored.remember(ASKED, ASKED, Response(id="r", status="completed", output=list(items)), scope))
-    return restored
+def caller(wire: str) -> Context:
+    return Context(wire=wire, dialect=None, vendor=None, headers={}, body=b"", scope="s")
 
 
-def returned(restored: Restored, *items: AnyItem, scope: str = "s") -> list[AnyItem]:
-    request = drive(restored.restored(Request(model="m", input=list(items)), scope))
+def keep(history: StoredHistory, sent: Request, *items: AnyItem) -> None:
+    answered = Response(id="r", status="completed", output=list(items))
+    drive(history.after(sent, sent, answered, caller("ollama_chat")))
+
+
+def kept(*items: AnyItem) -> StoredHistory:
+    history = StoredHistory()
+    keep(history, ASKED, *items)
+    return history
+
+
+def returned(
+    history: StoredHistory, *items: AnyItem, model: str = "m", wire: str = "ollama_chat", vendor: str = "ollama_chat"
+) -> list[AnyItem]:
+    request = drive(history.before(Request(model=model, input=list(items)), vendor, caller(wire)))
     assert isinstance(request.input, list)
     return request.input
 
@@ -44,6 +64,7 @@ ITEMS: dict[str, AnyItem] = {
     "added": Message(role="assistant", content="Let me see."),
     "thought": THOUGHT,
     "whole-thought": replace(THOUGHT, content=[ReasoningText(text="Hm.")]),
+    "search": WebSearchCall(id="ws_1", action=Search(query="Oslo")),
     "forged": Reasoning(summary=[], encrypted_content="another"),
     "call": call("weather", arguments='{"city":"Oslo","n":1}'),
     "call-spaced": call("weather", arguments='{ "n": 1, "city": "Oslo" }'),
@@ -64,6 +85,8 @@ a client may make up the ids of calls | thought call-own   | user call-new outpu
 a text names its turn                 | thought text       | user text user                 | user thought text user
 what a turn brings stays              | thought call       | user thought call output       | user thought call output
 a thought gets the text that it lost  | whole-thought call | user thought call output       | user whole-thought call output
+a search of the vendor is in its turn | thought search text | user thought search text user  | user thought search text user
+a search comes back with its turn     | thought search text | user text user                 | user thought search text user
 an edited turn loses what it brings   | thought call       | user thought added call output | user added call output
 forged state is replaced              | thought call       | user forged call output        | user thought call output
 the same text elsewhere is another    | thought text       | other-user text user           | other-user text user
@@ -78,23 +101,21 @@ def test_a_turn_gets_its_opaque_state_again_where_it_is_the_same_turn(row: str) 
     assert returned(kept(*answered), *sent) == expected
 
 
-def test_calls_without_state_are_with_neutral_ids_under_the_same_names_every_time() -> None:
-    sent = Request(model="m", input=[USER, call("a"), output(), THOUGHT, call("b", "c2"), output("c2")])
-    first, again = (with_neutral_ids(sent, "anthropic_messages").input for _ in range(2))
-    assert isinstance(first, list)
+def test_calls_without_state_have_generated_ids_that_are_always_the_same() -> None:
+    sent = [USER, call("a"), output(), THOUGHT, call("b", "c2"), output("c2")]
+    first, again = (returned(StoredHistory(), *sent, vendor="anthropic_messages") for _ in range(2))
     assert first == again
     name = first[1].call_id if isinstance(first[1], FunctionCall) else ""
     assert name not in ("", "c1")
     assert first == [USER, call("a", name), output(name), THOUGHT, call("b", "c2"), output("c2")]
-    elsewhere = with_neutral_ids(sent, "gemini_generate_content").input
-    assert isinstance(elsewhere, list)
+    elsewhere = returned(StoredHistory(), *sent, vendor="gemini_generate_content")
     assert call("b", "c2") not in elsewhere, "a thought of another vendor's is nothing there"
+    assert returned(StoredHistory(), *sent) == sent, "a vendor on the caller's wire gets the caller's ids"
 
 
 def test_a_turn_that_every_client_returns_whole_is_not_kept() -> None:
     store = MemoryStore()
-    answered = Response(id="r", status="completed", output=[call("weather")])
-    drive(Restored(store).remember(ASKED, ASKED, answered, "s"))
+    keep(StoredHistory(store), ASKED, call("weather"))
     assert drive(store.get("s", "call:m:c1")) is None
 
 
@@ -102,52 +123,31 @@ GEMINIS = Reasoning(summary=[], encrypted_content="llm_rest.1.gemini_generate_co
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["plain", "whole"])
-@pytest.mark.parametrize(("thought", "bound"), [(THOUGHT, True), (GEMINIS, False)])
-def test_a_thought_is_left_out_where_what_it_is_bound_to_has_changed(
-    thought: Reasoning, bound: bool, whole: bool
-) -> None:
-    restored = kept(thought, call("weather"))
+@pytest.mark.parametrize("thought", [THOUGHT, GEMINIS])
+def test_a_thought_is_left_out_where_the_question_has_changed(thought: Reasoning, whole: bool) -> None:
+    history = kept(thought, call("weather"))
     turn = [*([thought] if whole else []), call("weather"), output()]
-    without, complete = [call("weather"), output()], [thought, call("weather"), output()]
     changed = Message(role="user", content="Weather, please?")
-    assert returned(restored, changed, *turn) == [changed, *without], "it answers something else"
+    assert returned(history, changed, *turn) == [changed, call("weather"), output()], "it answers something else"
     told = Message(role="system", content="It is three o'clock.")
-    assert returned(restored, told, USER, *turn) == [told, USER, *(without if bound else complete)]
-    instructed = Request(model="m", instructions="Now be brief.", input=[USER, *turn])
-    assert drive(restored.restored(instructed, "s")).input == [USER, *(without if bound else complete)]
-
-
-def test_a_thought_is_left_out_after_one_that_was_forgotten() -> None:
-    store = MemoryStore()
-    restored = Restored(store)
-    first = [USER, THOUGHT, call("a"), output(), USER]
-    second = Reasoning(summary=[], encrypted_content=THOUGHT.encrypted_content)
-    for sent, items in ((ASKED, first[1:3]), (Request(model="m", input=[*first]), [second, call("b", "c2")])):
-        drive(restored.remember(ASKED, sent, Response(id="r", status="completed", output=items), "s"))
-    plain = (USER, call("a"), output(), USER, call("b", "c2"), output("c2"))
-    assert returned(restored, *plain) == [*first, second, call("b", "c2"), output("c2")]
-    for name in ("call:m:c1", next(key for _, key in store._kept if key.startswith("turn:"))):
-        drive(store.delete("s", name))
-    assert returned(restored, *plain) == [*plain]
+    assert returned(history, told, USER, *turn) == [told, USER, thought, call("weather"), output()]
 
 
 def test_a_client_on_the_wire_of_a_vendor_whose_thoughts_are_bound_has_to_know() -> None:
-    restored = kept(THOUGHT, call("weather"))
     sent = [Message(role="user", content="Changed."), THOUGHT, call("weather"), output()]
-    assert drive(restored.restored(Request(model="m", input=[*sent]), "s", "anthropic_messages")).input == sent
+    wire = "anthropic_messages"
+    assert returned(kept(THOUGHT, call("weather")), *sent, wire=wire, vendor=wire) == sent
 
 
 def test_two_models_that_answer_one_caller_the_same_keep_their_own_thoughts() -> None:
-    restored = Restored(MemoryStore())
+    history = StoredHistory()
     thoughts = {
         "google/a": GEMINIS,
         "google/b": Reasoning(summary=[], encrypted_content="llm_rest.1.gemini_generate_content.google.e31"),
     }
     for model, thought in thoughts.items():
-        answered = Response(id="r", status="completed", output=[thought, call("weather", "call_0")])
-        drive(restored.remember(ASKED, Request(model=model, input=[USER]), answered, "s"))
+        keep(history, Request(model=model, input=[USER]), thought, call("weather", "call_0"))
     for model, thought in thoughts.items():
         for call_id in ("call_0", "call_made_up"):
-            sent = Request(model=model, input=[USER, call("weather", call_id), output(call_id)])
-            found = drive(restored.restored(sent, "s")).input
+            found = returned(history, USER, call("weather", call_id), output(call_id), model=model)
             assert found == [USER, thought, call("weather", "call_0"), output("call_0")]

@@ -1,4 +1,4 @@
-"""Responses over a WebSocket: turns one after the other, what a connection remembers, and how it says no."""
+"""Responses over a WebSocket, beyond the cases of Open Responses: answers that break off, the log, and how connections end."""
 
 from __future__ import annotations
 
@@ -26,36 +26,6 @@ Plain = dict[str, Any]
 
 def text_of(events: list[Plain]) -> str:
     return "".join(event["delta"] for event in events if event["type"] == "response.output_text.delta")
-
-
-@pytest.mark.parametrize("wire", wires.NAMES)
-def test_each_event_of_a_stream_is_a_message(storing: str, wire: str) -> None:
-    with talk(storing) as socket:
-        events = turn(socket, "say Hello there, all of you", model=wire)
-    assert text_of(events) == "Hello there, all of you"
-    assert [event["sequence_number"] for event in events] == list(range(len(events)))
-    assert events[-1]["response"]["status"] == "completed"
-
-
-def test_a_connection_remembers_what_was_not_to_be_stored_and_forgets_it_at_its_end(storing: str) -> None:
-    with talk(storing) as socket:
-        before = turn(socket, "say one", store=False)[-1]["response"]["id"]
-        again = turn(socket, "say two", previous_response_id=before)[-1]["response"]
-        assert again["previous_response_id"] == before
-    with talk(storing) as socket:
-        (error,) = turn(socket, "say three", previous_response_id=before)
-        assert (error["status"], error["error"]["code"]) == (400, "previous_response_not_found")
-        assert text_of(turn(socket, "say still here")) == "still here"
-
-
-def test_a_turn_that_fails_makes_the_one_before_it_be_forgotten(storing: str) -> None:
-    with talk(storing) as socket:
-        before = turn(socket, "say one", store=False)[-1]["response"]["id"]
-        lost = [{"type": "function_call_output", "call_id": "c9", "output": "1"}]
-        (error,) = turn(socket, lost, previous_response_id=before)
-        assert (error["status"], "No tool call found" in error["error"]["message"]) == (400, True)
-        (error,) = turn(socket, "say two", previous_response_id=before)
-        assert error["error"]["code"] == "previous_response_not_found"
 
 
 def test_a_turn_whose_answer_breaks_off_ends_with_an_error() -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from llm_rest.errors import ConfigError, StoreError
 from llm_rest.server.store import MemoryStore, SQLiteStore, Store
-from llm_rest.sync import drive
 
 pytestmark = pytest.mark.anyio
 
@@ -22,11 +22,12 @@ NewStore = Callable[..., Any]
 @pytest.fixture(params=["memory", "file"])
 def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewStore]:
     opened: list[SQLiteStore] = []
+    numbers = count()
 
     def make(max_bytes: int = 1_000_000) -> Store:
         if request.param == "memory":
             return MemoryStore(max_bytes)
-        opened.append(SQLiteStore(tmp_path / "kept.db", max_bytes))
+        opened.append(SQLiteStore(tmp_path / f"kept{next(numbers)}.db", max_bytes))
         return opened[-1]
 
     yield make
@@ -34,58 +35,43 @@ def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewSto
         store.close()
 
 
-async def test_what_was_put_is_there_until_it_is_deleted(new_store: NewStore) -> None:
-    store = new_store()
-    await store.put("alice", {"k": b"1"})
-    await store.put("alice", {"k": b"2"})
-    assert await store.get("alice", "k") == b"2"
-    assert await store.delete("alice", "k")
-    assert await store.get("alice", "k") is None
-    assert not await store.delete("alice", "k")
+def size_of(scope: str) -> int:
+    """What an entry takes besides its value."""
+    return len(scope) + 1 + 256
 
 
-async def test_nobody_reads_or_deletes_what_is_in_another_scope(new_store: NewStore) -> None:
-    store = new_store()
-    await store.put("alice", {"k": b"1"})
-    assert await store.get("mallory", "k") is None
-    assert not await store.delete("mallory", "k")
-    assert await store.get("alice", "k") == b"1"
+Step = tuple[str, str, str, int]
+STEPS: st.SearchStrategy[list[Step]] = st.lists(
+    st.tuples(*map(st.sampled_from, (("put", "get", "delete"), ("alice", "bob"), "abc")), st.integers(0, 2000)),
+    max_size=40,
+)
 
 
-async def test_what_was_used_longest_ago_goes_first(new_store: NewStore) -> None:
-    store = new_store(4000)
-    for key in "abc":
-        await store.put("s", {key: bytes(1000)})
-    await store.get("s", "a")
-    await store.put("s", {"d": bytes(1000)})
-    assert [key for key in "abcd" if await store.get("s", key)] == ["a", "c", "d"]
-
-
-async def test_what_is_larger_than_the_store_is_not_kept_and_drops_nothing_else(new_store: NewStore) -> None:
-    store = new_store(2000)
-    await store.put("s", {"small": b"1"})
-    await store.put("s", {"large": bytes(2000)})
-    assert await store.get("s", "large") is None
-    assert await store.get("s", "small") == b"1"
-
-
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 900) | st.none()), max_size=40))
-def test_a_store_in_memory_never_holds_more_than_it_may(steps: list[tuple[str, int | None]]) -> None:
-    """Compared with a plain list of what was used last."""
-    store, limit = MemoryStore(2000), 2000
-    model: list[tuple[str, int]] = []
-    for key, size in steps:
-        model = [(name, kept) for name, kept in model if name != key]
-        if size is None:
-            drive(store.delete("s", key))
+@pytest.mark.parametrize("max_bytes", [2000, 100_000])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+async def test_a_store_holds_what_was_used_last_and_no_more_than_it_may(
+    new_store: NewStore, max_bytes: int, steps: list[Step]
+) -> None:
+    """Compared with a list of what was used last, by scope and key; a value that is larger than the store drops nothing."""
+    store = new_store(max_bytes)
+    model: dict[tuple[str, str], int] = {}
+    for what, scope, key, size in steps:
+        before = model.pop((scope, key), None)
+        if what == "delete":
+            assert await store.delete(scope, key) == (before is not None)
             continue
-        drive(store.put("s", {key: bytes(size)}))
-        model.append((key, size))
-        while sum(kept + 258 for _, kept in model) > limit:
-            model.pop(0)
-    for key in "abc":
-        found = drive(store.get("s", key))
-        assert (None if found is None else len(found)) == dict(model).get(key)
+        found = await store.get(scope, key)
+        assert (None if found is None else len(found)) == before
+        if what == "put":
+            await store.put(scope, {key: bytes(size)})
+            before = size if size + size_of(scope) <= max_bytes else None
+        if before is not None:
+            model[scope, key] = before
+        while sum(kept + size_of(of) for (of, _), kept in model.items()) > max_bytes:
+            del model[next(iter(model))]
+    for scope, key in product(("alice", "bob"), "abc"):
+        assert await store.delete(scope, key) == ((scope, key) in model)
 
 
 async def test_a_file_is_read_by_the_next_process_and_by_its_owner_alone(tmp_path: Path) -> None:
@@ -106,3 +92,13 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
         SQLiteStore(path)
     with pytest.raises(ConfigError, match="a number of bytes"):
         MemoryStore(0)
+
+
+async def test_a_put_that_fails_leaves_a_file_as_it_was(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "kept.db", 2000)
+    broken: Any = None
+    with pytest.raises(TypeError):
+        await store.put("s", {"a": bytes(1500), "b": broken})
+    await store.put("s", {"c": bytes(1500)})
+    assert [key for key in "abc" if await store.get("s", key)] == ["c"]
+    store.close()

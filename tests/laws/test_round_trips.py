@@ -53,31 +53,50 @@ def missing(before: Any, trip: Trip, name: str, *, sent: bool = False) -> list[s
     return [leaf for leaf in unaccounted(one, other, trip.lost) if not leaf.endswith(ROLES + KINDS)]
 
 
+DOCUMENTS = {"request": (requests, request_trip), "response": (responses, response_trip)}
+every_kind = pytest.mark.parametrize("kind", DOCUMENTS)
+
+
+def travelled(name: str, kind: str, data: st.DataObject, *, rich: bool) -> tuple[Any, Trip, Any]:
+    """A document, its way to the wire and back, and the facts of the host there."""
+    documents, trip = DOCUMENTS[kind]
+    dialect = dialects(name)[data.draw(vendors(name))]
+    document = data.draw(documents(ROWS[name].models, thoughts(name, dialect.issuer), rich=rich))
+    return document, trip(name, document, dialect), dialect
+
+
+@every_kind
 @every_wire
-def test_a_request_that_loses_nothing_comes_back(name: str) -> None:
+def test_a_document_that_loses_nothing_comes_back(name: str, kind: str) -> None:
     lossless: Counter[bool] = Counter()
 
     @given(st.data())
     def law(data: st.DataObject) -> None:
-        dialect = dialects(name)[data.draw(vendors(name))]
-        request = data.draw(requests(ROWS[name].models, thoughts(name, dialect.issuer)))
-        trip = request_trip(name, request, dialect)
+        document, trip, _ = travelled(name, kind, data, rich=False)
         lossless[not trip.lost] += 1
         if not trip.lost:
-            assert same(request, trip.back, name) == []
+            assert same(document, trip.back, name) == []
 
     law()
     assert lossless[True] * 4 >= lossless[False], f"the law is idle: {lossless}"
 
 
+@every_kind
 @every_wire
 @given(data=st.data())
-def test_what_does_not_come_back_of_a_request_is_a_loss(name: str, data: st.DataObject) -> None:
+def test_what_does_not_come_back_is_a_loss(name: str, kind: str, data: st.DataObject) -> None:
     """BUGS 4, 87 and 90"""
-    dialect = dialects(name)[data.draw(vendors(name))]
-    request = data.draw(requests(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
-    trip = request_trip(name, request, dialect)
-    assert missing(request, trip, name) == []
+    document, trip, _ = travelled(name, kind, data, rich=True)
+    assert missing(document, trip, name) == []
+
+
+@every_kind
+@every_wire
+@given(data=st.data())
+def test_a_document_goes_the_same_way_a_second_time(name: str, kind: str, data: st.DataObject) -> None:
+    _, trip, dialect = travelled(name, kind, data, rich=True)
+    again, _ = getattr(wires.load(name), f"encode_{kind}")(trip.back, dialect=dialect)
+    assert list(differences(json.loads(trip.document), json.loads(msgspec.json.encode(again)))) == []
 
 
 @pytest.mark.sample(4)
@@ -91,17 +110,6 @@ def test_a_single_thing_comes_back_or_is_a_loss_by_its_own_name(name: str, thing
     request = data.draw(SINGLE[thing])
     request.model = data.draw(st.sampled_from(ROWS[name].models))
     assert missing(request, request_trip(name, request, dialect), name, sent=True) == []
-
-
-@every_wire
-@given(data=st.data())
-def test_a_request_goes_the_same_way_a_second_time(name: str, data: st.DataObject) -> None:
-    wire = wires.load(name)
-    dialect = dialects(name)[data.draw(vendors(name))]
-    request = data.draw(requests(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
-    trip = request_trip(name, request, dialect)
-    again, _ = wire.encode_request(trip.back, dialect=dialect)
-    assert list(differences(json.loads(trip.document), json.loads(msgspec.json.encode(again)))) == []
 
 
 def noted(name: str, value: Any) -> Any:
@@ -127,47 +135,9 @@ def test_leftovers_that_say_nothing_change_nothing(name: str, data: st.DataObjec
 @every_wire
 @given(data=st.data())
 def test_what_a_wire_wrote_it_reads_without_a_loss(name: str, data: st.DataObject) -> None:
-    dialect = dialects(name)[data.draw(vendors(name))]
-    request = data.draw(requests(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
+    _, trip, _ = travelled(name, "request", data, rich=True)
     # A call that was malformed before is still told to be.
-    assert [loss for loss in request_trip(name, request, dialect).lost_back if loss.kind != "changed"] == []
-
-
-@every_wire
-def test_a_response_that_loses_nothing_comes_back(name: str) -> None:
-    lossless: Counter[bool] = Counter()
-
-    @given(st.data())
-    def law(data: st.DataObject) -> None:
-        dialect = dialects(name)[data.draw(vendors(name))]
-        response = data.draw(responses(ROWS[name].models, thoughts(name, dialect.issuer)))
-        trip = response_trip(name, response, dialect)
-        lossless[not trip.lost] += 1
-        if not trip.lost:
-            assert same(response, trip.back, name) == []
-
-    law()
-    assert lossless[True] * 4 >= lossless[False], f"the law is idle: {lossless}"
-
-
-@every_wire
-@given(data=st.data())
-def test_what_does_not_come_back_of_a_response_is_a_loss(name: str, data: st.DataObject) -> None:
-    dialect = dialects(name)[data.draw(vendors(name))]
-    response = data.draw(responses(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
-    trip = response_trip(name, response, dialect)
-    assert missing(response, trip, name) == []
-
-
-@every_wire
-@given(data=st.data())
-def test_a_response_goes_the_same_way_a_second_time(name: str, data: st.DataObject) -> None:
-    wire = wires.load(name)
-    dialect = dialects(name)[data.draw(vendors(name))]
-    response = data.draw(responses(ROWS[name].models, thoughts(name, dialect.issuer), rich=True))
-    trip = response_trip(name, response, dialect)
-    again, _ = wire.encode_response(trip.back, dialect=dialect)
-    assert list(differences(json.loads(trip.document), json.loads(msgspec.json.encode(again)))) == []
+    assert [loss for loss in trip.lost_back if loss.kind != "changed"] == []
 
 
 def test_canonical_text_is_exact() -> None:

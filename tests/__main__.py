@@ -50,8 +50,11 @@ PARTS = (
 )
 """How the paths of the files in each part begin; a file is in the part with the longest. The slow parts come first."""
 
-SHARED = "hypothesis httpx trio pydantic starlette.applications uvicorn trustme openai anthropic google.genai ollama"
-"""Packages that many tests import, and that take long: imported before the first fork, where they are installed."""
+SHARED = """
+    hypothesis trio pydantic jsonschema trustme vcr openai anthropic google.genai ollama
+    llm_rest.client.client llm_rest.server.app llm_rest.simulator llm_rest.cli
+"""
+"""What many tests import and takes long: imported before the first fork, where it is installed."""
 
 NOTHING_SELECTED = 5
 SUMMARY = re.compile(r"(passed|failed|errors?|skipped|deselected|no tests ran)\b.* in [\d.]+s")

@@ -30,7 +30,7 @@ EXAMPLES = os.environ.get("LLM_REST_EXAMPLES")
 
 settings.register_profile(
     "llm_rest",
-    max_examples=int(EXAMPLES or (100 if WHOLE else 30 if REST else 10 if SAMPLE or QUICK else 20)),
+    max_examples=int(EXAMPLES or (100 if WHOLE else 30 if REST else 4 if QUICK else 10 if SAMPLE else 20)),
     derandomize=EXAMPLES is None,
     # Nothing here is judged by the clock: machines are shared.
     deadline=None,

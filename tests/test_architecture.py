@@ -209,6 +209,7 @@ class Import:
     module: str
     target: str
     line: int
+    indented: bool
 
     def __str__(self) -> str:
         return f"{self.module.replace('.', '/') or '__init__'}.py:{self.line} imports {self.target}"
@@ -229,7 +230,7 @@ def imports(name: str, nodes: Iterable[ast.AST], known: Iterable[str], *, packag
     for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield Import(name, alias.name, node.lineno)
+                yield Import(name, alias.name, node.lineno, node.col_offset > 0)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
@@ -238,7 +239,8 @@ def imports(name: str, nodes: Iterable[ast.AST], known: Iterable[str], *, packag
             for alias in node.names:
                 whole = f"{base}.{alias.name}"
                 # `from .wires import openai_chat` imports a module, `from .errors import LLMError` a name of one.
-                yield Import(name, whole if whole.removeprefix(f"{NAME}.") in known else base, node.lineno)
+                target = whole if whole.removeprefix(f"{NAME}.") in known else base
+                yield Import(name, target, node.lineno, node.col_offset > 0)
 
 
 def prefixes(module: str) -> list[str]:
@@ -278,20 +280,19 @@ def faults(found: Import) -> Iterator[str]:
 MODULES = modules()
 
 
-@cache
-def nodes(name: str) -> list[ast.AST]:
-    """All nodes of a module, itself the first."""
-    return [*ast.walk(ast.parse(MODULES[name].read_text()))]
+def nodes(name: str) -> Iterator[ast.AST]:
+    """All nodes of a module."""
+    return ast.walk(ast.parse(MODULES[name].read_text()))
 
 
 @cache
 def all_imports() -> list[Import]:
     """Every import statement of the package: at the top, under TYPE_CHECKING and inside functions alike."""
-    return [found for name in MODULES for found in imports_of(name, nodes(name))]
-
-
-def imports_of(name: str, among: Iterable[ast.AST]) -> Iterator[Import]:
-    return imports(name, among, MODULES, package=MODULES[name].name == "__init__.py")
+    return [
+        found
+        for name, path in MODULES.items()
+        for found in imports(name, nodes(name), MODULES, package=path.name == "__init__.py")
+    ]
 
 
 def test_every_module_has_a_row() -> None:
@@ -311,12 +312,13 @@ def test_wires_and_what_is_below_them_know_neither_network_nor_clock() -> None:
 
 def test_importing_goes_one_way() -> None:
     """No cycle between modules when they are loaded; imports inside functions and for type checkers may point back."""
-    edges: dict[str, set[str]] = {}
-    for name in MODULES:
-        found = imports_of(name, ast.iter_child_nodes(nodes(name)[0]))
-        targets = (f.target.removeprefix(f"{NAME}.") for f in found if f.target.startswith(f"{NAME}."))
+    edges: dict[str, set[str]] = {name: set() for name in MODULES}
+    for found in all_imports():
+        name, target = found.module, found.target.removeprefix(f"{NAME}.")
+        together = f"{target}.".startswith(f"{name}.") or name.startswith(f"{target}.")
         # A package and the modules inside it are loaded together; their order is theirs to arrange.
-        edges[name] = {t for t in targets if not f"{t}.".startswith(f"{name}.") and not name.startswith(f"{t}.")}
+        if found.target.startswith(f"{NAME}.") and not found.indented and not together:
+            edges[name].add(target)
     TopologicalSorter(edges).prepare()  # raises CycleError
 
 

@@ -1,4 +1,4 @@
-"""Who may import whom, as data, and checked against every import statement of the package, wherever it stands.
+"""The allowed imports of each module, as data, and checked against every import statement of the package.
 
 A new module needs a row here before anything else passes: choosing its row is choosing what it may know.
 """
@@ -32,7 +32,7 @@ TOOLS = ("tools", "loop")
 
 @dataclass(frozen=True)
 class Row:
-    """Modules that know equally much: what of ours they import, and which distributions."""
+    """Modules with the same allowed imports: of this package, and of other distributions."""
 
     modules: tuple[str, ...]
     ours: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ ROWS = (
         (*FOUNDATION, "responses", "vendors.models", "wires.schema", "sync", *TOOLS),
         ("msgspec", "anyio", "typing_extensions"),
     ),
-    # A chat is driven through a client; the data, its limits and its stores know items alone.
+    # A chat is driven through a client; the data, its limits and its stores import items alone.
     Row(
         ("conversation",), (*PURE, "wires", "vendors.models", "sync", "sqlite", *TOOLS, "client"), ("msgspec", "anyio")
     ),
@@ -103,7 +103,7 @@ ROWS = (
         ("msgspec", "pytest", "hypothesis"),
     ),
     Row(("cli", "__main__"), ("*",), ("msgspec", "anyio", "rich")),
-    # The package itself hands out names of everything and is imported by nobody below the rim.
+    # The package itself exports names of everything, and only the outermost modules import it.
     Row(("",), ("*",), ()),
 )
 
@@ -171,7 +171,7 @@ TESTS = {
 """The lines of each folder of tests, 34,000 being the goal for all of them; these numbers go down as well."""
 
 ROW_LINES = 12_450
-"""The lines of the mapping rows, which are data: what the pages of the wires say, and their cases."""
+"""The lines of the mapping rows, which are data: the text of the pages of the wires, and their cases."""
 
 LONGEST, LONGEST_IN_WIRE = 450, 600
 """Lines of a file of code; tables and `types.py` may be longer."""
@@ -194,7 +194,7 @@ LONGER = {
 """Files that are longer still, or tables; these numbers go down as well."""
 
 EIGHT = {"types", "request", "messages", "content", "reasoning", "tools", "response", "stream"}
-"""The modules of a wire, the same names in each, where there is something to say."""
+"""The modules of a wire, the same names in each; a wire has those that it needs."""
 
 NINTH = {"wires.anthropic_messages.stream_encoder"}
 """The two stream machines of Anthropic's wire are 785 lines together, in one file more than a file of a wire may have."""
@@ -272,7 +272,7 @@ def faults(found: Import) -> Iterator[str]:
             yield f"{found}: not in its row"
         theirs, mine = wire_of(target), wire_of(found.module)
         if theirs and mine and theirs != mine:
-            yield f"{found}: one wire knows another"
+            yield f"{found}: one wire imports another"
     elif top not in sys.stdlib_module_names and top not in row.theirs:
         yield f"{found}: not a distribution of its row"
 
@@ -303,7 +303,7 @@ def test_every_import_is_in_the_row_of_its_module() -> None:
     assert [fault for found in all_imports() for fault in faults(found)] == []
 
 
-def test_wires_and_what_is_below_them_know_neither_network_nor_clock() -> None:
+def test_wires_and_what_is_below_them_import_neither_network_nor_clock() -> None:
     forbidden = NETWORK | {"time", "random", "uuid", "secrets", "os"}
     names = {*PURE, "wires", "transport.framing"}
     pure = [found for found in all_imports() if names & {*prefixes(found.module)}]
@@ -378,7 +378,7 @@ def test_every_wire_has_the_same_modules() -> None:
 
 
 def vendor_conditions(among: Iterable[ast.AST], vendors: set[str]) -> Iterator[int]:
-    """The lines where a branch asks for a vendor by name."""
+    """The lines where a branch compares the name of a vendor."""
     for node in among:
         match node:
             case ast.Compare(left=left, comparators=others):
@@ -396,7 +396,7 @@ def vendor_conditions(among: Iterable[ast.AST], vendors: set[str]) -> Iterator[i
                 break
 
 
-def test_converters_ask_for_facts_and_never_for_a_vendor() -> None:
+def test_converters_read_facts_and_never_the_name_of_a_vendor() -> None:
     converters = [name for name in MODULES if name.split(".")[0] in ("wires", "responses")]
     assert [(name, line) for name in converters for line in vendor_conditions(nodes(name), set(VENDORS))] == []
 
@@ -405,7 +405,7 @@ def test_converters_ask_for_facts_and_never_for_a_vendor() -> None:
     ("module", "statement", "fault"),
     [
         ("wires.openai_chat.request", "from ...client import Client", "not in its row"),
-        ("wires.openai_chat.request", "from ..anthropic_messages import types", "one wire knows another"),
+        ("wires.openai_chat.request", "from ..anthropic_messages import types", "one wire imports another"),
         ("wires.openai_chat.request", "def f():\n    import anyio", "not a distribution of its row"),
         ("responses.items", "if TYPE_CHECKING:\n    from llm_rest import wires", "not in its row"),
         ("loop", "from .client import Client", "not in its row"),

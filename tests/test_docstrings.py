@@ -67,7 +67,7 @@ def defined(where: Path, body: list[ast.stmt]) -> Iterator[Definition]:
 
 
 def resolved(where: Path, name: str) -> Definition | None:
-    """What a name stands for in a module; `None` for what is not of this library."""
+    """The definition of a name in a module; `None` for what is not of this library."""
     found, imports = module(where) if where.exists() else ({}, {})
     alias, dot, name = name.rpartition(".")
     if dot:
@@ -107,7 +107,7 @@ def fields(one: Definition) -> dict[str, Definition]:
 
 
 def type_expressions(node: ast.stmt) -> Iterator[ast.AST | None]:
-    """The annotations of a function or a field, and what a type alias stands for."""
+    """The annotations of a function or a field, and the value of a type alias."""
     match node:
         case ast.FunctionDef(args=every) | ast.AsyncFunctionDef(args=every):
             for argument in (*every.posonlyargs, *every.args, *every.kwonlyargs, every.vararg, every.kwarg):

@@ -142,7 +142,7 @@ def test_a_list_may_mix_formats_items_strings_and_parts() -> None:
 
 
 def test_calls_and_results_of_one_format_pair_across_other_messages() -> None:
-    """Gemini pairs by name and order, over everything that stands between."""
+    """Gemini pairs by name and order, over all messages between."""
     call = {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}
     result = {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"output": "1"}}}]}
     found = read([call, "Wait.", result, call, result])
@@ -287,7 +287,7 @@ def test_messages_become_items_and_messages_again(wire: str, case: str) -> None:
     assert plain(from_messages(again, wire=wire)) == plain(items)
 
 
-def test_what_the_system_says_comes_first_in_messages() -> None:
+def test_a_system_message_is_the_first_message() -> None:
     items: list[AnyItem] = [Message(role="system", content="Be brief."), Message(role="user", content="Hi")]
     for wire in WIRES:
         messages = to_messages(items, wire=wire)
@@ -296,7 +296,7 @@ def test_what_the_system_says_comes_first_in_messages() -> None:
         assert plain(from_messages(messages, wire=wire))[1]["role"] == "user"
 
 
-def test_what_messages_cannot_hold_is_told() -> None:
+def test_content_that_messages_cannot_hold_is_reported() -> None:
     with pytest.raises(ConfigError, match="file"):
         to_messages([user("See:", InputImage(file_id="file-1"))], wire="openai_chat")
     with pytest.warns(LossWarning, match="detail"):

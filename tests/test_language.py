@@ -102,9 +102,8 @@ TERMS = {
 def introductions(page: str) -> str:
     """The headings of a page, and the first paragraph below each."""
     paragraphs = [text for part in prose((ROOT / page).read_text()).split("\n\n") if (text := part.strip())]
-    return "\n".join(
-        text for pair in pairwise(["#", *paragraphs]) if "#" in (pair[0][0], pair[1][0]) for text in pair[1:]
-    )
+    first = [text for before, text in pairwise(["#", *paragraphs]) if before.startswith("#") or text.startswith("#")]
+    return "\n".join(first)
 
 
 def test_a_reader_finds_a_page_by_its_usual_name() -> None:

@@ -16,7 +16,7 @@ from llm_rest import server
 
 ROOT = Path(__file__).parents[1]
 
-# Written out a second time on purpose: a name that leaves this list breaks somebody's program.
+# Written out a second time on purpose: a name that leaves this list breaks programs.
 PROMISED = set(
     """
     APIConnectionError APIError APIStatusError APITimeoutError AuthenticationError BadRequestError BudgetError CallCancelledError

@@ -1,4 +1,4 @@
-"""Every example in the README and the documentation runs and prints what the page says.
+"""Every example in the README and the documentation runs and prints what the page shows.
 
 A ```python block is executed, sharing its names with the blocks before it on the page; a ```text block right after it is what
 it prints. In a ```console block each line after `$ ` runs in a shell (only commands with `llm-rest` in them), and the lines up
@@ -36,7 +36,7 @@ def commands(body: str) -> Iterator[tuple[str, str | None]]:
 
 
 def same(promised: str, printed: str) -> bool:
-    """Whether the output is as promised, where `...` stands for anything and trailing blanks do not count."""
+    """Whether the output is as promised, where `...` matches anything and trailing blanks do not count."""
     tidy = ["\n".join(line.rstrip() for line in text.strip().splitlines()) for text in (promised, printed)]
     pattern = ".*".join(re.escape(piece) for piece in tidy[0].split("..."))
     return re.fullmatch(pattern, tidy[1], re.DOTALL) is not None
@@ -80,7 +80,7 @@ def run_console(example: Example, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_examples_of_a_page_run_and_print_what_it_says(
+def test_the_examples_of_a_page_run_and_print_what_it_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -154,6 +154,6 @@ def test_a_type_checker_gets_the_lines_of_a_page_where_they_stand(tmp_path: Path
     assert module(tmp_path, "# Title\n\n```text\nx\n```\n") == ""
 
 
-def test_dots_stand_for_anything() -> None:
+def test_dots_match_anything() -> None:
     assert same("a ... d\n", "a b\nc d   \n")
     assert not same("a ... d\n", "a b c\n")

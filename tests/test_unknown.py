@@ -1,4 +1,4 @@
-"""Documents keep what we do not know, and nothing but `DecodeError` comes out of bytes that are not a document."""
+"""Unknown kinds and fields are kept, and bytes that are not a document raise `DecodeError` alone."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ OPEN: dict[str, tuple[Decoder[Any], dict[str, Any]]] = {
     ]}]}),
     "result": (RESPONSE, {**RESPONSE_DOCUMENT, "output": [{"type": "code_interpreter_call", "outputs": [HERE]}]}),
 }  # fmt: skip
-"""The places that are open to kinds of which this version knows nothing."""
+"""The places that are open to unknown kinds."""
 
 
 class Call(Model, tag_field="type", tag="call"):

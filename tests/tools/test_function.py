@@ -1,4 +1,4 @@
-"""A function becomes a tool: what a model is told about it, and how the arguments of a call arrive."""
+"""A function becomes a tool: its definition, and how the arguments of a call are converted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_tool_is_still_the_function() -> None:
     assert list(inspect.signature(weather).parameters) == ["city", "unit"]
 
 
-def test_its_definition_says_what_the_function_says() -> None:
+def test_its_definition_is_made_of_the_signature_and_the_docstring() -> None:
     assert weather.definition == FunctionTool(
         name="weather",
         description="The weather now.",
@@ -90,7 +90,7 @@ def test_a_strict_tool_is_offered_as_hosts_enforce_it_and_takes_null_for_what_ma
         tool(strict=True)(takes_any_names)
 
 
-def test_options_say_how_a_run_treats_it() -> None:
+def test_the_options_of_a_tool_are_its_facts() -> None:
     options: dict[str, Any] = {"blocking": False, "timeout": 3, "needs_approval": True, "on_resume": "restart"}
     slow = tool(name="slow-one", description="Slow.", strict=True, **options)(weather)
     assert (slow.definition.name, slow.definition.description, slow.definition.strict) == ("slow-one", "Slow.", True)
@@ -187,7 +187,7 @@ def test_a_parameter_has_the_schema_of_its_type_and_arrives_as_it(
     assert type(values["x"]) is type(arrives)
 
 
-def test_a_union_of_classes_that_nothing_tells_apart_arrives_as_the_one_that_fits() -> None:
+def test_a_value_of_an_untagged_union_becomes_the_class_that_fits() -> None:
     def take(x: Point | Node | Person | None) -> None: ...
 
     made = tool(take)
@@ -206,7 +206,7 @@ class Right(msgspec.Struct, tag=True):
     steps: int
 
 
-def test_a_tagged_union_is_said_once() -> None:
+def test_a_tagged_union_is_one_anyOf() -> None:
     def turn(where: Left | Right) -> None: ...
 
     assert list(tool(turn).parameters["properties"]["where"]) == ["anyOf"]
@@ -419,6 +419,6 @@ def test_an_unsuitable_function_is_refused_when_the_tool_is_made(function: Calla
     ],
     ids=str,
 )
-def test_options_that_mean_nothing_are_refused(options: dict[str, Any]) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(options)) if "name" not in options else "no name for a tool"):
         tool(**options)(weather)

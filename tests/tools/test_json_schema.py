@@ -46,7 +46,7 @@ PEOPLE: list[tuple[Any, list[str]]] = [
     ),
     ([], ["$: expected an object, got []"]),
 ]
-"""Values, and the problems of each; dots stand for anything."""
+"""Values, and the problems of each; dots match anything."""
 
 
 def fits(pattern: str, text: str) -> bool:

@@ -93,7 +93,7 @@ NewClient = Callable[..., Any]
 
 @pytest.fixture
 def new_client(way: str) -> NewClient:
-    """Makes a client of this way, which asks once unless the test says otherwise. Use it with `async with`."""
+    """Makes a client of this way, without retries unless the test gives them. Use it with `async with`."""
     from llm_rest.client.client import AsyncClient, Client
 
     def make(model: str | None = "openai/gpt-4o", **options: Any) -> Any:
@@ -163,5 +163,5 @@ def completed(text: str = "Hello", **fields: Any) -> bytes:
 
 
 def frames(*texts: str) -> list[bytes]:
-    """A whole stream that says these texts."""
+    """A whole stream with these texts."""
     return [BEGIN, *map(delta, texts), completed("".join(texts))]

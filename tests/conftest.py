@@ -23,14 +23,14 @@ from tests.support import QUICK, REST, SAMPLE, WHOLE
 __all__ = ["anyio_backend", "new_client", "new_transport", "way"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # As a job in the background of a shell has it: tests that press Ctrl-C, in processes of their own too, need it heard.
+    # As a job in the background of a shell has it: tests that press Ctrl-C need the signal, in processes of their own too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 EXAMPLES = os.environ.get("LLM_REST_EXAMPLES")
 
 settings.register_profile(
     "llm_rest",
-    max_examples=int(EXAMPLES or (100 if WHOLE else 30 if REST else 10 if SAMPLE or QUICK else 20)),
+    max_examples=int(EXAMPLES or (100 if WHOLE else 30 if REST else 4 if QUICK else 10 if SAMPLE else 20)),
     derandomize=EXAMPLES is None,
     # Nothing here is judged by the clock: machines are shared.
     deadline=None,

@@ -1,4 +1,4 @@
-"""A server on this machine that does to each request what a test says, with the very bytes that the test gives it.
+"""A server on this machine that does with each request what a test gives it: bytes, pauses, breaks.
 
 Every act ends when the client closes its connection, and when the test is over.
 """
@@ -175,7 +175,7 @@ def flood(first: bytes, piece: bytes, *, most: int) -> Act:
 
 
 def gated(first: bytes, rest: bytes = b"", then: Act | None = None) -> Act:
-    """Send the first bytes, and once the test says `go` the rest, or act."""
+    """Send the first bytes, and once the test sets `go` the rest, or act."""
 
     def act(connection: socket.socket, server: Loopback) -> bool:
         connection.sendall(first)

@@ -1,7 +1,7 @@
 """`llm-rest convert` between every two wires: requests, answers and streams, each strictly what the target's API takes.
 
-Each sample holds what all wires share (instructions, an image, a call with its output, counts) and one thing that only its
-own wire knows, which has to be told on stderr on the way to any other.
+Each sample holds what all wires share (instructions, an image, a call with its output, counts) and one option that only its
+own wire has, which has to be reported on stderr for any other.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ALONE = {
     "ollama_chat": ("keep_alive", "total_duration"),
     "gemini_generate_content": ("safetySettings", "output[1]"),
 }
-"""What of a sample only its wire knows, as the losses name it: of the request, of the answer."""
+"""What of a sample only its wire has, as the losses name it: of the request, of the answer."""
 
 
 CARRIES = {"openai_responses", "openai_chat"}
@@ -72,7 +72,7 @@ def strict(decoder: Any, document: bytes) -> Any:
 
 
 def said(response: Response) -> tuple[str, list[Any], Any]:
-    """What an answer says, whatever the wire: its text, its calls, its counts."""
+    """The content of an answer on any wire: its text, its calls, its counts."""
     parts = [part for item in response.output if isinstance(item, Message) for part in item.content]
     calls = [(c.call_id, c.name, json.loads(c.arguments)) for c in response.output if isinstance(c, FunctionCall)]
     usage = response.usage
@@ -83,7 +83,7 @@ every_pair = pytest.mark.parametrize(("source", "target"), list(product(wires.NA
 
 
 @every_pair
-def test_a_request_says_the_same_on_every_other_wire(source: str, target: str, convert: Convert) -> None:
+def test_a_request_has_the_same_content_on_every_other_wire(source: str, target: str, convert: Convert) -> None:
     out, lost = convert(source, target, "request", json.dumps(REQUESTS[source]).encode())
     wire = wires.load(target)
     request: Request
@@ -102,7 +102,7 @@ def test_a_request_says_the_same_on_every_other_wire(source: str, target: str, c
 
 
 @every_pair
-def test_an_answer_says_the_same_on_every_other_wire(source: str, target: str, convert: Convert) -> None:
+def test_an_answer_has_the_same_content_on_every_other_wire(source: str, target: str, convert: Convert) -> None:
     out, lost = convert(source, target, "response", json.dumps(RESPONSES[source]).encode())
     wire = wires.load(target)
     response, _ = wire.decode_response(strict(wire.RESPONSE, out))
@@ -114,7 +114,7 @@ def test_an_answer_says_the_same_on_every_other_wire(source: str, target: str, c
 
 
 @every_pair
-def test_a_stream_says_the_same_on_every_other_wire(source: str, target: str, convert: Convert) -> None:
+def test_a_stream_has_the_same_content_on_every_other_wire(source: str, target: str, convert: Convert) -> None:
     here = wires.load(source)
     told, _ = here.decode_response(here.RESPONSE.decode(json.dumps(RESPONSES[source]).encode()))
     out, _ = convert(source, target, "stream", b"".join(written(source, disassemble(told))[0]))

@@ -67,7 +67,7 @@ def defined(where: Path, body: list[ast.stmt]) -> Iterator[Definition]:
 
 
 def resolved(where: Path, name: str) -> Definition | None:
-    """What a name stands for in a module; `None` for what is not of this library."""
+    """The definition of a name in a module; `None` for what is not of this library."""
     found, imports = module(where) if where.exists() else ({}, {})
     alias, dot, name = name.rpartition(".")
     if dot:
@@ -107,7 +107,7 @@ def fields(one: Definition) -> dict[str, Definition]:
 
 
 def type_expressions(node: ast.stmt) -> Iterator[ast.AST | None]:
-    """The annotations of a function or a field, and what a type alias stands for."""
+    """The annotations of a function or a field, and the value of a type alias."""
     match node:
         case ast.FunctionDef(args=every) | ast.AsyncFunctionDef(args=every):
             for argument in (*every.posonlyargs, *every.args, *every.kwonlyargs, every.vararg, every.kwarg):
@@ -158,4 +158,5 @@ def test_no_public_name_or_field_lacks_a_docstring() -> None:
     load = resolved(PACKAGE / "wires" / "__init__.py", "load")
     assert load
     lines = {line for one in public([load, *chain(*map(exported, PACKAGES))]) for line in missing(one)}
+    module.cache_clear()  # the syntax trees of the package, 100 MB
     assert not lines, "write what it holds, its unit and what None means:\n" + "\n".join(sorted(lines))

@@ -1,4 +1,4 @@
-"""A loss says where, what and how; nobody below the client decides what to do about one."""
+"""A loss has a path, a text and a kind; only the client decides what to do about one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_loss_is_a_value() -> None:
         loss.path = "c"  # type: ignore[misc]
 
 
-# --- what wires say -------------------------------------------------------------------------------------------------
+# --- the texts of losses -------------------------------------------------------------------------------------------------
 
 CALLED = {
     "openai_chat": "Chat Completions",
@@ -72,7 +72,7 @@ def test_a_loss_names_the_format_and_never_the_inside(wire: str) -> None:
         ("ollama_chat", "prompt_cache_key"),
     ],
 )
-def test_an_option_that_a_format_does_not_have_is_said_in_one_sentence(wire: str, path: str) -> None:
+def test_an_option_that_a_format_does_not_have_has_one_sentence(wire: str, path: str) -> None:
     _, lost = wires.load(wire).encode_request(EVERYTHING)
     (loss,) = [loss for loss in lost if loss.path == path]
     assert (loss.what, loss.kind) == (no_such("option", CALLED[wire]), "dropped")

@@ -80,7 +80,7 @@ def test_the_wheel_has_less_than_250_kilobytes(wheel: Path) -> None:
     assert wheel.stat().st_size < 250_000
 
 
-def test_the_wheel_says_what_the_project_file_says(wheel: Path) -> None:
+def test_the_metadata_of_the_wheel_is_that_of_the_project_file(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
     metadata = HeaderParser().parsestr(archive.read(name).decode())

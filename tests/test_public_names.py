@@ -16,7 +16,7 @@ from llm_rest import server
 
 ROOT = Path(__file__).parents[1]
 
-# Written out a second time on purpose: a name that leaves this list breaks somebody's program.
+# Written out a second time on purpose: a name that leaves this list breaks programs.
 PROMISED = set(
     """
     APIConnectionError APIError APIStatusError APITimeoutError AuthenticationError BadRequestError BudgetError CallCancelledError
@@ -71,23 +71,20 @@ def test_type_checkers_see_the_same_names_from_the_same_modules(package: Any) ->
     assert seen == package._HOME
 
 
-@pytest.mark.parametrize("name", sorted(SERVED))
-def test_a_name_of_the_server_resolves_to_an_object_of_that_name(name: str) -> None:
-    assert getattr(server, name).__name__ == name
+def test_a_promised_name_resolves_to_an_object_of_that_name() -> None:
+    assert {name for name in SERVED if getattr(server, name).__name__ != name} == set()
+    values = {name: getattr(llm_rest, name) for name in PROMISED}
+    assert {name for name, value in values.items() if getattr(value, "__name__", name) != name} == set()
+    assert {name for name, value in values.items() if llm_rest.__dict__.get(name) is not value} == set(), (
+        "the second access does not go through __getattr__"
+    )
 
 
-@pytest.mark.parametrize("name", sorted(PROMISED))
-def test_a_promised_name_resolves_to_an_object_of_that_name(name: str) -> None:
-    value = getattr(llm_rest, name)
-    assert getattr(value, "__name__", name) == name
-    assert llm_rest.__dict__[name] is value, "the second access does not go through __getattr__"
-
-
-@pytest.mark.parametrize("name", sorted(ALIASES))
-def test_an_alias_is_the_union_of_the_module_where_it_stands(name: str) -> None:
-    home = import_module(llm_rest._HOME[name], llm_rest.__name__)
-    assert get_args(getattr(llm_rest, name)), "a union has members"
-    assert getattr(llm_rest, name) is vars(home)[name]
+def test_an_alias_is_the_union_of_its_module() -> None:
+    for name in ALIASES:
+        home = import_module(llm_rest._HOME[name], llm_rest.__name__)
+        assert get_args(getattr(llm_rest, name)), f"{name}: a union has members"
+        assert getattr(llm_rest, name) is vars(home)[name], name
 
 
 def test_dir_shows_names_that_were_never_used_and_the_server_loads_what_serving_needs_when_it_serves() -> None:

@@ -1,4 +1,4 @@
-"""The server: one exchange for every wire, what it says when something is wrong, and the application around it."""
+"""The server: one exchange for every wire, its errors, and the application around it."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_a_prompt_of_ollama_is_a_chat_of_one_message() -> None:
     assert (body["done"], body["done_reason"], body["response"]) == (True, "load", ""), "no prompt"
 
 
-def test_a_prompt_of_ollamas_is_streamed_unless_it_says_otherwise() -> None:
+def test_a_prompt_of_ollama_is_streamed_by_default() -> None:
     thought = Reasoning(summary=[], content=[ReasoningText(text="Hm.")])
     said = Message(role="assistant", content=[OutputText(text="ho", annotations=[])])
     handler = Scripted(Response(id="resp_1", status="completed", model="m", output=[thought, said]))
@@ -351,6 +351,6 @@ def test_a_stream_that_was_sent_whole_is_not_logged_as_one_whose_client_went_awa
 
 
 def test_sockets_are_of_tcp_so_that_answers_are_not_delayed() -> None:
-    """A socket that is not said to be TCP keeps Nagle's algorithm in asyncio, which costs 40 ms for every answer."""
+    """asyncio switches Nagle's algorithm off for sockets of this protocol alone; it costs 40 ms for every answer."""
     with app._bind("127.0.0.1", 0) as bound:
         assert bound.proto == socket.IPPROTO_TCP

@@ -72,7 +72,7 @@ def conversation(document: Plain) -> list[Plain]:
 
 
 def said_in(answer: Plain) -> list[Plain]:
-    """What the model said, as it is returned in the next request."""
+    """The output of the model, as it is returned in the next request."""
     match answer:
         case {"candidates": [{"content": content}]}:
             return [content]
@@ -107,7 +107,7 @@ def results(said: list[Plain]) -> list[Plain]:
 
 
 def turn(path: str, script: str = SCRIPT, **fields: Any) -> tuple[list[Plain], Plain]:
-    """What the model said, and the request that returns it with the results of its calls."""
+    """The output of the model, and the request that returns it with the results of its calls."""
     document = asked(path, script, **fields)
     said = said_in(accepted(path, document))
     follow_up = deepcopy(document)

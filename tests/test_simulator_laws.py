@@ -28,11 +28,11 @@ CALLERS_FAULT = re.compile(
     r"'.*\.x_|'x_|: x_|vendor:|word 'json'|[Tt]ool.choice|no tool named|below minimum value|Invalid schema|Invalid '(text|tools)"
     r"|must be provided|'sometimes'|not found in provided tools|at least one message|does not support assistant message prefill"
 )
-"""What generated requests do wrong by themselves: unknown fields, tools that are not offered, limits, nothing said."""
+"""What generated requests do wrong by themselves: unknown fields, tools that are not offered, limits, no message."""
 
 
 def dialects(wire: str) -> list[Any]:
-    """The facts of every vendor that speaks a wire, each once."""
+    """The dialect of every vendor of a wire, each once."""
     spoken = [surface.dialect for vendor in VENDORS.values() for surface in vendor.surfaces if surface.wire == wire]
     found: list[Any] = [DIALECTS[wire]()]
     found += [dialect for i, dialect in enumerate(spoken) if dialect is not None and dialect not in spoken[:i]]
@@ -54,7 +54,7 @@ def test_what_we_encode_is_accepted_by_the_vendor_it_is_for(wire: str, rich: boo
     document = json.loads(msgspec.json.encode(body))
     route = module.route(request, dialect=dialect)
     headers = {name.lower(): value for name, value in route.headers.items()}
-    # A model whose name stands in the path is not in the document.
+    # A model whose name is in the path is not in the document.
     context = Context(wire=wire, dialect=dialect, vendor=None, model=request.model or None, headers=headers, body=b"")
     wrong = [problem.message for problem in problems(document, context)]
     assert [message for message in wrong if not CALLERS_FAULT.search(message)] == []
@@ -117,10 +117,10 @@ WALKS = st.lists(
 
 
 @given(walk=WALKS)
-def test_a_conversation_may_walk_between_vendors_and_none_finds_fault_with_it(
+def test_a_conversation_that_changes_vendors_is_accepted_by_each(
     walk: list[tuple[str, list[Stop]]],
 ) -> None:
-    """BUGS 1, 3, 4, 5, 6, 8, 11: signatures come back to their issuer whole and in place, and to nobody else."""
+    """BUGS 1, 3, 4, 5, 6, 8, 11: signatures come back to their issuer whole and in place, and to no other vendor."""
     items: list[Any] = []
     for turn, (script, stops) in enumerate(walk):
         items.append(Message(role="user", content=script))

@@ -1,4 +1,4 @@
-"""The simulator as each vendor: what it refuses of a model is what the model table says, and `check` finds it before."""
+"""The simulator as each vendor: it refuses what the model table lists, and `check` finds it before."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Model(NamedTuple):
         return Client(self.name, vendor=simulated(self.vendor), wire=self.wire, api_key="any", **options)
 
     def refuses(self, request: Request) -> list[str]:
-        """What the table says is wrong with a request."""
+        """The paths of the problems of a request, according to the table."""
         known = capabilities(self.name, self.vendor)
         return [problem.path for problem in check(request, known, self.wire)]
 
@@ -69,7 +69,7 @@ class City(Struct):
 OFFERED = FunctionTool(name="weather", parameters={"type": "object", "properties": {}}, strict=False)
 
 
-def test_every_model_of_the_table_takes_what_it_is_said_to_take_and_no_more() -> None:
+def test_every_model_takes_what_the_table_lists_and_no_more() -> None:
     """Default calls, calls with tools, typed calls and two turns with a tool, for every model of the table at its vendors."""
     done: Counter[str] = Counter()
     for model in models():
@@ -199,7 +199,7 @@ COLD = {"model": "gpt-5", "input": "hi", "temperature": 0.2}
         (f"{GEMINI_4}:generateContent", long(32_769, continuationToken="t"), ""),
         (f"{GEMINI_4}:generateContent", long(32_768), ""),
         ("/google/v1beta/models/gemini-3.8-flash:generateContent", long(32_769), ""),
-        # in the words of `check` where those of the vendor are not known
+        # with the message of `check` where that of the vendor is unknown
         ("/openai/responses", MINIMAL, "'minimal' is not supported by this model; it supports low, medium"),
         ("/v1/responses", COLD, "temperature is not supported"),
         ("/groq/responses", COLD, ""),

@@ -49,9 +49,9 @@ def says(facts: ErrorFacts | None) -> str:
 # --- nothing that was accepted --------------------------------------------------------------------------------------
 
 
-def complaints(wire: str) -> dict[str, list[str]]:
-    """What the peer has against recorded requests that the real host answered, by the name of the recording."""
-    # The recordings lost their headers; the SDK that made some of them asks for betas in the query.
+def refusals(wire: str) -> dict[str, list[str]]:
+    """The errors of the peer for recorded requests that the real host answered, by the name of the recording."""
+    # The recordings have no headers; the SDK that made some of them requested betas in the query.
     betas = "mcp-client-2025-11-20,context-management-2025-06-27"
     headers = {"anthropic-version": "2023-06-01", "anthropic-beta": betas}
     accepted = [one for one in exchanges(wire) if one.question and one.response.status == 200]
@@ -61,7 +61,7 @@ def complaints(wire: str) -> dict[str, list[str]]:
         # As a client resolves it: opaque state belongs to the host itself.
         dialect = msgspec.structs.replace(one.dialect, issuer=one.vendor)
         asked = json.loads(one.question or b"")
-        found[one.id] = [found.message for found in problems(asked, context(wire, dialect, headers, one.model))]
+        found[one.id] = [error.message for error in problems(asked, context(wire, dialect, headers, one.model))]
     return {name: wrong for name, wrong in found.items() if wrong}
 
 
@@ -71,7 +71,7 @@ EXCEPTIONS = {"anthropic_messages": [['messages: first message must use the "use
 
 @pytest.mark.parametrize("wire", [name for name in wires.NAMES if name != "ollama_chat"])
 def test_every_recorded_request_is_accepted(wire: str) -> None:
-    assert list(complaints(wire).values()) == EXCEPTIONS.get(wire, [])
+    assert list(refusals(wire).values()) == EXCEPTIONS.get(wire, [])
 
 
 @pytest.mark.parametrize("wire", wires.NAMES)
@@ -101,10 +101,10 @@ MARK = {"cache_control": {"type": "ephemeral"}}
 
 def messages(*said: Any, **fields: Any) -> dict[str, Any]:
     roles = ("user", "assistant")
-    told = [
+    turns = [
         m if isinstance(m, dict) and "role" in m else {"role": roles[i % 2], "content": m} for i, m in enumerate(said)
     ]
-    return {"model": "claude-sonnet-5", "max_tokens": 4096, "messages": told, **fields}
+    return {"model": "claude-sonnet-5", "max_tokens": 4096, "messages": turns, **fields}
 
 
 def formatted(schema: dict[str, Any]) -> dict[str, Any]:
@@ -308,13 +308,7 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
 """Requests of each wire, and what is in the error of the vendor."""
 
 
-@pytest.mark.parametrize(("wire", "document", "message"), [(wire, *row) for wire in REFUSED for row in REFUSED[wire]])
-def test_what_a_vendor_refuses(wire: str, document: dict[str, Any], message: str) -> None:
-    """BUGS 31, 34, 35, 47, 51"""
-    assert message in says(refusal(document, context(wire)))
-
-
-def test_errors_have_the_codes_that_clients_know() -> None:
+def test_errors_have_the_codes_that_clients_compare() -> None:
     document = responses(max_output_tokens=5, stop=["a"])
     codes = [found.code for found in problems(document, context("openai_responses"))]
     assert codes == ["unknown_parameter", "integer_below_min_value"]
@@ -324,30 +318,30 @@ def test_errors_have_the_codes_that_clients_know() -> None:
     assert (facts.status, facts.code) == (400, "thread_unsupported_request")
 
 
-@pytest.mark.parametrize(
-    ("context", "document", "message"),
-    [
-        (context("anthropic_messages", headers={}), messages("hi"), "header is required"),
-        (context("anthropic_messages", headers={"anthropic-version": "1"}), messages("hi"), "not a valid version"),
-        (context("openai_responses", ResponsesDialect(lacks=("truncation",))), responses(truncation="auto"), "'truncation'"),
-        (host("groq"), chat(DEVELOPER, USER), "Invalid value: 'developer'."),
-        (host("groq"), chat(USER, store=False), "Unrecognized request argument supplied: store"),
-        (host("mistral"), chat(USER, max_completion_tokens=5), "argument supplied: max_completion_tokens"),
-        (host("mistral"), chat(USER, CALLING, ANSWER), "Tool call id was a but must be a-z, A-Z, 0-9, with a length of 9"),
-        (host("mistral"), chat(USER, tools=[CHAT_TOOL]), "parameters: Field required"),
-        (host("perplexity"), chat(USER, USER), "user and assistant roles should alternate"),
-        (host("deepseek"), chat(USER, CALLING, ANSWER), "The `reasoning_content` in the thinking mode must be passed back"),
-        (host("meta"), chat(USER, tools=[CHAT_TOOL], tool_choice="required"), "Invalid value: 'required'."),
-        (host("openrouter"), chat(USER, SIGNED, ANSWER), "Invalid `signature` in `thinking` block"),
-        (OLDER, gemini("hi", tools=[DECLARED, {"googleSearch": {}}]), "(googleSearch) and Function Calling cannot be combined"),
-        (OLDER, gemini("hi", tools=[DECLARED], generationConfig=JSON), "Function calling with a response mime type"),
-    ],
-)  # fmt: skip
-def test_what_a_host_a_version_or_an_older_model_refuses(
-    context: Context, document: dict[str, Any], message: str
-) -> None:
-    """BUGS 5"""
-    assert message in says(refusal(document, context))
+OF_HOSTS = [
+    (context("anthropic_messages", headers={}), messages("hi"), "header is required"),
+    (context("anthropic_messages", headers={"anthropic-version": "1"}), messages("hi"), "not a valid version"),
+    (context("openai_responses", ResponsesDialect(lacks=("truncation",))), responses(truncation="auto"), "'truncation'"),
+    (host("groq"), chat(DEVELOPER, USER), "Invalid value: 'developer'."),
+    (host("groq"), chat(USER, store=False), "Unrecognized request argument supplied: store"),
+    (host("mistral"), chat(USER, max_completion_tokens=5), "argument supplied: max_completion_tokens"),
+    (host("mistral"), chat(USER, CALLING, ANSWER), "Tool call id was a but must be a-z, A-Z, 0-9, with a length of 9"),
+    (host("mistral"), chat(USER, tools=[CHAT_TOOL]), "parameters: Field required"),
+    (host("perplexity"), chat(USER, USER), "user and assistant roles should alternate"),
+    (host("deepseek"), chat(USER, CALLING, ANSWER), "The `reasoning_content` in the thinking mode must be passed back"),
+    (host("meta"), chat(USER, tools=[CHAT_TOOL], tool_choice="required"), "Invalid value: 'required'."),
+    (host("openrouter"), chat(USER, SIGNED, ANSWER), "Invalid `signature` in `thinking` block"),
+    (OLDER, gemini("hi", tools=[DECLARED, {"googleSearch": {}}]), "(googleSearch) and Function Calling cannot be combined"),
+    (OLDER, gemini("hi", tools=[DECLARED], generationConfig=JSON), "Function calling with a response mime type"),
+]  # fmt: skip
+"""What a host, a version or an older model refuses."""
+
+
+def test_what_a_vendor_refuses() -> None:
+    """BUGS 5, 31, 34, 35, 47, 51"""
+    rows = [(context(wire), document, message) for wire in REFUSED for document, message in REFUSED[wire]]
+    answers = [(document, message, says(refusal(document, asked))) for asked, document, message in [*rows, *OF_HOSTS]]
+    assert [row for row in answers if row[1] not in row[2]] == []
 
 
 CALLS = {**CALLING, "tool_calls": [CHAT_CALL, {**CHAT_CALL, "id": "b"}]}
@@ -386,9 +380,10 @@ ACCEPTED: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("wire", "document"), [(wire, document) for wire in ACCEPTED for document in ACCEPTED[wire]])
-def test_what_a_vendor_accepts(wire: str, document: dict[str, Any]) -> None:
-    assert refusal(document, context(wire)) is None
+@pytest.mark.parametrize("wire", ACCEPTED)
+def test_what_a_vendor_accepts(wire: str) -> None:
+    answers = [(document, refusal(document, context(wire))) for document in ACCEPTED[wire]]
+    assert [(document, answer) for document, answer in answers if answer] == []
 
 
 def test_sampling_is_for_the_older_version_and_beta_fields_for_requests_that_name_the_beta() -> None:

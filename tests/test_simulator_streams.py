@@ -49,7 +49,7 @@ def played(script: str, *said: Any) -> list[Any]:
     return list(stream_events(played.response, played.pace, unfinished=played.end is not None))
 
 
-def test_texts_come_in_pieces_of_the_size_asked_for_with_a_pause_before_each() -> None:
+def test_texts_are_streamed_in_pieces_of_the_given_size_with_a_pause_before_each() -> None:
     events = played("pieces 4\ndelay 0.5\nreason abcdef\nsay ghijklmno\nrefuse pq")
     pieces = [event.delta for event in events if isinstance(event, PIECES)]
     assert pieces == ["abcd", "ef", "ghij", "klmn", "o", "pq"]
@@ -66,7 +66,7 @@ def test_status_and_usage_of_the_end_are_not_in_the_first_events() -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_the_events_tell_the_answer_in_legal_order(script: str) -> None:
+def test_the_events_are_in_legal_order_and_assemble_to_the_answer(script: str) -> None:
     events = played(script)
     assert faults(events) == []
     assert assembled(events) == model.answer(Request(input=[Message(role="user", content=script)]))
@@ -76,7 +76,7 @@ def test_the_events_tell_the_answer_in_legal_order(script: str) -> None:
 
 
 def content(reply: Reply) -> tuple[Any, ...]:
-    """What an answer says, leaving aside when it came and how the wire writes what is absent."""
+    """The content of an answer, without its times and how the wire writes absent fields."""
     return reply.id, reply.model, reply.status, reply.incomplete_details, reply.output, reply.usage
 
 
@@ -123,7 +123,7 @@ def failing(llm: Client, script: str) -> tuple[list[Any], LLMError]:
 
 @pytest.mark.parametrize("where", ["in process", "over http"])
 @pytest.mark.parametrize("wire", wires.NAMES)
-def test_a_stream_fails_where_the_script_says(wire: str, where: str, url: str) -> None:
+def test_a_stream_fails_at_the_command_of_the_script(wire: str, where: str, url: str) -> None:
     with Client("simulator/x", wire=wire, base_url=url if where == "over http" else None, retry=1) as llm:
         events, error = failing(llm, "say Hello.\nfail 500 Broken.")
         assert isinstance(error, InternalServerError)
@@ -142,14 +142,14 @@ def test_a_stream_fails_where_the_script_says(wire: str, where: str, url: str) -
 
 @pytest.mark.parametrize("where", ["in process", "over http"])
 @pytest.mark.parametrize("wire", wires.NAMES)
-def test_a_stream_breaks_where_the_script_says(wire: str, where: str, url: str) -> None:
+def test_a_stream_breaks_at_the_command_of_the_script(wire: str, where: str, url: str) -> None:
     """BUGS 28"""
     with Client("simulator/x", wire=wire, base_url=url if where == "over http" else None, retry=1) as llm:
         _, error = failing(llm, 'say Well, this.\ncall f {"city": "Oslo"}\nbreak')
     assert isinstance(error, StreamInterruptedError)
     assert error.partial is not None
     assert error.partial.output_text == "Well, this."
-    # Where a wire tells a call at once, it had not been told.
+    # Where a wire sends a call in one piece, it was not sent yet.
     assert all(call.status == "incomplete" for call in error.partial.function_calls)
     assert not any(call.arguments.endswith("}") for call in error.partial.function_calls)
 

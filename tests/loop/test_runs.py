@@ -1,7 +1,7 @@
 """Runs of the tool loop: their calls, approvals, limits and events, for each kind of caller.
 
 What holds whatever happens and in whatever order is proved in `simulation`: outputs and deliveries of every call, their
-order, what is sent and when. Here is what a run says, and what real threads and tasks do.
+order, what is sent and when. Here are the results and events of a run, and real threads and tasks.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ async def test_a_background_result_is_delivered_as_json_that_names_its_call(way:
     assert run.statistics == type(run.statistics)(total=1, completed=1, non_blocking=1)
 
 
-async def test_images_of_a_background_result_stand_beside_its_text(way: str) -> None:
+async def test_images_of_a_background_result_follow_its_text(way: str) -> None:
     picture = InputImage(image_url="data:image/png;base64,AA==")
     draw = tool(name="draw", blocking=False)(lambda: ["a dot", picture])
     run = new_run(way, [says(call("draw")), "Started", "Done"], [draw])
@@ -403,7 +403,7 @@ async def test_waiting_calls_are_run_where_the_run_is_resumed_with_tools_for_the
     assert outputs(run) == ["3", "x is gone"]
 
 
-async def test_a_resumed_run_without_the_tool_of_a_call_says_so(way: str) -> None:
+async def test_a_resumed_run_without_the_tool_of_a_call_reports_an_unknown_tool(way: str) -> None:
     model = FakeModel([says(call("delete")), "Done"])
     run = new_run(way, model, [delete])
     await result(run)

@@ -65,7 +65,7 @@ class Airline(msgspec.Struct):
 
 @tool(needs_approval=True)
 def fly(city: str, context: ToolContext[Airline]) -> str:
-    """Fly with whoever there is."""
+    """Book a flight with the airline of the run."""
     return f"{context.deps.name} flies to {city}"
 
 
@@ -178,7 +178,7 @@ def test_a_state_is_resumed_from_plain_data_and_from_nothing_else() -> None:
 @whole_and_streamed
 @each_wire
 async def test_the_problems_of_invalid_calls_reach_the_model_on_every_wire(way: str, wire: str, streams: bool) -> None:
-    """A wire without a mark for a failed call loses nothing, as its output says so in words. BUGS 38"""
+    """On a wire without a mark for a failed call the output reports the failure as text. BUGS 38"""
     run = client(way, wire).run('call get_weather {"city": 5, "x": 1}\ncall get_wether {', [get_weather])
     await watched(run, streams=streams)
     text = (await result(run)).output_text
@@ -263,7 +263,7 @@ VENDORS = {
     "gemini_generate_content": ("google/gemini-2.5-flash", "contents"),
     "ollama_chat": ("ollama/qwen3", "messages"),
 }
-"""Who speaks a wire, and where it holds the conversation."""
+"""A vendor of each wire, and the field of the conversation."""
 
 
 @each_wire
@@ -292,7 +292,7 @@ def test_every_request_of_a_run_begins_with_the_one_before(wire: str, httpx_mock
         assert {name: value for name, value in after.items() if name != conversation} == before
 
 
-async def test_a_run_that_is_left_before_the_model_answers_leaves_nothing_open(way: str) -> None:
+async def test_a_run_that_is_closed_before_the_model_answers_leaves_nothing_open(way: str) -> None:
     """Nothing would close it later but the garbage collector, and trio warns of that."""
     async with opened(client(way).run("say Hi.", [get_weather]), "stream") as stream:
         assert (await anext(stream)).type == "iteration:start"
@@ -303,7 +303,7 @@ def fake(way: str, model: FakeModel, **options: Any) -> Any:
     return (model.client if way == "sync" else model.async_client)("openai/gpt-5.2", **options)
 
 
-async def test_the_vendor_stores_nothing_unless_the_run_says_so(way: str) -> None:
+async def test_the_vendor_stores_nothing_by_default(way: str) -> None:
     model = FakeModel([ToolCall("get_weather", {"city": "Oslo"}), "Cold"] * 2)
     for chain in (False, True):
         await result(fake(way, model).run("Weather?", [get_weather], use_previous_response_id=chain))
@@ -372,7 +372,7 @@ async def hook(event: Any) -> None: ...
     ],
     ids=str,
 )
-def test_an_option_that_means_nothing_is_refused(options: dict[str, Any], words: str) -> None:
+def test_an_invalid_option_is_refused(options: dict[str, Any], words: str) -> None:
     with client("sync") as llm, pytest.raises(ConfigError, match=words):
         llm.run("Hi", [get_weather], **options)
 
@@ -383,7 +383,7 @@ def test_chaining_is_refused_on_a_wire_without_earlier_responses(wire: str) -> N
         llm.run("call get_weather", [get_weather], use_previous_response_id=True)
 
 
-async def test_a_malformed_call_is_repaired_and_says_so(way: str, httpx_mock: HTTPXMock) -> None:
+async def test_a_malformed_call_is_repaired_and_lists_its_repairs(way: str, httpx_mock: HTTPXMock) -> None:
     flat = {"name": "get_weather", "arguments": {"city": "Oslo"}}
     for message, reason in (({"tool_calls": [flat]}, "tool_calls"), ({"content": "Cold"}, "stop")):
         choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}
@@ -464,8 +464,8 @@ def silent_client(way: str, url: str) -> Any:
 
 @pytest.mark.parametrize("whose", ["run", "client"])
 @whole_and_streamed
-async def test_cancelling_ends_the_model_call_that_is_under_way(way: str, whose: str, streams: bool) -> None:
-    """What nobody waits for any more is not left to run until the server answers."""
+async def test_cancelling_ends_the_model_call_in_flight(way: str, whose: str, streams: bool) -> None:
+    """The call is not left to run until the server answers."""
     with loopback(send_and_stall()) as server:
         llm = silent_client(way, server.url)
         run = llm.run("Hi", [get_weather])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Struct
 
 Place = tuple[Any, ...]
-"""Where a value stands in a document: the keys and positions that lead to it."""
+"""The place of a value in a document: the keys and positions that lead to it."""
 
 
 def canonical(document: Any) -> str:
@@ -92,7 +92,7 @@ def without(document: Any, place: Place) -> Any:
 
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters='"\\'), max_size=12)
-"""Names of fields as JSON can spell them plainly."""
+"""Names of fields that JSON writes without escapes."""
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=20)
 
@@ -121,7 +121,7 @@ def damaged(draw: st.DrawFn, documents: st.SearchStrategy[Any], most: int = 3) -
                 del parent[step]
             case "value":
                 parent[step] = draw(VALUES)
-            case "near":  # almost right: a neighbour of the value that stood there
+            case "near":  # almost right: similar to the value at this place
                 parent[step] = draw(st.sampled_from([None, "", [], {}, 0, -1, 1.5, [parent[step]], str(parent[step])]))
             case "other":
                 parent[step] = copy.deepcopy(at(document, found[draw(st.integers(0, len(found) - 1))]))

@@ -1,7 +1,7 @@
-"""What a document says, leaf by leaf, so that what a conversion did not bring back can be held against its losses.
+"""The leaves of a document, so that those that a conversion did not return can be compared with its losses.
 
 Two documents of the same kind are compared as bags of leaves: a leaf is its path without positions, and its value. A leaf
-that is missing on the other side must stand under (or over) the path of some loss.
+that is missing on the other side must be below (or above) the path of some loss.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Steps = tuple[str, ...]
 
 
 class Leaf(NamedTuple):
-    """A value without values of its own: where it stands, the same without positions, and its JSON text."""
+    """A value without values of its own: its path, the same without positions, and its JSON text."""
 
     steps: Steps
     kind: str
@@ -29,7 +29,7 @@ class Leaf(NamedTuple):
 
 
 SAME_KIND = {"instructions": "input.[].content.[].text"}
-"""Leaves that say the same in different places of a request."""
+"""Leaves with the same meaning in different places of a request."""
 
 
 def plain(model: Any) -> Any:
@@ -69,11 +69,11 @@ def places_of(loss: Loss) -> list[Steps]:
             return [steps[:-1]]
         case "emulated" if steps == ("tool_choice",):  # a choice among some of the tools: the others are not offered
             return [steps, ("tools",)]
-        case "emulated":  # what was reached another way shows in a neighbour, or is asked for in words
+        case "emulated":  # what was reached another way shows in a neighbor, or in the instructions
             return [steps, steps[:-1] or steps, ("instructions",)]
         case "changed" if steps == ("tool_choice", "tools"):  # a choice among all tools is its mode alone
             return [steps[:1]]
-        case _ if steps[-1:] == ("is_error",):  # a flag the wire lacks is said in the text beside it
+        case _ if steps[-1:] == ("is_error",):  # a flag the wire lacks is written into the text beside it
             return [steps, (*steps[:-1], "output")]
         case _:
             return [steps]
@@ -94,14 +94,14 @@ def unaccounted(before: Any, after: Any, losses: Iterable[Loss]) -> list[str]:
     returned = Counter((leaf.kind, leaf.value) for leaf in leaves(after))
     sent: dict[tuple[str, str], list[Leaf]] = defaultdict(list)
     for leaf in leaves(before):
-        # An entry that says nothing was taken out by an equivalence; its place stays, because losses name places.
+        # An empty entry was taken out by an equivalence; its position stays, because losses name positions.
         if leaf.value != "null" or not leaf.kind.endswith("[]"):
             sent[leaf.kind, leaf.value].append(leaf)
     missing: list[str] = []
     for key, group in sent.items():
         short = len(group) - returned[key]
         silent = [leaf for leaf in group if not any(related(sent_steps(leaf), steps) for steps in named)]
-        # Of equal leaves it cannot be told which one is missing: those that a loss names are given the blame first.
+        # Which of equal leaves is missing is unknown: those that a loss names are counted first.
         named_ones = len(group) - len(silent)
         missing += [f"{'.'.join(leaf.steps)}: {leaf.value[:120]}" for leaf in silent[: max(0, short - named_ones)]]
     return missing

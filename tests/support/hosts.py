@@ -12,7 +12,7 @@ ELSEWHERE = "https://host.example.com/v1"
 
 @cache
 def facts(vendor: str, wire: str) -> Any:
-    """What the table knows about a vendor on one of its wires; of a host it does not know, what any compatible one is."""
+    """The dialect of a vendor on one of its wires; of an unknown host, that of any compatible one."""
     row = VENDORS.get(vendor)
     if row is None or wire not in row.wires:
         row = VENDORS["compatible"]

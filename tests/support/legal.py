@@ -16,7 +16,7 @@ OPENING = (ev.ResponseCreated, ev.ResponseQueued, ev.ResponseInProgress)
 
 
 def faults(events: Iterable[object], *, numbered: bool = True) -> list[str]:
-    """What is wrong with the order of a whole stream, in words; empty when it is legal.
+    """The faults in the order of a whole stream; empty when it is legal.
 
     `numbered=False` leaves sequence numbers out, for hosts that do not count.
     """

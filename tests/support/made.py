@@ -38,7 +38,7 @@ class Maker:
         self._random = Random(seed)
 
     def document(self, kind: type[Struct], *, unknown: bool, depth: int = 2) -> JSON:
-        """A document with some of its fields, and perhaps some that nobody knows."""
+        """A document with some of its fields, and perhaps unknown ones."""
         config, chance = kind.__struct_config__, self._random.random
         made: dict[str, JSON] = {config.tag_field: config.tag} if config.tag_field else {}
         for field in msgspec.structs.fields(kind):

@@ -1,4 +1,4 @@
-"""What a server of Ollama says, for tests that need it as items."""
+"""Answers of a server of Ollama, for tests that need them as items."""
 
 from __future__ import annotations
 

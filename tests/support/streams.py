@@ -23,7 +23,7 @@ def slices(stream: bytes, cuts: Iterable[int]) -> list[bytes]:
 
 
 def read(name: str, pieces: Iterable[bytes], **options: Any) -> list[Any]:
-    """The events that the bytes of a wire's stream tell."""
+    """The events in the bytes of a wire's stream."""
     reader = StreamReader(wires.load(name), **{"dialect": DIALECTS[name](), **options})
     events = [event for piece in pieces for event in reader.feed(piece)]
     return events + reader.close()
@@ -37,7 +37,7 @@ def written(name: str, events: Sequence[Any], **options: Any) -> tuple[list[byte
 
 
 def assembled(events: Iterable[Any]) -> Response:
-    """The response that the events tell."""
+    """The response that the events assemble to."""
     assembler = Assembler()
     for event in events:
         assembler.feed(event)

@@ -1,4 +1,4 @@
-"""A function becomes a tool: what a model is told about it, and how the arguments of a call arrive."""
+"""A function becomes a tool: its definition, and how the arguments of a call are converted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_tool_is_still_the_function() -> None:
     assert list(inspect.signature(weather).parameters) == ["city", "unit"]
 
 
-def test_its_definition_says_what_the_function_says() -> None:
+def test_its_definition_is_made_of_the_signature_and_the_docstring() -> None:
     assert weather.definition == FunctionTool(
         name="weather",
         description="The weather now.",
@@ -90,7 +90,7 @@ def test_a_strict_tool_is_offered_as_hosts_enforce_it_and_takes_null_for_what_ma
         tool(strict=True)(takes_any_names)
 
 
-def test_options_say_how_a_run_treats_it() -> None:
+def test_the_options_of_a_tool_are_its_facts() -> None:
     options: dict[str, Any] = {"blocking": False, "timeout": 3, "needs_approval": True, "on_resume": "restart"}
     slow = tool(name="slow-one", description="Slow.", strict=True, **options)(weather)
     assert (slow.definition.name, slow.definition.description, slow.definition.strict) == ("slow-one", "Slow.", True)
@@ -117,77 +117,71 @@ PERSON = closed(
 ADA = Person(first_name="Ada")
 
 
-@pytest.mark.parametrize(
-    ("form", "schema", "sent", "arrives"),
-    [
-        (int, NUMBER, 3.0, 3),
-        (float, {"type": "number"}, 3, 3.0),
-        (bool, {"type": "boolean"}, True, True),
-        (Annotated[int, Meta(ge=1, description="n")], {"description": "n", **NUMBER, "minimum": 1}, 2, 2),
-        (Annotated[int, Field(ge=1, description="n")], {"description": "n", **NUMBER, "minimum": 1}, 2, 2),
-        (Annotated[str, MaxLen(3)], {**TEXT, "maxLength": 3}, "abc", "abc"),
-        (Union[Annotated[int, Ge(0)], None], {"anyOf": [{**NUMBER, "minimum": 0}, NULL]}, None, None),  # noqa: UP007
-        (
-            Annotated[int | None, Field(ge=0, description="n")],
-            {"description": "n", "anyOf": [{**NUMBER, "minimum": 0}, NULL]},
-            None,
-            None,
-        ),
-        (str | None, {"anyOf": [TEXT, NULL]}, "a", "a"),
-        (Path, {**TEXT, "format": "path"}, "a/b", Path("a/b")),
-        (Literal[1, 2], {"enum": [1, 2], **NUMBER}, 2, 2),
-        (Literal["a", 1], {"enum": [1, "a"]}, 1, 1),
-        (list[int], {"type": "array", "items": NUMBER}, [1], [1]),
-        (set[str], {"type": "array", "items": TEXT, "uniqueItems": True}, ["a"], {"a"}),
-        (dict[str, int], {"type": "object", "additionalProperties": NUMBER}, {"a": 1}, {"a": 1}),
-        (dict, {"type": "object"}, {"a": 1}, {"a": 1}),
-        (Any, {}, [1, None], [1, None]),
-        (date, {**TEXT, "format": "date"}, "2026-01-02", date(2026, 1, 2)),
-        (UUID, {**TEXT, "format": "uuid"}, f"{UUID(int=1)}", UUID(int=1)),
-        (bytes, {**TEXT, "contentEncoding": "base64"}, "YQ==", b"a"),
-        (Unit, ("Unit", {"enum": ["C", "F"], **TEXT}), "F", Unit.FAHRENHEIT),
-        (
-            Node,
-            ("Node", {"description": "A tree.", **NODE}),
-            {"name": "a", "children": [{"name": "b"}]},
-            Node("a", [Node("b")]),
-        ),
-        (
-            Person,
-            ("Person", PERSON),
-            {"first_name": "Bo", "boss": {"first_name": "Ada"}},
-            Person(first_name="Bo", boss=ADA),
-        ),
-        (
-            Options,
-            ("Options", closed("depth", depth=NUMBER, deep={"type": "boolean"})),
-            {"depth": 1},
-            {"depth": 1},
-        ),
-        (Size, ("Size", closed("width", width=NUMBER, height={**NUMBER, "default": 1})), {"width": 2}, Size(2)),
-    ],
-)
-def test_a_parameter_has_the_schema_of_its_type_and_arrives_as_it(
-    form: Any, schema: Any, sent: Any, arrives: Any
-) -> None:
+TYPES: list[tuple[Any, Any, Any, Any]] = [
+    (int, NUMBER, 3.0, 3),
+    (float, {"type": "number"}, 3, 3.0),
+    (bool, {"type": "boolean"}, True, True),
+    (Annotated[int, Meta(ge=1, description="n")], {"description": "n", **NUMBER, "minimum": 1}, 2, 2),
+    (Annotated[int, Field(ge=1, description="n")], {"description": "n", **NUMBER, "minimum": 1}, 2, 2),
+    (Annotated[str, MaxLen(3)], {**TEXT, "maxLength": 3}, "abc", "abc"),
+    (Union[Annotated[int, Ge(0)], None], {"anyOf": [{**NUMBER, "minimum": 0}, NULL]}, None, None),  # noqa: UP007
+    (
+        Annotated[int | None, Field(ge=0, description="n")],
+        {"description": "n", "anyOf": [{**NUMBER, "minimum": 0}, NULL]},
+        None,
+        None,
+    ),
+    (str | None, {"anyOf": [TEXT, NULL]}, "a", "a"),
+    (Path, {**TEXT, "format": "path"}, "a/b", Path("a/b")),
+    (Literal[1, 2], {"enum": [1, 2], **NUMBER}, 2, 2),
+    (Literal["a", 1], {"enum": [1, "a"]}, 1, 1),
+    (list[int], {"type": "array", "items": NUMBER}, [1], [1]),
+    (set[str], {"type": "array", "items": TEXT, "uniqueItems": True}, ["a"], {"a"}),
+    (dict[str, int], {"type": "object", "additionalProperties": NUMBER}, {"a": 1}, {"a": 1}),
+    (dict, {"type": "object"}, {"a": 1}, {"a": 1}),
+    (Any, {}, [1, None], [1, None]),
+    (date, {**TEXT, "format": "date"}, "2026-01-02", date(2026, 1, 2)),
+    (UUID, {**TEXT, "format": "uuid"}, f"{UUID(int=1)}", UUID(int=1)),
+    (bytes, {**TEXT, "contentEncoding": "base64"}, "YQ==", b"a"),
+    (Unit, ("Unit", {"enum": ["C", "F"], **TEXT}), "F", Unit.FAHRENHEIT),
+    (
+        Node,
+        ("Node", {"description": "A tree.", **NODE}),
+        {"name": "a", "children": [{"name": "b"}]},
+        Node("a", [Node("b")]),
+    ),
+    (
+        Person,
+        ("Person", PERSON),
+        {"first_name": "Bo", "boss": {"first_name": "Ada"}},
+        Person(first_name="Bo", boss=ADA),
+    ),
+    (
+        Options,
+        ("Options", closed("depth", depth=NUMBER, deep={"type": "boolean"})),
+        {"depth": 1},
+        {"depth": 1},
+    ),
+    (Size, ("Size", closed("width", width=NUMBER, height={**NUMBER, "default": 1})), {"width": 2}, Size(2)),
+]
+"""The type of a parameter, its schema (with a name, where it is a definition), the JSON of an argument, and its value."""
+
+
+def test_a_parameter_has_the_schema_of_its_type_and_its_argument_is_converted() -> None:
     def take(x: int) -> Any:
         return x
 
-    take.__annotations__["x"] = form
-    made = tool(take)
-    if isinstance(schema, tuple):
-        name, definition = schema
-        assert made.parameters["properties"]["x"] == {"$ref": f"#/$defs/{name}"}
-        assert made.parameters["$defs"] == {name: definition}
-    else:
-        assert made.parameters["properties"]["x"] == schema
-        assert "$defs" not in made.parameters
-    values = made.typed({"x": sent})
-    assert values == {"x": arrives}
-    assert type(values["x"]) is type(arrives)
+    for form, schema, sent, value in TYPES:
+        take.__annotations__["x"] = form
+        made = tool(take)
+        name, definition = schema if isinstance(schema, tuple) else (None, schema)
+        assert made.parameters["properties"]["x"] == ({"$ref": f"#/$defs/{name}"} if name else schema), form
+        assert made.parameters.get("$defs") == ({name: definition} if name else None), form
+        values = made.typed({"x": sent})
+        assert (values, type(values["x"])) == ({"x": value}, type(value)), form
 
 
-def test_a_union_of_classes_that_nothing_tells_apart_arrives_as_the_one_that_fits() -> None:
+def test_a_value_of_an_untagged_union_becomes_the_class_that_fits() -> None:
     def take(x: Point | Node | Person | None) -> None: ...
 
     made = tool(take)
@@ -206,7 +200,7 @@ class Right(msgspec.Struct, tag=True):
     steps: int
 
 
-def test_a_tagged_union_is_said_once() -> None:
+def test_a_tagged_union_is_one_anyOf() -> None:
     def turn(where: Left | Right) -> None: ...
 
     assert list(tool(turn).parameters["properties"]["where"]) == ["anyOf"]
@@ -384,28 +378,29 @@ async def each_async(n: int) -> AsyncIterator[int]:
     yield n
 
 
-@pytest.mark.parametrize(
-    ("function", "words"),
-    [
-        (unknown_type, "unknown_type: an annotation cannot be resolved: name 'Nowhere'"),
-        (without_annotation, "without_annotation: parameter 'x' has no annotation"),
-        (any_number, "any_number: parameter 'cities' is variadic (*args or **kwargs)"),
-        (anything, "anything: parameter 'options' is variadic (*args or **kwargs)"),
-        (by_position, "by_position: parameter 'city' is positional only"),
-        (no_schema, "no_schema: parameter 'way': no JSON Schema: type"),
-        (mixed, "mixed: parameter 'x': no JSON Schema: "),
-        (lambda: None, "'<lambda>' is no name for a tool"),
-        (Station, "Station is a class"),
-        (functools.partial(int), "signature"),
-        (each, "each is a generator, and a tool returns once"),
-        (each_async, "each_async is a generator"),
-        (classmethod(without_annotation), "@tool goes below @classmethod"),
-    ],
-)
-def test_an_unsuitable_function_is_refused_when_the_tool_is_made(function: Callable[..., Any], words: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        tool(function)
-    assert words in str(caught.value)
+UNSUITABLE: list[tuple[Any, str]] = [
+    (unknown_type, "unknown_type: an annotation cannot be resolved: name 'Nowhere'"),
+    (without_annotation, "without_annotation: parameter 'x' has no annotation"),
+    (any_number, "any_number: parameter 'cities' is variadic (*args or **kwargs)"),
+    (anything, "anything: parameter 'options' is variadic (*args or **kwargs)"),
+    (by_position, "by_position: parameter 'city' is positional only"),
+    (no_schema, "no_schema: parameter 'way': no JSON Schema: type"),
+    (mixed, "mixed: parameter 'x': no JSON Schema: "),
+    (lambda: None, "'<lambda>' is no name for a tool"),
+    (Station, "Station is a class"),
+    (functools.partial(int), "signature"),
+    (each, "each is a generator, and a tool returns once"),
+    (each_async, "each_async is a generator"),
+    (classmethod(without_annotation), "@tool goes below @classmethod"),
+]
+"""Functions that cannot be tools, and the error."""
+
+
+def test_an_unsuitable_function_is_refused_when_the_tool_is_made() -> None:
+    for function, words in UNSUITABLE:
+        with pytest.raises(ConfigError) as caught:
+            tool(function)
+        assert words in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -419,6 +414,6 @@ def test_an_unsuitable_function_is_refused_when_the_tool_is_made(function: Calla
     ],
     ids=str,
 )
-def test_options_that_mean_nothing_are_refused(options: dict[str, Any]) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(options)) if "name" not in options else "no name for a tool"):
         tool(**options)(weather)

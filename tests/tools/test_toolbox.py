@@ -152,28 +152,28 @@ def test_the_functions_of_a_namespace_are_run_by_name() -> None:
     assert (box.names, box.definitions) == (("search", "grep"), [names])
 
 
-@pytest.mark.parametrize(
-    ("tools", "words"),
-    [
-        ([add, FunctionTool(name="add")], "two tools are called 'add'"),
-        ([{"type": "web_search", "blocking": False}], "web_search is run by the vendor and cannot be non-blocking"),
-        ([{"type": "code_interpreter", "blocking": False}], "background=True"),
-        (
-            [{"type": "function", "name": "a", "timeout": "soon"}],
-            "tool 'a': timeout: expected a number of seconds or \"none\", got 'soon'",
-        ),
-        ([{"type": "function", "name": "a", "timeout": 0}], "tool 'a': timeout: expected `float` > 0.0"),
-        ([{"name": "a", "input_schema": {}}], "no definition of a tool: it has no type"),
-        ([{"type": "function"}], "no definition of a tool"),
-        (["grep"], "no executor has a tool called 'grep'"),
-        ([3], "a int is no tool"),
-    ],
-)
-def test_an_invalid_tool_is_refused_before_anything_is_sent(tools: list[Any], words: str) -> None:
+INVALID: list[tuple[list[Any], str]] = [
+    ([add, FunctionTool(name="add")], "two tools are called 'add'"),
+    ([{"type": "web_search", "blocking": False}], "web_search is run by the vendor and cannot be non-blocking"),
+    ([{"type": "code_interpreter", "blocking": False}], "background=True"),
+    (
+        [{"type": "function", "name": "a", "timeout": "soon"}],
+        "tool 'a': timeout: expected a number of seconds or \"none\", got 'soon'",
+    ),
+    ([{"type": "function", "name": "a", "timeout": 0}], "tool 'a': timeout: expected `float` > 0.0"),
+    ([{"name": "a", "input_schema": {}}], "no definition of a tool: it has no type"),
+    ([{"type": "function"}], "no definition of a tool"),
+    (["grep"], "no executor has a tool called 'grep'"),
+    ([3], "a int is no tool"),
+]
+
+
+def test_an_invalid_tool_is_refused_before_anything_is_sent() -> None:
     """BUGS 41"""
-    with pytest.raises(ConfigError) as caught:
-        Toolbox(tools)
-    assert words in str(caught.value)
+    for tools, words in INVALID:
+        with pytest.raises(ConfigError) as caught:
+            Toolbox(tools)
+        assert words in str(caught.value)
 
 
 def test_a_method_needs_its_object() -> None:
@@ -202,29 +202,30 @@ def test_names_are_given_once_in_a_registry() -> None:
 # --- calls ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "problems"),
-    [
-        ("add", '{"a": "1"}', ['$.a: expected an integer, got "1"']),
-        ("add", "", ["$.a: missing, and required"]),
-        ("add", " null", ["$.a: missing, and required"]),
-        ("ad", "{}", ["there is no tool called 'ad'; did you mean add? there are add, search"]),
-        ("xyz", "{}", ["there is no tool called 'xyz'; there are add, search"]),
-        ("search", '{"q": 1}', ["$.q: expected a string, got 1"]),
-        ("add", "[1]", ["the arguments must be a JSON object, not [1]"]),
-        (
-            "add",
-            '{"a": 1,}',
-            ["the arguments are no valid JSON: trailing comma in object at byte 8, between '{\"a\": 1,' and '}'"],
-        ),
-        ("add", '{"a": "æøå', ['the arguments are no valid JSON: they end too early, after \'{"a": "æøå\'']),
-        ("add", '{"a": 1e999}', ["the arguments are no valid JSON: Number out of range - at `$[...]`"]),
-        ("add", '{"a":' + "[" * 1000, ["the arguments are no valid JSON: $: nested deeper than 400 levels"]),
-    ],
-)
-def test_an_invalid_call_has_its_problems_listed(name: str, arguments: str, problems: list[str]) -> None:
-    assert Toolbox([add, Remote()]).prepare(name, arguments) == problems
-    assert Toolbox().prepare(name, arguments) == [f"there is no tool called {name!r}; there are none"]
+PROBLEMS: list[tuple[str, str, list[str]]] = [
+    ("add", '{"a": "1"}', ['$.a: expected an integer, got "1"']),
+    ("add", "", ["$.a: missing, and required"]),
+    ("add", " null", ["$.a: missing, and required"]),
+    ("ad", "{}", ["there is no tool called 'ad'; did you mean add? there are add, search"]),
+    ("xyz", "{}", ["there is no tool called 'xyz'; there are add, search"]),
+    ("search", '{"q": 1}', ["$.q: expected a string, got 1"]),
+    ("add", "[1]", ["the arguments must be a JSON object, not [1]"]),
+    (
+        "add",
+        '{"a": 1,}',
+        ["the arguments are no valid JSON: trailing comma in object at byte 8, between '{\"a\": 1,' and '}'"],
+    ),
+    ("add", '{"a": "æøå', ['the arguments are no valid JSON: they end too early, after \'{"a": "æøå\'']),
+    ("add", '{"a": 1e999}', ["the arguments are no valid JSON: Number out of range - at `$[...]`"]),
+    ("add", '{"a":' + "[" * 1000, ["the arguments are no valid JSON: $: nested deeper than 400 levels"]),
+]
+"""The name and the arguments of a call, and what is wrong with it."""
+
+
+def test_an_invalid_call_has_its_problems_listed() -> None:
+    box = Toolbox([add, Remote()])
+    assert [(name, arguments, box.prepare(name, arguments)) for name, arguments, _ in PROBLEMS] == PROBLEMS
+    assert Toolbox().prepare("add", "") == ["there is no tool called 'add'; there are none"]
 
 
 def test_functions_of_every_kind_run(run: Run) -> None:

@@ -31,7 +31,8 @@ LEGAL = {
     "pending": {"pending", "executing", "completed", "failed", "cancelled"},
     "executing": {"executing", "completed", "failed", "timeout", "cancelled"},
 }
-"""Where a call may go from where it stands; what has ended stays as it is. `completed` without running: by somebody's word."""
+"""The states that may follow each state of a call; a call that has ended keeps its state. `completed` without running: a
+submitted output."""
 
 
 class Broken(AssertionError):
@@ -220,7 +221,7 @@ class Ledger:
         self._reported(after)
 
     def _reported(self, after: RunState) -> None:
-        """Every call has one output, and one delivery if that said it is pending."""
+        """Every call has one output, and one delivery if that output was "pending"."""
         calls, outputs = call_ids(after.items)
         rule(sorted(calls) == sorted(outputs), "every call has one output")
         rule(len(set(outputs)) == len(outputs), "no call has two outputs")

@@ -1,4 +1,4 @@
-"""The real shells on a virtual clock: what is simulated is the model, what the tools do, and when somebody decides."""
+"""The real shells on a virtual clock: what is simulated is the model, the tools, and when a decision is made."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.loop.support import opened, result
 
 
 class Play:
-    """One schedule for a shell: everything is chosen by the seed, so the same seed tells the same story."""
+    """One schedule for a shell: everything is chosen by the seed, so the same seed gives the same schedule."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -76,7 +76,7 @@ class Play:
         return self.rng(name).choice((0.0, 0.5, 1.0, 2.0, 3.5, 7.0))
 
     def answer(self) -> Response:
-        """What the model says next, or its error."""
+        """The next answer of the model, or its error."""
         self.asked += 1
         rng = self.rng(f"answer {self.asked}")
         if rng.random() < 0.04:
@@ -90,7 +90,7 @@ class Play:
         return f"result of {context.execution_id}."
 
     def verdict(self, call: ToolCall) -> bool | None:
-        """What somebody says who is asked whether a call may run."""
+        """The decision of an approve callback."""
         verdict = self.rng(f"verdict {call.execution_id}").choice((True, True, False, None))
         if verdict:
             self.ledger.allowed.add(call.execution_id)
@@ -252,7 +252,7 @@ class VirtualWorkers:
         heapq.heappush(self.jobs, (self.clock[0] + seconds, next(self.numbers), what))
 
     def cancel(self, name: str) -> None:
-        """As with threads: it goes on and nobody listens."""
+        """As with threads: it continues, and its result is ignored."""
 
     def put(self, report: Any) -> None:
         self.reports.append(report)

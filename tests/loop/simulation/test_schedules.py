@@ -46,7 +46,7 @@ REACHED = """
     FunctionCall CustomToolCall ShellCall McpApprovalRequest
     restarted taken-over repaired unsuitable denied
 """
-"""Outcomes, events, how calls may stand, their kinds, and what else may come over a call."""
+"""Outcomes, events, the states of calls, their kinds, and what else may happen to a call."""
 
 
 @pytest.mark.slow

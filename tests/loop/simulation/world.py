@@ -44,7 +44,7 @@ FACTS = {
 
 
 class Box:
-    """Tools that are only known: nothing here runs, the world says when something ends and how."""
+    """Tools without functions: nothing here runs, the world chooses when something ends and how."""
 
     def facts(self, name: str) -> ToolFacts | None:
         return FACTS.get(name)
@@ -129,7 +129,7 @@ class World:
             use_previous_response_id=rng.random() < 0.1 and not everywhere,
         )
         said: list[AnyItem] = [Message(role="user", content="go")]
-        if rng.random() < 0.1:  # somebody else had begun
+        if rng.random() < 0.1:  # another tool had begun
             said += [_call(rng, f"call_0_{i}", cut=False, everywhere=everywhere) for i in range(rng.choice((1, 2)))]
         self.state = RunState(id="run", request=Request(tool_choice="required"), items=said, limits=limits)
         self.ledger = Ledger()
@@ -181,7 +181,7 @@ class World:
         if chance < 0.01:
             return s.Cancelled(at=at)
         if chance < 0.03 and self.state.calls:
-            # Something that nobody waits for any more, or never did.
+            # A report that is no longer expected, or never was.
             over = [call.execution_id for call in self.state.calls if call.over]
             return s.Finished(at=at, execution_id=rng.choice([*over, "run:9.9"]), output="too late")
         if waiting and (chance < 0.3 or not jobs):
@@ -224,7 +224,7 @@ class World:
         self.tell(s.Begun(at=self.now))
 
     def taken_up(self) -> bool:
-        """A run that stopped is left, decided about, or taken up again; whether it goes on."""
+        """A run that stopped is left, decided about, or resumed; whether it continues."""
         rng = self.rng
         if self.state.outcome == "waiting":
             if rng.random() < 0.1:

@@ -38,8 +38,6 @@ KEEP_ALIVE = 60.0
 """The maximum idle time of a connection (keep-alive), in seconds; most servers close theirs after that."""
 
 _REFUSED_BY_PROXY = 407
-_AT_ONCE = 262_144
-"""The bytes of a request that are written to a reused connection between two checks whether it has ended."""
 
 
 class _EndedBefore(Exception):
@@ -109,14 +107,17 @@ class HTTPConnection(Connection):
 
     def usable(self) -> bool:
         """Whether the connection can be reused: it was not idle for too long, and received neither data nor its end."""
-        return self._stream is not None and time.monotonic() - self._idle_since <= KEEP_ALIVE and self._stream.quiet()
+        return self._stream is not None and self._is_recent() and self._stream.quiet()
+
+    def _is_recent(self) -> bool:
+        return time.monotonic() - self._idle_since <= KEEP_ALIVE
 
     async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         self._deadline = deadline
-        if self._stream is not None:
+        if self._stream is not None and self._is_recent():
             with suppress(_EndedBefore):
                 return await self._send(self._stream, request, deadline, used=True)
-            self.drop()
+        self.drop()
         deadline.connect()
         self._stream = await self._connected(deadline)
         deadline.connected()
@@ -159,7 +160,7 @@ class HTTPConnection(Connection):
                     if not came:
                         raise ConnectionResetError
                     self._http.feed(came)
-                piece = piece[await stream.write(piece[:_AT_ONCE] if used else piece, deadline) :]
+                piece = piece[await stream.write(piece, deadline) :]
                 begun = True
 
     async def read(self) -> bytes | None:

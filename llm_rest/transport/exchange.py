@@ -136,14 +136,9 @@ class Pool:
         self.idle: dict[str, list[HTTPConnection]] = {}
 
     def take(self, origin: str) -> HTTPConnection | None:
-        """Remove and return an idle connection that can be used again."""
-        # Another thread may take the last one at the same time.
-        with suppress(LookupError):
-            while True:
-                connection = self.idle[origin].pop()
-                if connection.usable():
-                    return connection
-                connection.drop()
+        """Remove and return the newest idle connection, which connects again if it has ended."""
+        with suppress(LookupError):  # another thread may take the last one at the same time
+            return self.idle[origin].pop()
         self.tidy()
         return None
 

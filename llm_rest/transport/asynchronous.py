@@ -57,29 +57,20 @@ class TaskCall(Call):
         self.stopped = True
         if self._scope is not None:
             with suppress(RuntimeError):  # its event loop has ended
-                _run_in(self._loop, self._cancel)
+                from_any_thread(self._loop)(self._cancel)
 
     def _cancel(self) -> None:
         if self._scope is not None:
             self._scope.cancel()
 
 
-def _run_in(loop: Any, work: Callable[[], Any]) -> None:
-    """Run `work` in an event loop: at once in the loop's own thread, else by a callback of the loop."""
-    with suppress(Exception):  # no event loop runs in this thread
-        if current_token() == loop:
-            work()
-            return
-    from_any_thread(loop)(work)
-
-
 class _TaskSignal(Signal):
     def __init__(self) -> None:
-        self._loop, self._event = current_token(), anyio.Event()
+        self._call, self._event = from_any_thread(current_token()), anyio.Event()
 
     def set(self) -> None:
         with suppress(RuntimeError):  # its event loop has ended
-            _run_in(self._loop, self._event.set)
+            self._call(self._event.set)
 
     async def wait(self, seconds: float | None) -> bool:
         with anyio.move_on_after(seconds):

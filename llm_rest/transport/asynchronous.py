@@ -95,15 +95,15 @@ class TaskWaiter(Waiter):
     async def sleep(self, seconds: float) -> None:
         await anyio.sleep(seconds)
 
-    async def readable(self, opened: socket.socket, seconds: float | None) -> None:
-        if is_ready(opened):
+    async def readable(self, sock: socket.socket, seconds: float | None) -> None:
+        if is_ready(sock):
             await checkpoint()
         elif (loop := _loop()) is None:
             with anyio.fail_after(seconds):
-                await anyio.wait_readable(opened)
+                await anyio.wait_readable(sock)
         else:
             # anyio.wait_readable takes twice as long for every piece of a stream.
-            reader = self._readers[opened] = _Reader(loop, opened.fileno())
+            reader = self._readers[sock] = _Reader(loop, sock.fileno())
             timer = None if seconds is None else loop.call_later(seconds, reader.wake, False)
             try:
                 if not await reader.woken:
@@ -111,18 +111,18 @@ class TaskWaiter(Waiter):
             finally:
                 if timer is not None:
                     timer.cancel()
-                if self._readers.pop(opened, None) is reader:
+                if self._readers.pop(sock, None) is reader:
                     loop.remove_reader(reader.number)
 
-    async def writable(self, opened: socket.socket, seconds: float | None) -> None:
-        if is_ready(opened, to_write=True):
+    async def writable(self, sock: socket.socket, seconds: float | None) -> None:
+        if is_ready(sock, to_write=True):
             await checkpoint()
         else:
-            await self.connected(opened, seconds)
+            await self.connected(sock, seconds)
 
-    async def connected(self, opened: socket.socket, seconds: float | None) -> None:
+    async def connected(self, sock: socket.socket, seconds: float | None) -> None:
         with anyio.fail_after(seconds):
-            await anyio.wait_writable(opened)
+            await anyio.wait_writable(sock)
 
     def signal(self) -> Signal:
         return _TaskSignal()
@@ -130,17 +130,17 @@ class TaskWaiter(Waiter):
     async def in_thread(self, work: Callable[[], T]) -> T:
         return await to_thread.run_sync(work)
 
-    def closing(self, opened: socket.socket) -> None:
+    def closing(self, sock: socket.socket) -> None:
         """Wake the task that waits for the socket, in its event loop."""
-        reader = self._readers.get(opened)
+        reader = self._readers.get(sock)
         if reader is not None:
             if reader.loop is _loop():
-                del self._readers[opened]
+                del self._readers[sock]
                 reader.loop.remove_reader(reader.number)  # before the file descriptor is reused by another socket
             with suppress(RuntimeError):  # an event loop that has ended
                 reader.loop.call_soon_threadsafe(reader.wake)
         with suppress(Exception):
-            anyio.notify_closing(opened)
+            anyio.notify_closing(sock)
 
 
 class _Reader:
@@ -210,7 +210,7 @@ class AsyncTransport(Transport):
         if slot.connection is not None:
             slot.connection.drop()
         with suppress(Exception):  # the event loop may have ended
-            _spawn(slot.pool.loop, partial(self.release, slot, again=False))
+            _spawn(slot.pool.loop, partial(self.release, slot, reuse=False))
 
 
 def _load_ahead() -> None:

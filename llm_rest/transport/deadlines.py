@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from . import Timeouts
 
 _NEVER = float("inf")
-_ROUNDED = 0.95
+_CLOCK_TOLERANCE = 0.95
 """The part of a timeout after which an HTTP client's timeout counts as ours: its clock started slightly later."""
 
 
@@ -75,7 +75,7 @@ class Deadline:
         """The head of the answer was received."""
         self._step_end = _NEVER
 
-    def wait(self) -> None:
+    def begin_wait(self) -> None:
         """Begin to wait for more of the body. Raises where a timeout has passed."""
         self._wait_begun = now = time.monotonic()
         if self._step == "read" and self._stall_left < self._limits["read"]:
@@ -91,7 +91,7 @@ class Deadline:
         if self._stream:
             self._for_client["read"] = _for_client(self._until() - now)
 
-    def came(self) -> None:
+    def received(self) -> None:
         """More of the body was received. Raises where a timeout has passed meanwhile."""
         if self._stream:
             self._step_end = _NEVER
@@ -141,7 +141,7 @@ class Deadline:
     def passed(self, phase: str) -> bool:
         """Whether the timeout of a phase can have passed since the exchange began."""
         now = time.monotonic()
-        return now >= self._end or now - self._begun >= _ROUNDED * self.limit(phase)[1]
+        return now >= self._end or now - self._begun >= _CLOCK_TOLERANCE * self.limit(phase)[1]
 
     def for_client(self) -> dict[str, float | None]:
         """The timeouts for an HTTP client, each for a single wait. Later waits change them in place."""
@@ -166,7 +166,7 @@ def _for_client(seconds: float) -> float | None:
     return None if seconds == _NEVER else max(seconds, 0.001)
 
 
-LATE = {
+TIMEOUT_MESSAGES = {
     "connect": "no connection to {peer} after {limit}; check the host and the network, or allow more time",
     "pool": "no connection became free for {peer} after {limit}; make fewer calls at once, or raise max_connections=",
     "first_byte": "no answer from {peer} after {limit}; allow more time if the model is loading or thinking",
@@ -180,7 +180,7 @@ LATE = {
 def timed_out(deadline: Deadline, phase: str | None = None) -> APITimeoutError:
     """The error for an expired timeout, in the current phase or in the given one."""
     phase = phase or deadline.phase
-    text = LATE[phase].format(peer=deadline.peer, limit=limit_text(*deadline.limit(phase)))
+    text = TIMEOUT_MESSAGES[phase].format(peer=deadline.peer, limit=limit_text(*deadline.limit(phase)))
     return APITimeoutError(text, phase=phase)
 
 

@@ -56,7 +56,7 @@ class Deadline:
         self._step, self._step_end = "first_byte", _NEVER
         self._end = self._begun + _or_never(total)
         self._stall_left = self._limits["stall"]
-        self._linger_end = _NEVER
+        self._rest_end = _NEVER
         self._for_client: dict[str, float | None] = {}
 
     def connect(self) -> None:
@@ -85,9 +85,9 @@ class Deadline:
         elif self._step == "read" or self._stream:
             # Some hosts send the head at once, and the first bytes of the body as late as other hosts send the head.
             self._step_end = now + self._limits[self._step]
-        if now >= self._linger_end:
+        if now >= self._rest_end:
             raise timed_out(self, "read")
-        self._step_end = min(self._step_end, self._linger_end)
+        self._step_end = min(self._step_end, self._rest_end)
         if self._stream:
             self._for_client["read"] = _for_client(self._until() - now)
 
@@ -103,13 +103,9 @@ class Deadline:
         """Content was received, not only a keep-alive."""
         self._stall_left = self._limits["stall"]
 
-    def linger(self, seconds: float | None) -> None:
-        """After the last content, limit the wait for the rest to this many seconds; `None` removes this limit."""
-        self._linger_end = _NEVER if seconds is None else time.monotonic() + seconds
-
-    def hurry(self, seconds: float) -> None:
-        """Limit the time for the rest of the answer."""
-        self._end = min(self._end, time.monotonic() + seconds)
+    def limit_rest(self, seconds: float | None) -> None:
+        """Limit the waits for the rest of the answer to this many seconds in all; `None` removes this limit."""
+        self._rest_end = _NEVER if seconds is None else time.monotonic() + seconds
 
     def _until(self) -> float:
         return min(self._end, self._step_end)

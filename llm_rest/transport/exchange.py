@@ -384,7 +384,7 @@ class Incoming:
     async def finish(self) -> None:
         """End the exchange after the content: the end of the body is awaited for a moment, to use the connection again."""
         if self._connection is not None and self._connection.ends_in_time:
-            self.deadline.hurry(LINGER)
+            self.deadline.limit_rest(LINGER)
             with suppress(LLMError):
                 while await self.read() is not None:
                     pass
@@ -425,7 +425,7 @@ async def _body_of_error(connection: Connection, headers: dict[str, str], deadli
     """The readable part of an error's body; an exception in it must not hide the status."""
     pieces: list[bytes] = []
     with suppress(Exception):
-        deadline.hurry(ERROR_BODY_SECONDS)
+        deadline.limit_rest(ERROR_BODY_SECONDS)
         body = Body(headers, MAX_ERROR_BODY, cut=True)
         while not body.full and (piece := await _next(connection, body, deadline)) is not None:
             pieces.append(piece)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from llm_rest.errors import ResponseTooLargeError
 from llm_rest.transport.framing import NDJSON, SSE, EntryCounter, Frame, exceeds_entries
 from tests.support.counting import steps
+from tests.support.streams import slices
 
 
 def run(machine: SSE | NDJSON, pieces: list[bytes]) -> list[Frame]:
@@ -21,11 +22,6 @@ def run(machine: SSE | NDJSON, pieces: list[bytes]) -> list[Frame]:
     for piece in pieces:
         frames += machine.feed(piece)
     return frames + machine.close()
-
-
-def slices(stream: bytes, cuts: list[int]) -> list[bytes]:
-    ends = sorted({min(cut, len(stream)) for cut in cuts} | {len(stream)})
-    return [stream[a:b] for a, b in zip([0, *ends], ends, strict=False)]
 
 
 FIELD = st.sampled_from(["data", "event", "id", "retry", ":", "", "dat", "data: [1", "{", "x"])

@@ -25,7 +25,7 @@ from llm_rest.errors import (
     StoreReason,
 )
 from llm_rest.suggestions import HINTED, TABLE
-from llm_rest.transport.deadlines import LATE
+from llm_rest.transport.deadlines import TIMEOUT_MESSAGES
 from llm_rest.vendors.rows import VENDORS, NoAuth
 from tests.callers import NewClient
 from tests.transport.support import nobody
@@ -37,7 +37,7 @@ TREE = [kind for kind in vars(errors).values() if isinstance(kind, type) and iss
 def cases() -> list[LLMError]:
     """An error of every class, without facts, and of every case of a class."""
     found = [kind("no") for kind in TREE]
-    found += [APITimeoutError("no", phase=phase) for phase in LATE]
+    found += [APITimeoutError("no", phase=phase) for phase in TIMEOUT_MESSAGES]
     found += [StoreError("no", reason=reason) for reason in STORE_REASONS]
     return [*found, ConnectError("no", reason="refused"), ConnectError("no", reason="name")]
 
@@ -57,7 +57,7 @@ def test_every_class_of_the_tree_has_suggestions() -> None:
 
 def test_every_row_belongs_to_a_class_and_every_fact_in_it_to_an_error_or_the_client() -> None:
     kinds = {kind.kind for kind in TREE}
-    known = {f"api_timeout.{phase}" for phase in LATE} | {"connect.refused", "connect.name"}
+    known = {f"api_timeout.{phase}" for phase in TIMEOUT_MESSAGES} | {"connect.refused", "connect.name"}
     known |= {f"store.{reason}" for reason in STORE_REASONS}
     assert {row for row in TABLE if "." not in row} <= kinds
     assert {row for row in TABLE if "." in row} <= known

@@ -246,7 +246,7 @@ class VendorBatches:
             trial.end(incoming.status)
             return incoming, None
 
-        exchange = partial(self._caller.transport.open, most=sys.maxsize)
+        exchange = partial(self._caller.transport.open, max_body=sys.maxsize)
         return await self._caller.open(call, self._target, self._settings, OutgoingRequest(route), begin, exchange)
 
 

@@ -19,7 +19,7 @@ from ..client.client import Client
 from ..conversation.store import SQLiteConversationStore
 from ..errors import LLMError
 from ..transport.address import address_of, proxy_for
-from ..transport.tls import usual_context
+from ..transport.tls import default_context
 from ..vendors.rows import VENDORS
 from . import FAILED
 from .settings import settings, settings_file, store_file
@@ -82,7 +82,7 @@ def _proxy() -> str:
 
 
 def _certificates() -> str:
-    return f"{len(usual_context().get_ca_certs())} authorities"
+    return f"{len(default_context().get_ca_certs())} authorities"
 
 
 def _store() -> str:

@@ -341,9 +341,9 @@ class IncomingEvents:
         """After the last event, limit the wait for details to `LINGER` seconds; keep-alives do not extend it."""
         finished = self.frames.finished
         if finished and (events or not self._lingers):
-            self.incoming.deadline.linger(LINGER)
+            self.incoming.deadline.limit_rest(LINGER)
         elif self._lingers and not finished:
-            self.incoming.deadline.linger(None)
+            self.incoming.deadline.limit_rest(None)
         self._lingers = finished
 
     async def _read(self) -> bytes | None:

@@ -243,7 +243,7 @@ async def send_with_retries(
 _HINTS = {
     NO_BUDGET: NO_BUDGET,
     "deadline": NO_TIME,
-    "asked too long": "the server asks for a longer wait than a retry makes",
+    "retry-after too long": "the server asks for a longer wait than a retry makes",
 }
 
 

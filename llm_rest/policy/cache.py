@@ -208,7 +208,7 @@ class CachedAnswer:
     def progressed(self, *_: object) -> None:
         """Does nothing."""
 
-    linger = began = progressed
+    limit_rest = began = progressed
 
     def end(self, *_: object) -> tuple[Attempt, ...]:
         """No attempts: no request was made."""

@@ -307,7 +307,7 @@ def is_public(address: str) -> bool:
     return found is not None and found.is_global and not found.is_multicast
 
 
-def checked_public(host: str, found: Iterable[tuple[Any, ...]]) -> None:
+def require_public(host: str, found: Iterable[tuple[Any, ...]]) -> None:
     """Return if all addresses of a `getaddrinfo` result are public. Raises `ConfigError` otherwise."""
     addresses = [str(entry[4][0]) for entry in found]
     # All of them are checked: mixing both kinds may be an attempt to bypass a check of the first.

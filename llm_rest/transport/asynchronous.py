@@ -57,29 +57,20 @@ class TaskCall(Call):
         self.stopped = True
         if self._scope is not None:
             with suppress(RuntimeError):  # its event loop has ended
-                _run_in(self._loop, self._cancel)
+                from_any_thread(self._loop)(self._cancel)
 
     def _cancel(self) -> None:
         if self._scope is not None:
             self._scope.cancel()
 
 
-def _run_in(loop: Any, work: Callable[[], Any]) -> None:
-    """Run `work` in an event loop: at once in the loop's own thread, else by a callback of the loop."""
-    with suppress(Exception):  # no event loop runs in this thread
-        if current_token() == loop:
-            work()
-            return
-    from_any_thread(loop)(work)
-
-
 class _TaskSignal(Signal):
     def __init__(self) -> None:
-        self._loop, self._event = current_token(), anyio.Event()
+        self._call, self._event = from_any_thread(current_token()), anyio.Event()
 
     def set(self) -> None:
         with suppress(RuntimeError):  # its event loop has ended
-            _run_in(self._loop, self._event.set)
+            self._call(self._event.set)
 
     async def wait(self, seconds: float | None) -> bool:
         with anyio.move_on_after(seconds):
@@ -104,15 +95,15 @@ class TaskWaiter(Waiter):
     async def sleep(self, seconds: float) -> None:
         await anyio.sleep(seconds)
 
-    async def readable(self, opened: socket.socket, seconds: float | None) -> None:
-        if is_ready(opened):
+    async def readable(self, sock: socket.socket, seconds: float | None) -> None:
+        if is_ready(sock):
             await checkpoint()
         elif (loop := _loop()) is None:
             with anyio.fail_after(seconds):
-                await anyio.wait_readable(opened)
+                await anyio.wait_readable(sock)
         else:
             # anyio.wait_readable takes twice as long for every piece of a stream.
-            reader = self._readers[opened] = _Reader(loop, opened.fileno())
+            reader = self._readers[sock] = _Reader(loop, sock.fileno())
             timer = None if seconds is None else loop.call_later(seconds, reader.wake, False)
             try:
                 if not await reader.woken:
@@ -120,18 +111,18 @@ class TaskWaiter(Waiter):
             finally:
                 if timer is not None:
                     timer.cancel()
-                if self._readers.pop(opened, None) is reader:
+                if self._readers.pop(sock, None) is reader:
                     loop.remove_reader(reader.number)
 
-    async def writable(self, opened: socket.socket, seconds: float | None) -> None:
-        if is_ready(opened, to_write=True):
+    async def writable(self, sock: socket.socket, seconds: float | None) -> None:
+        if is_ready(sock, to_write=True):
             await checkpoint()
         else:
-            await self.connected(opened, seconds)
+            await self.connected(sock, seconds)
 
-    async def connected(self, opened: socket.socket, seconds: float | None) -> None:
+    async def connected(self, sock: socket.socket, seconds: float | None) -> None:
         with anyio.fail_after(seconds):
-            await anyio.wait_writable(opened)
+            await anyio.wait_writable(sock)
 
     def signal(self) -> Signal:
         return _TaskSignal()
@@ -139,17 +130,17 @@ class TaskWaiter(Waiter):
     async def in_thread(self, work: Callable[[], T]) -> T:
         return await to_thread.run_sync(work)
 
-    def closing(self, opened: socket.socket) -> None:
+    def closing(self, sock: socket.socket) -> None:
         """Wake the task that waits for the socket, in its event loop."""
-        reader = self._readers.get(opened)
+        reader = self._readers.get(sock)
         if reader is not None:
             if reader.loop is _loop():
-                del self._readers[opened]
+                del self._readers[sock]
                 reader.loop.remove_reader(reader.number)  # before the file descriptor is reused by another socket
             with suppress(RuntimeError):  # an event loop that has ended
                 reader.loop.call_soon_threadsafe(reader.wake)
         with suppress(Exception):
-            anyio.notify_closing(opened)
+            anyio.notify_closing(sock)
 
 
 class _Reader:
@@ -219,7 +210,7 @@ class AsyncTransport(Transport):
         if slot.connection is not None:
             slot.connection.drop()
         with suppress(Exception):  # the event loop may have ended
-            _spawn(slot.pool.loop, partial(self.release, slot, again=False))
+            _spawn(slot.pool.loop, partial(self.release, slot, reuse=False))
 
 
 def _load_ahead() -> None:

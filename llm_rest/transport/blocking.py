@@ -87,21 +87,21 @@ class ThreadWaiter(Waiter):
     def signal(self) -> Signal:
         return _ThreadSignal()
 
-    async def readable(self, opened: socket.socket, seconds: float | None) -> None:
-        about_to_wait(partial(opened.shutdown, socket.SHUT_RDWR))
-        opened.settimeout(seconds)
+    async def readable(self, sock: socket.socket, seconds: float | None) -> None:
+        about_to_wait(partial(sock.shutdown, socket.SHUT_RDWR))
+        sock.settimeout(seconds)
 
     writable = readable
 
-    async def connected(self, opened: socket.socket, seconds: float | None) -> None:
-        about_to_wait(partial(opened.shutdown, socket.SHUT_RDWR))
-        if not is_ready(opened, to_write=True, seconds=seconds):
+    async def connected(self, sock: socket.socket, seconds: float | None) -> None:
+        about_to_wait(partial(sock.shutdown, socket.SHUT_RDWR))
+        if not is_ready(sock, to_write=True, seconds=seconds):
             raise TimeoutError
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         return work()
 
-    def closing(self, opened: socket.socket) -> None:
+    def closing(self, sock: socket.socket) -> None:
         """Does nothing: `shutdown` ends the wait of a thread."""
 
 
@@ -131,7 +131,7 @@ class SyncTransport(Transport):
 
     def abandoned(self, slot: Slot) -> None:
         with suppress(Exception):
-            drive(self.release(slot, again=False))
+            drive(self.release(slot, reuse=False))
 
 
 _CHECK_INTERVAL = 0.05

@@ -89,17 +89,19 @@ class ClientConnection(Connection):
 
 # --- interception -------------------------------------------------------------------------------------------------------
 
-_Seam = tuple[str, str, str]
+_Method = tuple[str, str, str]
 """A method of `httpx` that tools replace: its library, class and name, ordered from the outermost to the innermost."""
 
-_SEAMS: tuple[_Seam, ...] = (
+_PATCHED_METHODS: tuple[_Method, ...] = (
     ("httpx", "Client", "_send_single_request"),  # vcrpy before 8
     ("httpx", "Client", "_transport_for_url"),  # respx, pook
     ("httpx", "HTTPTransport", "handle_request"),  # pytest-httpx, vcrpy, OpenTelemetry
     ("httpcore", "ConnectionPool", "handle_request"),  # respx by default
     ("httpcore", "HTTPConnection", "handle_request"),  # respx by default, Elastic APM
 )
-_ASYNC_SEAMS = tuple((lib, f"Async{kind}", name.replace("handle_", "handle_async_")) for lib, kind, name in _SEAMS)
+_ASYNC_PATCHED_METHODS = tuple(
+    (lib, f"Async{kind}", name.replace("handle_", "handle_async_")) for lib, kind, name in _PATCHED_METHODS
+)
 
 
 def intercepting(waiter: Waiter) -> bool:
@@ -109,24 +111,24 @@ def intercepting(waiter: Waiter) -> bool:
     """
     if "httpx" not in sys.modules:
         return False
-    seams = _ASYNC_SEAMS if waiter.interrupts else _SEAMS
-    kind = seams[0][1]
+    methods = _ASYNC_PATCHED_METHODS if waiter.interrupts else _PATCHED_METHODS
+    kind = methods[0][1]
     if "unittest.mock" in sys.modules and _is_mock(getattr(getattr(sys.modules["httpx"], kind), "send", None)):
         raise ConfigError(
             f"httpx.{kind}.send is a mock, which the requests of this library do not pass",
             hint=f"use respx or pytest-httpx, or pass http=httpx.{kind}(transport=httpx.MockTransport(...))",
         )
-    return any(map(_replaced, seams))
+    return any(map(_replaced, methods))
 
 
-def _replaced(seam: _Seam) -> bool:
+def _replaced(method: _Method) -> bool:
     """Whether the method was replaced by another one."""
-    library, kind, name = seam
+    library, kind, name = method
     module: Any = sys.modules.get(library)
-    method: Any = getattr(getattr(module, kind, None), name, None)
-    if method is None:
+    function: Any = getattr(getattr(module, kind, None), name, None)
+    if function is None:
         return False
-    return type(method) is not FunctionType or not method.__code__.co_filename.startswith(_folder(module))
+    return type(function) is not FunctionType or not function.__code__.co_filename.startswith(_folder(module))
 
 
 @lru_cache(maxsize=8)
@@ -167,7 +169,7 @@ class InterceptedConnection(ClientConnection):
 
     def _client(self, deadline: Deadline) -> Any:
         """An `httpx` client that uses every replaced method and sends over our connection."""
-        single, _, outer, pool, connection = _ASYNC_SEAMS if self._waiter.interrupts else _SEAMS
+        single, _, outer, pool, connection = _ASYNC_PATCHED_METHODS if self._waiter.interrupts else _PATCHED_METHODS
         httpx: Any = sys.modules["httpx"]
         transport = getattr(httpx, outer[1])(verify=_no_tls(), trust_env=False)
         inner = _PoolOfOne(self._inner, deadline)
@@ -217,9 +219,9 @@ class _PoolOfOne:
         headers = {name.decode("ascii"): value.decode("latin-1") for name, value in request.headers}
         url = f"{self._connection.origin}{request.url.target.decode('ascii')}"
         kept = {name: value for name, value in headers.items() if name.lower() not in ("host", "content-length")}
-        again = HTTPRequest(request.method.decode("ascii"), url, kept, body)
-        status, came = await self._connection.open(again, self._deadline)
-        return status, [*came]
+        changed = HTTPRequest(request.method.decode("ascii"), url, kept, body)
+        status, answered = await self._connection.open(changed, self._deadline)
+        return status, [*answered]
 
     def handle_request(self, request: Any) -> Any:
         """Send a request (sync)."""

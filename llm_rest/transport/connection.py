@@ -37,12 +37,10 @@ if TYPE_CHECKING:
 KEEP_ALIVE = 60.0
 """The maximum idle time of a connection (keep-alive), in seconds; most servers close theirs after that."""
 
-_REFUSED_BY_PROXY = 407
-_AT_ONCE = 262_144
-"""The bytes of a request that are written to a reused connection between two checks whether it has ended."""
+_PROXY_AUTHENTICATION_REQUIRED = 407
 
 
-class _EndedBefore(Exception):
+class _ClosedBeforeSent(Exception):
     """The error where a reused connection ended before all of a request was written: the server cannot have it."""
 
 
@@ -109,14 +107,17 @@ class HTTPConnection(Connection):
 
     def usable(self) -> bool:
         """Whether the connection can be reused: it was not idle for too long, and received neither data nor its end."""
-        return self._stream is not None and time.monotonic() - self._idle_since <= KEEP_ALIVE and self._stream.quiet()
+        return self._stream is not None and self._is_recent() and self._stream.quiet()
+
+    def _is_recent(self) -> bool:
+        return time.monotonic() - self._idle_since <= KEEP_ALIVE
 
     async def open(self, request: HTTPRequest, deadline: Deadline) -> tuple[int, RawHeaders]:
         self._deadline = deadline
-        if self._stream is not None:
-            with suppress(_EndedBefore):
+        if self._stream is not None and self._is_recent():
+            with suppress(_ClosedBeforeSent):
                 return await self._send(self._stream, request, deadline, used=True)
-            self.drop()
+        self.drop()
         deadline.connect()
         self._stream = await self._connected(deadline)
         deadline.connected()
@@ -143,9 +144,9 @@ class HTTPConnection(Connection):
         except (OSError, RemoteProtocolError) as problem:
             if not cut or isinstance(problem, TimeoutError):
                 raise
-            raise _EndedBefore from None
-        if proxy and status == _REFUSED_BY_PROXY:
-            raise _refused(proxy, status, proxy.named_for(deadline.peer))
+            raise _ClosedBeforeSent from None
+        if proxy and status == _PROXY_AUTHENTICATION_REQUIRED:
+            raise _proxy_error(proxy, status, proxy.named_for(deadline.peer))
         return status, answered
 
     async def _write(self, stream: Stream, pieces: Iterable[memoryview], deadline: Deadline, *, used: bool) -> None:
@@ -153,13 +154,13 @@ class HTTPConnection(Connection):
         begun = False
         for piece in pieces:
             while piece:
-                if used and (came := stream.take()) is not None:
+                if used and (received := stream.read_available()) is not None:
                     if not begun:
-                        raise _EndedBefore  # the end of the connection, or unsolicited bytes
-                    if not came:
+                        raise _ClosedBeforeSent  # the end of the connection, or unsolicited bytes
+                    if not received:
                         raise ConnectionResetError
-                    self._http.feed(came)
-                piece = piece[await stream.write(piece[:_AT_ONCE] if used else piece, deadline) :]
+                    self._http.feed(received)
+                piece = piece[await stream.write(piece, deadline) :]
                 begun = True
 
     async def read(self) -> bytes | None:
@@ -230,7 +231,7 @@ class HTTPConnection(Connection):
             await stream.write_all(piece, deadline)
         status, _ = await _head(stream, http, deadline)
         if not 200 <= status < 300:
-            raise _refused(proxy, status, deadline.peer)
+            raise _proxy_error(proxy, status, deadline.peer)
 
 
 async def _head(stream: Stream, http: HTTP11, deadline: Deadline) -> tuple[int, RawHeaders]:
@@ -254,8 +255,8 @@ def _for_proxy(proxy: Proxy | None) -> list[tuple[bytes, bytes]]:
     return [(b"Proxy-Authorization", proxy.credentials.reveal().encode("ascii"))]
 
 
-def _refused(proxy: Proxy, status: int, named: str) -> ProxyError:
-    hint = f"look at the user and password in {proxy.variable}" if status == _REFUSED_BY_PROXY else None
+def _proxy_error(proxy: Proxy, status: int, named: str) -> ProxyError:
+    hint = f"look at the user and password in {proxy.variable}" if status == _PROXY_AUTHENTICATION_REQUIRED else None
     return ProxyError(f"{named} refused with status {status}", status=status, retryable=status >= 500, hint=hint)
 
 
@@ -270,7 +271,7 @@ _CHUNK_HEAD_BEGINS = re.compile(rb"[0-9a-fA-F]{0,20}[ \t]*(?:[;\r]|\Z)")
 _LARGEST_CHUNK_HEAD = 4096
 _CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 
-_TOGETHER = 65_536
+_SENT_WITH_HEAD = 65_536
 """A body up to this size is sent together with its head."""
 
 
@@ -314,7 +315,7 @@ class HTTP11:
         if head.count(b"\r") != ends or head.count(b"\n") != ends or b"\0" in head:
             raise h11.LocalProtocolError("a header contains a line break")
         self._parser = _parser(method)
-        return (memoryview(head + body),) if len(body) <= _TOGETHER else (memoryview(head), memoryview(body))
+        return (memoryview(head + body),) if len(body) <= _SENT_WITH_HEAD else (memoryview(head), memoryview(body))
 
     def head(self) -> tuple[int, RawHeaders] | None:
         """The status and headers of the answer; `None` while more bytes are needed."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from . import Timeouts
 
 _NEVER = float("inf")
-_ROUNDED = 0.95
+_CLOCK_TOLERANCE = 0.95
 """The part of a timeout after which an HTTP client's timeout counts as ours: its clock started slightly later."""
 
 
@@ -56,7 +56,7 @@ class Deadline:
         self._step, self._step_end = "first_byte", _NEVER
         self._end = self._begun + _or_never(total)
         self._stall_left = self._limits["stall"]
-        self._linger_end = _NEVER
+        self._rest_end = _NEVER
         self._for_client: dict[str, float | None] = {}
 
     def connect(self) -> None:
@@ -75,7 +75,7 @@ class Deadline:
         """The head of the answer was received."""
         self._step_end = _NEVER
 
-    def wait(self) -> None:
+    def begin_wait(self) -> None:
         """Begin to wait for more of the body. Raises where a timeout has passed."""
         self._wait_begun = now = time.monotonic()
         if self._step == "read" and self._stall_left < self._limits["read"]:
@@ -85,13 +85,13 @@ class Deadline:
         elif self._step == "read" or self._stream:
             # Some hosts send the head at once, and the first bytes of the body as late as other hosts send the head.
             self._step_end = now + self._limits[self._step]
-        if now >= self._linger_end:
+        if now >= self._rest_end:
             raise timed_out(self, "read")
-        self._step_end = min(self._step_end, self._linger_end)
+        self._step_end = min(self._step_end, self._rest_end)
         if self._stream:
             self._for_client["read"] = _for_client(self._until() - now)
 
-    def came(self) -> None:
+    def received(self) -> None:
         """More of the body was received. Raises where a timeout has passed meanwhile."""
         if self._stream:
             self._step_end = _NEVER
@@ -103,13 +103,9 @@ class Deadline:
         """Content was received, not only a keep-alive."""
         self._stall_left = self._limits["stall"]
 
-    def linger(self, seconds: float | None) -> None:
-        """After the last content, limit the wait for the rest to this many seconds; `None` removes this limit."""
-        self._linger_end = _NEVER if seconds is None else time.monotonic() + seconds
-
-    def hurry(self, seconds: float) -> None:
-        """Limit the time for the rest of the answer."""
-        self._end = min(self._end, time.monotonic() + seconds)
+    def limit_rest(self, seconds: float | None) -> None:
+        """Limit the waits for the rest of the answer to this many seconds in all; `None` removes this limit."""
+        self._rest_end = _NEVER if seconds is None else time.monotonic() + seconds
 
     def _until(self) -> float:
         return min(self._end, self._step_end)
@@ -141,7 +137,7 @@ class Deadline:
     def passed(self, phase: str) -> bool:
         """Whether the timeout of a phase can have passed since the exchange began."""
         now = time.monotonic()
-        return now >= self._end or now - self._begun >= _ROUNDED * self.limit(phase)[1]
+        return now >= self._end or now - self._begun >= _CLOCK_TOLERANCE * self.limit(phase)[1]
 
     def for_client(self) -> dict[str, float | None]:
         """The timeouts for an HTTP client, each for a single wait. Later waits change them in place."""
@@ -166,7 +162,7 @@ def _for_client(seconds: float) -> float | None:
     return None if seconds == _NEVER else max(seconds, 0.001)
 
 
-LATE = {
+TIMEOUT_MESSAGES = {
     "connect": "no connection to {peer} after {limit}; check the host and the network, or allow more time",
     "pool": "no connection became free for {peer} after {limit}; make fewer calls at once, or raise max_connections=",
     "first_byte": "no answer from {peer} after {limit}; allow more time if the model is loading or thinking",
@@ -180,7 +176,7 @@ LATE = {
 def timed_out(deadline: Deadline, phase: str | None = None) -> APITimeoutError:
     """The error for an expired timeout, in the current phase or in the given one."""
     phase = phase or deadline.phase
-    text = LATE[phase].format(peer=deadline.peer, limit=limit_text(*deadline.limit(phase)))
+    text = TIMEOUT_MESSAGES[phase].format(peer=deadline.peer, limit=limit_text(*deadline.limit(phase)))
     return APITimeoutError(text, phase=phase)
 
 

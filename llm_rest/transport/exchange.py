@@ -136,14 +136,9 @@ class Pool:
         self.idle: dict[str, list[HTTPConnection]] = {}
 
     def take(self, origin: str) -> HTTPConnection | None:
-        """Remove and return an idle connection that can be used again."""
-        # Another thread may take the last one at the same time.
-        with suppress(LookupError):
-            while True:
-                connection = self.idle[origin].pop()
-                if connection.usable():
-                    return connection
-                connection.drop()
+        """Remove and return the newest idle connection, which connects again if it has ended."""
+        with suppress(LookupError):  # another thread may take the last one at the same time
+            return self.idle[origin].pop()
         self.tidy()
         return None
 
@@ -213,7 +208,7 @@ class Transport(ABC):
         self._max = max_connections
         self._http = http
         self._tls: ssl.SSLContext | None = tls
-        self._has_usual = False  # whether the default TLS configuration exists, which is slow to create
+        self._has_default_tls = False  # whether the default TLS configuration exists, which is slow to create
         self._public_only = public_only
         self._max_body = max_body
         self.closed = False
@@ -223,10 +218,12 @@ class Transport(ABC):
         answer = await self._begin(request, Deadline(timeouts, peer_of(request)), self._max_body)
         return answer if isinstance(answer, HTTPAnswer) else await answer.whole()
 
-    async def open(self, request: HTTPRequest, timeouts: Timeouts, most: int | None = None) -> Incoming | HTTPAnswer:
+    async def open(
+        self, request: HTTPRequest, timeouts: Timeouts, max_body: int | None = None
+    ) -> Incoming | HTTPAnswer:
         """An answer with an unread body; an answer with another status than 200 to 299 is read whole."""
         deadline = Deadline(timeouts, peer_of(request), stream=True)
-        return await self._begin(request, deadline, max(self._max_body, MAX_STREAM if most is None else most))
+        return await self._begin(request, deadline, max(self._max_body, MAX_STREAM if max_body is None else max_body))
 
     async def _begin(self, request: HTTPRequest, deadline: Deadline, limit: int) -> Incoming | HTTPAnswer:
         """An answer with an unread body, or an error answer with the received part of its body."""
@@ -248,9 +245,9 @@ class Transport(ABC):
             if isinstance(error, APITimeoutError):
                 error.retryable = True  # for any timeout: no answer began, and a retry may get one
         except BaseException:
-            await self.release(slot, again=False)
+            await self.release(slot, reuse=False)
             raise
-        await self.release(slot, again=answer is not None)
+        await self.release(slot, reuse=answer is not None)
         if answer is not None:
             return answer
         assert error is not None
@@ -276,17 +273,17 @@ class Transport(ABC):
         proxy = None if self._public_only else proxy_for(address)
         tls = self._tls
         if tls is None and (address.secure or (proxy is not None and proxy.secure)):
-            from .tls import usual_context
+            from .tls import default_context
 
-            tls = usual_context() if self._has_usual else await self.waiter.in_thread(usual_context)
-            self._has_usual = True
+            tls = default_context() if self._has_default_tls else await self.waiter.in_thread(default_context)
+            self._has_default_tls = True
         return HTTPConnection(address, self.waiter, tls=tls, proxy=proxy, public_only=self._public_only)
 
-    async def release(self, slot: Slot, *, again: bool) -> None:
-        """End an exchange. The connection becomes idle if it may be reused (`again`), and is closed otherwise."""
+    async def release(self, slot: Slot, *, reuse: bool) -> None:
+        """End an exchange. The connection becomes idle if it may be reused (`reuse`), and is closed otherwise."""
         pool, connection = slot.pool, slot.connection
         try:
-            if connection is not None and again and (idle := await connection.finish()) is not None:
+            if connection is not None and reuse and (idle := await connection.finish()) is not None:
                 connection = None  # now another thread may use it
                 pool.put(idle)
                 if self.closed:  # meanwhile
@@ -363,7 +360,7 @@ class Incoming:
             piece = await _next(connection, self._body, deadline)
             if piece is None:
                 self._body.close()
-                await self._release(again=True)
+                await self._release(reuse=True)
             return piece
         except Exception as problem:
             error = map_error(problem, deadline)
@@ -387,7 +384,7 @@ class Incoming:
     async def finish(self) -> None:
         """End the exchange after the content: the end of the body is awaited for a moment, to use the connection again."""
         if self._connection is not None and self._connection.ends_in_time:
-            self.deadline.hurry(LINGER)
+            self.deadline.limit_rest(LINGER)
             with suppress(LLMError):
                 while await self.read() is not None:
                     pass
@@ -395,16 +392,16 @@ class Incoming:
 
     async def close(self) -> None:
         """End the exchange; its connection is closed unless the body was read to its end."""
-        await self._release(again=False)
+        await self._release(reuse=False)
 
     @property
     def _connection(self) -> Connection | None:
         return None if self._slot is None else self._slot.connection
 
-    async def _release(self, *, again: bool) -> None:
+    async def _release(self, *, reuse: bool) -> None:
         slot, self._slot = self._slot, None
         if slot is not None:
-            await self._transport.release(slot, again=again)
+            await self._transport.release(slot, reuse=reuse)
 
     def __del__(self) -> None:
         slot = getattr(self, "_slot", None)  # interrupted before it had a connection
@@ -416,11 +413,11 @@ async def _next(connection: Connection, body: Body, deadline: Deadline) -> bytes
     """The next bytes of a body, decompressed; `None` at its end."""
     if body.more:
         return body.feed()
-    deadline.wait()
+    deadline.begin_wait()
     piece = await connection.read()
     if piece is None:
         return None
-    deadline.came()
+    deadline.received()
     return body.feed(piece)
 
 
@@ -428,7 +425,7 @@ async def _body_of_error(connection: Connection, headers: dict[str, str], deadli
     """The readable part of an error's body; an exception in it must not hide the status."""
     pieces: list[bytes] = []
     with suppress(Exception):
-        deadline.hurry(ERROR_BODY_SECONDS)
+        deadline.limit_rest(ERROR_BODY_SECONDS)
         body = Body(headers, MAX_ERROR_BODY, cut=True)
         while not body.full and (piece := await _next(connection, body, deadline)) is not None:
             pieces.append(piece)

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ..errors import APITimeoutError, ConfigError, LLMError, MalformedResponseError
 
-STRETCH = 0.1
+RETRY_AFTER_JITTER = 0.1
 """The part by which a wait may exceed the server's `Retry-After`, so that clients with the same one do not retry at once."""
 
 CAPACITY = 100
@@ -81,7 +81,7 @@ class Failed(NamedTuple):
     malformed: int = 0
 
 
-Stop = Literal["final", "attempts", "asked too long", "deadline"]
+Stop = Literal["final", "attempts", "retry-after too long", "deadline"]
 """The reason for no retry: it would not help, no attempts are left, the `Retry-After` is too long, or no time is left."""
 
 
@@ -90,23 +90,23 @@ def decide(error: LLMError, failed: Failed, policy: RetryPolicy, *, left: float 
 
     `left` is the remaining time of the call in seconds, `chance` a random number from 0 to 1.
     """
-    if not worth_another(error, policy):
+    if not is_retryable(error, policy):
         return "final"
     malformed = isinstance(error, MalformedResponseError)
     if failed.attempts >= policy.attempts or (malformed and failed.malformed > policy.max_malformed):
         return "attempts"
     random = policy.jitter == "full"
-    asked = error.retry_after
-    if asked is not None and 0 < asked < math.inf:
-        if asked > policy.max_retry_after:
-            return "asked too long"
-        wait = asked * (1 + STRETCH * chance) if random else asked
+    retry_after = error.retry_after
+    if retry_after is not None and 0 < retry_after < math.inf:
+        if retry_after > policy.max_retry_after:
+            return "retry-after too long"
+        wait = retry_after * (1 + RETRY_AFTER_JITTER * chance) if random else retry_after
     else:
         wait = ceiling(failed, policy, malformed=malformed) * (chance if random else 1)
     return wait if left is None or wait < left else "deadline"
 
 
-def worth_another(error: LLMError, policy: RetryPolicy = DEFAULT) -> bool:
+def is_retryable(error: LLMError, policy: RetryPolicy = DEFAULT) -> bool:
     """Whether the same request may succeed later."""
     if isinstance(error, APITimeoutError) and error.phase != "connect":
         # A call that waited for a free connection has used up its time.

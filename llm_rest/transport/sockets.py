@@ -72,15 +72,15 @@ class Waiter(ABC):
         """A new signal that this thread or task can wait for."""
 
     @abstractmethod
-    async def readable(self, opened: socket.socket, seconds: float | None) -> None:
+    async def readable(self, sock: socket.socket, seconds: float | None) -> None:
         """Return when the socket is readable; a thread may wait in the read itself instead."""
 
     @abstractmethod
-    async def writable(self, opened: socket.socket, seconds: float | None) -> None:
+    async def writable(self, sock: socket.socket, seconds: float | None) -> None:
         """Return when the socket is writable; a thread may wait in the write itself instead."""
 
     @abstractmethod
-    async def connected(self, opened: socket.socket, seconds: float | None) -> None:
+    async def connected(self, sock: socket.socket, seconds: float | None) -> None:
         """Return when an attempt to connect has ended."""
 
     async def addresses(self, host: str, port: int, seconds: float | None) -> AddressInfo:
@@ -96,7 +96,7 @@ class Waiter(ABC):
         """The result of blocking `work`, in a thread where it would block other tasks."""
 
     @abstractmethod
-    def closing(self, opened: socket.socket) -> None:
+    def closing(self, sock: socket.socket) -> None:
         """Wake the task that waits for the socket, where possible."""
 
 
@@ -119,7 +119,7 @@ class Stream(ABC):
             data = data[await self.write(data, deadline) :]
 
     @abstractmethod
-    def take(self) -> bytes | None:
+    def read_available(self) -> bytes | None:
         """Received but unread bytes, without waiting: empty at the end, `None` where there are none."""
 
     @abstractmethod
@@ -136,14 +136,14 @@ class Socket(Stream):
 
     __slots__ = ("_process", "_socket", "_waiter")
 
-    def __init__(self, opened: socket.socket, waiter: Waiter) -> None:
-        self._socket = opened
+    def __init__(self, sock: socket.socket, waiter: Waiter) -> None:
+        self._socket = sock
         self._waiter = waiter
         self._process = os.getpid()
         with suppress(OSError, AttributeError):  # not every system has all of these options
-            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEP_ALIVE_SECONDS)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEP_ALIVE_SECONDS)
 
     async def read(self, deadline: Deadline) -> bytes:
         while True:
@@ -157,7 +157,7 @@ class Socket(Stream):
             with suppress(BlockingIOError):
                 return self._socket.send(data)
 
-    def take(self) -> bytes | None:
+    def read_available(self) -> bytes | None:
         with suppress(BlockingIOError):
             return None if self.quiet() else self._socket.recv(READ_AT_ONCE)
         return None
@@ -179,15 +179,15 @@ class Socket(Stream):
         self._socket.close()  # a KeyboardInterrupt may have prevented any other close
 
 
-def is_ready(opened: socket.socket, *, to_write: bool = False, seconds: float | None = 0.0) -> bool:
+def is_ready(sock: socket.socket, *, to_write: bool = False, seconds: float | None = 0.0) -> bool:
     """Whether the socket is readable, or writable, within so many seconds."""
-    if opened.fileno() < 0:
+    if sock.fileno() < 0:
         return True
     if not hasattr(select, "poll"):  # Windows
-        one, none = [opened], list[socket.socket]()
+        one, none = [sock], list[socket.socket]()
         return any(select.select(none, one, one, seconds) if to_write else select.select(one, none, none, seconds))
     poll = select.poll()
-    poll.register(opened, select.POLLOUT if to_write else select.POLLIN)
+    poll.register(sock, select.POLLOUT if to_write else select.POLLIN)
     return bool(poll.poll(None if seconds is None else int(seconds * 1000 + 0.999)))
 
 
@@ -195,43 +195,43 @@ async def connect(host: str, port: int, deadline: Deadline, waiter: Waiter, *, p
     """A connection to the first address of a name that answers, its addresses tried at intervals (happy eyeballs)."""
     found = as_number(host, port) or await waiter.addresses(host, port, deadline.allowed())
     if public_only:
-        from .address import checked_public
+        from .address import require_public
 
         # The validated addresses are used for the connection: a second lookup may return others (DNS rebinding).
-        checked_public(host, found)
+        require_public(host, found)
     waiting = list(reversed(found))
-    begun: list[socket.socket] = []
+    connecting: list[socket.socket] = []
     problem = OSError("the name has no address")
     try:
-        while waiting or begun:
+        while waiting or connecting:
             if waiting:
                 family, kind, proto, _, where = waiting.pop()
                 try:
-                    begun.append(socket.socket(family, kind, proto))
+                    connecting.append(socket.socket(family, kind, proto))
                 except OSError as refusal:  # such as an IPv6 address on a system without IPv6
                     problem = refusal.with_traceback(None)
                     continue
-                begun[-1].setblocking(False)
-                if (code := begun[-1].connect_ex(where)) not in _IN_PROGRESS:
+                connecting[-1].setblocking(False)
+                if (code := connecting[-1].connect_ex(where)) not in _IN_PROGRESS:
                     problem = OSError(code, os.strerror(code))
-                    begun.pop().close()
+                    connecting.pop().close()
                     continue
             seconds = deadline.allowed()
-            if not waiting and len(begun) == 1:
-                await waiter.connected(begun[0], seconds)
+            if not waiting and len(connecting) == 1:
+                await waiter.connected(connecting[0], seconds)
             else:  # wait briefly for the newest one, and check all
                 with suppress(TimeoutError):
-                    await waiter.connected(begun[-1], _STAGGER if seconds is None else min(_STAGGER, seconds))
-            for opened in [one for one in begun if is_ready(one, to_write=True)]:
-                begun.remove(opened)
-                if not (code := opened.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)):
-                    return Socket(opened, waiter)
+                    await waiter.connected(connecting[-1], _STAGGER if seconds is None else min(_STAGGER, seconds))
+            for sock in [one for one in connecting if is_ready(one, to_write=True)]:
+                connecting.remove(sock)
+                if not (code := sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)):
+                    return Socket(sock, waiter)
                 problem = OSError(code, os.strerror(code))
-                opened.close()
+                sock.close()
         raise problem
     finally:
-        for opened in begun:
-            opened.close()
+        for sock in connecting:
+            sock.close()
 
 
 RawHeaders = Iterable[tuple[bytes, bytes]]

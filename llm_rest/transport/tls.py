@@ -54,14 +54,14 @@ def context_of(option: object) -> ssl.SSLContext:
         raise ConfigError("tls: a key goes with a certificate", hint="give cert= too")
     cert, key = _file("tls cert", option.cert), _file("tls key", option.key)
     if option.ca is None:
-        return _context(*_usual(), cert, key)
+        return _context(*_default_authorities(), cert, key)
     ca = _file("tls ca", option.ca)
     return _context(None, ca, cert, key) if Path(option.ca).is_dir() else _context(ca, None, cert, key)
 
 
-def usual_context() -> ssl.SSLContext:
+def default_context() -> ssl.SSLContext:
     """The default SSL context: `SSL_CERT_FILE` and `SSL_CERT_DIR`, else certifi's authorities."""
-    return _context(*_usual(), None, None)
+    return _context(*_default_authorities(), None, None)
 
 
 _File = tuple[str, str, int]
@@ -78,7 +78,7 @@ def _file(what: str, path: str | os.PathLike[str] | None) -> _File | None:
     raise _unusable((what, os.fspath(path), 0), text)
 
 
-def _usual() -> tuple[_File | None, _File | None]:
+def _default_authorities() -> tuple[_File | None, _File | None]:
     file, folder = (_file(name, os.environ.get(name) or None) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
     if file is None and folder is None:
         import certifi  # a dependency of the HTTP client
@@ -134,8 +134,8 @@ class TLSStream(Stream):
 
     async def read(self, deadline: Deadline) -> bytes:
         try:
-            came: bytes = await self._until_done(deadline, self._tls.read, READ_AT_ONCE)
-            return came
+            received: bytes = await self._until_done(deadline, self._tls.read, READ_AT_ONCE)
+            return received
         except ssl.SSLZeroReturnError:
             return b""
 
@@ -143,17 +143,17 @@ class TLSStream(Stream):
         count: int = await self._until_done(deadline, self._tls.write, data[:READ_AT_ONCE])
         return count
 
-    def take(self) -> bytes | None:
+    def read_available(self) -> bytes | None:
         while True:
             try:
                 return self._tls.read(READ_AT_ONCE)
             except ssl.SSLZeroReturnError:
                 return b""
             except ssl.SSLWantReadError:
-                came = self._under.take()
-            if came is None:
+                received = self._under.read_available()
+            if received is None:
                 return None
-            self._feed(came)
+            self._feed(received)
 
     async def _until_done(self, deadline: Deadline, step: Callable[..., Any], *given: Any) -> Any:
         while True:
@@ -165,9 +165,9 @@ class TLSStream(Stream):
                 return done
             self._feed(await self._under.read(deadline))
 
-    def _feed(self, came: bytes) -> None:
-        if came:
-            self._in.write(came)
+    def _feed(self, received: bytes) -> None:
+        if received:
+            self._in.write(received)
         else:
             self._in.write_eof()
 

@@ -24,7 +24,7 @@ def new_transport(way: str, through: str, request: pytest.FixtureRequest) -> Cal
     """Makes a transport of this way. It closes a client that was made for it."""
     from llm_rest.transport.asynchronous import AsyncTransport
     from llm_rest.transport.blocking import SyncTransport
-    from llm_rest.transport.tls import usual_context
+    from llm_rest.transport.tls import default_context
 
     kind: Any = SyncTransport if way == "sync" else AsyncTransport
     if through == "own":
@@ -35,7 +35,7 @@ def new_transport(way: str, through: str, request: pytest.FixtureRequest) -> Cal
 
     def make(**options: Any) -> Any:
         module = import_module(through)
-        http = (module.Client if way == "sync" else module.AsyncClient)(verify=usual_context())
+        http = (module.Client if way == "sync" else module.AsyncClient)(verify=default_context())
         transport = kind(http=http, **options)
 
         async def close() -> None:

@@ -18,7 +18,7 @@ from llm_rest import AsyncClient
 from llm_rest.errors import APIConnectionError
 from llm_rest.transport import tls
 
-made = tls.usual_context
+made = tls.default_context
 elsewhere = []
 
 
@@ -32,7 +32,7 @@ async def main(url):
         before = set(sys.modules)
         assert (await llm.generate("say Hi")).output_text == "Hi"
         print(*sorted(set(sys.modules) - before))
-    tls.usual_context = watched
+    tls.default_context = watched
     async with AsyncClient("anthropic/m", api_key="k", base_url="https://127.0.0.1:9", retry=1) as llm:
         for _ in range(2):
             try:

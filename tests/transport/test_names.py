@@ -67,25 +67,16 @@ def system(monkeypatch: pytest.MonkeyPatch) -> Iterator[System]:
         system.settle()
 
 
-@pytest.mark.parametrize(("limits", "phase"), [(SOON, "connect"), (Timeouts(connect="none", total=0.2), "total")])
-async def test_a_name_that_is_not_answered_for_ends_by_the_limit_of_connecting(
-    new_transport: NewTransport, system: System, limits: Timeouts, phase: str
-) -> None:
-    with pytest.raises(APITimeoutError) as caught:
-        await exchange(new_transport, "http://slow.example", limits)
-    assert (caught.value.phase, caught.value.retryable) == (phase, True)
-    assert not system.answers.is_set()
-
-
-async def test_an_abandoned_look_up_leaves_nothing_open_and_later_ones_do_not_wait_for_it(
+async def test_a_lookup_ends_by_the_limit_leaves_nothing_open_and_later_ones_do_not_wait_for_it(
     new_transport: NewTransport, system: System
 ) -> None:
     gc.collect()
     before = open_sockets()
-    for asked in (1, 2):
-        with pytest.raises(APITimeoutError):
-            await exchange(new_transport, "http://slow.example", SOON)
-        assert len(system.asked) == len(looking_up()) == asked
+    for limits, phase in ((SOON, "connect"), (Timeouts(connect="none", total=0.2), "total")):
+        with pytest.raises(APITimeoutError) as caught:
+            await exchange(new_transport, "http://slow.example", limits)
+        assert (caught.value.phase, caught.value.retryable) == (phase, True)
+    assert len(system.asked) == len(looking_up()) == 2
     system.settle()
     gc.collect()
     assert open_sockets() == before

@@ -82,10 +82,10 @@ class Clock:
 
     def wait(self, deadline: Deadline, seconds: float, *, progress: bool = False) -> float | None:
         """Wait so long for bytes that come; how long the wait might have been."""
-        deadline.wait()
+        deadline.begin_wait()
         left = deadline.left()
         self.now += seconds
-        deadline.came()
+        deadline.received()
         if progress:
             deadline.progressed()
         return left

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import serialization
 
 from llm_rest import TLS, AsyncClient, Client
 from llm_rest.errors import ConfigError
-from llm_rest.transport.tls import context_of, usual_context
+from llm_rest.transport.tls import context_of, default_context
 from tests.loopback import END, STREAM, chunks, http, loopback, send
 from tests.transport.certificates import authority, requiring_certificates, serving
 from tests.transport.support import TEN_SECONDS, NewTransport, exchange, post, rest
@@ -140,7 +140,7 @@ def test_a_client_of_the_callers_has_its_own_tls() -> None:
 def test_a_variable_that_leads_nowhere_is_named(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable, "/nowhere")
     with pytest.raises(ConfigError, match=f"{variable} names '/nowhere', which cannot be used .No such file"):
-        usual_context()
+        default_context()
 
 
 @pytest.mark.parametrize("name", ["ca.pem", "ca.key", "api-key", "my-key.pem"])
@@ -154,7 +154,7 @@ def test_a_file_that_holds_no_certificate_is_named_with_the_reason(
         monkeypatch.setenv(variable, str(file))
     tls = {"tls ca": TLS(ca=file), "tls cert": TLS(cert=file)}.get(variable)
     with pytest.raises(ConfigError) as caught:
-        usual_context() if tls is None else context_of(tls)
+        default_context() if tls is None else context_of(tls)
     said = rf"{variable} names '{file}', which cannot be used \((NO_CERTIFICATE_OR_CRL_FOUND|.*PEM lib.*)\)"
     assert re.fullmatch(said, caught.value.message)
 
@@ -169,9 +169,9 @@ def test_a_configuration_is_made_once_and_again_when_its_files_change(
     assert context_of(ca) is not first
     os.utime(cert, ns=(0, 0))
     assert context_of(config) is not first
-    assert usual_context() is usual_context()
-    usual = usual_context()
+    assert default_context() is default_context()
+    usual = default_context()
     monkeypatch.setenv("SSL_CERT_FILE", str(ca))
-    assert usual_context() is not usual
-    assert context_of(TLS(cert=cert, key=key)) is not usual_context(), "a certificate is shown to those it is for"
+    assert default_context() is not usual
+    assert context_of(TLS(cert=cert, key=key)) is not default_context(), "a certificate is shown to those it is for"
     assert context_of(usual) is usual, "a context of the caller is used as it is"

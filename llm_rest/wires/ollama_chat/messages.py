@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from ... import responses as ours
 from ...losses import Losses
@@ -20,7 +19,7 @@ from ...responses.lenient import derived_call_id
 from ...unknown import or_none
 from ..call_ids import PlacedOutputs, UnansweredCalls
 from ..kept import Json, diff, keep_message, kept_message, own_leftovers, patch, unknown
-from ..leftovers import new_message, report_item, report_unknown, struct_of
+from ..leftovers import report_item, report_unknown, struct_of
 from ..tools import Call, qualified
 from . import types
 from .content import decode_content, encode_content
@@ -123,9 +122,7 @@ def decode_message(
     if msg.thinking:
         items.append(decode_thinking(msg.thinking, issuer))
     if msg.content and not (msg.tool_calls and msg.content.isspace()):  # that some models write before their calls
-        message = new_message()
-        message.content = msg.content
-        items.append(message)
+        items.append(ours.Message(role="assistant", content=msg.content))
     for position, call in enumerate(msg.tool_calls or ()):
         place = f"{path}.tool_calls[{position}]"
         items.append(decode_call(call, origin, position, taken, place, lost, keep=keep))
@@ -137,8 +134,6 @@ def decode_message(
 # --- Responses -> Ollama --------------------------------------------------------------------------------------------
 
 CALLS, OUTPUTS = (ours.FunctionCall, ours.CustomToolCall), (ours.FunctionCallOutput, ours.CustomToolCallOutput)
-
-_USER, _OUTPUT = types.Message(role="user", content=""), types.Message(role="tool", content="")
 
 
 class MessageWriter:
@@ -288,7 +283,7 @@ class MessageWriter:
             lost.changed(f"input[{i}].{'is_error' if item.is_error else 'status'}", 'a failure, marked by "Error: "')
             text = f"Error: {text}"
         id = UNSET if item.call_id is None else item.call_id
-        message = replace(_OUTPUT, content=text, tool_name=UNSET if name is None else name, tool_call_id=id)
+        message = types.Message(role="tool", content=text, tool_name=UNSET if name is None else name, tool_call_id=id)
         if images and self._dialect.tool_images:
             message.images, images = images, []
         elif images:
@@ -299,7 +294,7 @@ class MessageWriter:
     def _plain(self, item: ours.Message, i: int) -> types.Message:
         """The message for an item that is not the assistant's."""
         text: Any = item.content
-        message = replace(_USER, role=item.role, content=text)
+        message = types.Message(role=item.role, content=text)
         if type(text) is not str:
             message.content, images = encode_content(text, f"input[{i}].content", self._lost)
             message.images = images or UNSET

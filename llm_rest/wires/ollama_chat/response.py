@@ -29,8 +29,6 @@ from ..leftovers import (
     as_object,
     item_id,
     new_answer,
-    new_text,
-    new_usage,
     report_answer,
     report_item,
     report_usage,
@@ -201,8 +199,7 @@ def _encode_item(item: ours.AnyItem, message: AssistantMessage, i: int, dialect:
 
 def text_part(text: str, logprobs: list[ours.Logprob]) -> ours.OutputText:
     """A text part with the log probabilities of its tokens, from the first ones."""
-    part, joined = new_text(), ""
-    part.text, part.annotations = text, []
+    part, joined = ours.OutputText(text=text, annotations=[]), ""
     for count, entry in enumerate(logprobs, 1):
         joined += entry.token
         if joined == text:
@@ -297,10 +294,8 @@ def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> ours.Usage
     if not (read and made) and (not given(read) or (not given(made) and has_output)):
         name = "output_tokens" if given(read) else "input_tokens"
         lost.changed(f"usage.{name}", "a missing count, which older servers omit for cached input")
-    usage = new_usage()
-    usage.input_tokens, usage.output_tokens = read or 0, made or 0
-    usage.total_tokens = usage.input_tokens + usage.output_tokens
-    return usage
+    read, made = read or 0, made or 0
+    return ours.Usage(input_tokens=read, output_tokens=made, total_tokens=read + made)
 
 
 def encode_usage(usage: ours.Usage, body: types.Line, lost: Losses) -> None:

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET, Raw
-from msgspec.structs import replace
 
 from ... import responses as ours
 from ...losses import Losses
 from ...responses.lenient import derived_call_id
 from ...unknown import or_none, or_unset
 from ..kept import Rules, diff, item_leftovers, patch, unknown
-from ..leftovers import new_call
 from ..options import report_missing
 from ..schema import OLLAMA, fitted_parameters
 from ..tools import (
@@ -110,17 +108,13 @@ def decode_tools(tools: Sequence[types.Tool]) -> list[ours.AnyTool]:
 _strings = msgspec.json.Decoder(str)
 
 
-_FUNCTION = types.CallFunction(name="")
-_CALL = types.ToolCall(function=_FUNCTION)
-
-
 def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
     """The call in this wire's format."""
     found = Losses() if item.leftovers else lost
     text = item.arguments if isinstance(item, ours.FunctionCall) else call_arguments(item, path, found)
     arguments = object_arguments(text, path, found)
     name = item.name if item.namespace is None else qualified(item.name, item.namespace)
-    made = replace(_CALL, id=item.call_id, function=replace(_FUNCTION, name=name, arguments=arguments))
+    made = types.ToolCall(id=item.call_id, function=types.CallFunction(name=name, arguments=arguments))
     if item.namespace or item.caller or item.async_:
         report_unsaid(item, path, lost)
     if item.leftovers:
@@ -141,8 +135,7 @@ def decode_call(
     taken.add(call_id)
     function = call.function
     arguments = _decode_arguments(function.arguments, path, lost)
-    item = new_call()
-    item.call_id, item.name, item.arguments = call_id, function.name, arguments
+    item = ours.FunctionCall(call_id=call_id, name=function.name, arguments=arguments)
     if keep:
         item.leftovers = {WIRE: left} if (left := diff(call, encode_call(item, path, Losses()), RULES)) else None
     elif not (type(call) is types.ToolCall and type(function) is types.CallFunction and function.index is UNSET):

@@ -260,17 +260,12 @@ def _decode_known(part: types.KnownPart, dialect: ChatDialect, from_assistant: b
 PlainMessage = types.SystemMessage | types.DeveloperMessage | types.UserMessage
 Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
 
-KINDS: dict[str, PlainMessage] = {
-    "system": types.SystemMessage(),
-    "developer": types.DeveloperMessage(),
-    "user": types.UserMessage(),
+KINDS: dict[str, type[PlainMessage]] = {
+    "system": types.SystemMessage,
+    "developer": types.DeveloperMessage,
+    "user": types.UserMessage,
 }
-"""An empty message of each role; a copy of it with a content costs a third of making a new struct."""
-_OUTPUT, _MESSAGE, _TOOL = (
-    ours.FunctionCallOutput(call_id="", output=""),
-    ours.Message(role="", content=""),
-    types.ToolMessage(),
-)
+"""The message of each role."""
 
 
 def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost: Losses) -> AnyMessage:
@@ -288,7 +283,7 @@ def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost:
     kind = KINDS.get(role)
     if kind is None:
         return Unknown({"role": role, "content": msgspec.to_builtins(content)})
-    message = replace(kind, content=content)
+    message = kind(content=content)
     if item.leftovers:
         message = patch(message, own_leftovers(item, WIRE, f"input[{i}]", lost))
         if message.name is not UNSET and "name" in dialect.lacks:
@@ -302,7 +297,7 @@ def encode_output(
 ) -> types.ToolMessage:
     """The message for the output at index `i`. Parts that it cannot hold go to `after`, for a user message that follows."""
     content = item.output if isinstance(item.output, str) else _output_parts(item, after, dialect, i, lost)
-    message = replace(_TOOL, content=content, tool_call_id=call_id)
+    message = types.ToolMessage(content=content, tool_call_id=call_id)
     if isinstance(item, ours.FunctionCallOutput) and item.name is not None:
         message.name = sent_name(item.name)
     if item.is_error:
@@ -370,8 +365,8 @@ def _both(one: Any, other: Any) -> types.Content:
 def decode_plain_message(message: PlainMessage, dialect: ChatDialect) -> ours.Message:
     """The item for a message that is neither the assistant's nor a tool's."""
     content = message.content or _empty(message.content)
-    item = replace(_MESSAGE, role=str(message.__struct_config__.tag), content=_decode_either(content, dialect))
-    made = replace(KINDS[item.role], content=content)
+    item = ours.Message(role=str(message.__struct_config__.tag), content=_decode_either(content, dialect))
+    made = KINDS[item.role](content=content)
     if message != made and (left := diff(message, made)):
         item.leftovers = {WIRE: left}
     return item
@@ -386,7 +381,7 @@ def decode_output(
     made = types.ToolMessage(content=content, tool_call_id=call_id)
     item: Output = ours.CustomToolCallOutput(call_id=call_id, output=output)
     if not custom:
-        item = replace(_OUTPUT, call_id=call_id, output=output, name=or_none(message.name))
+        item = ours.FunctionCallOutput(call_id=call_id, output=output, name=or_none(message.name))
         made.name = or_unset(item.name)
     if message != made and (left := diff(message, made)):
         item.leftovers = {WIRE: left}

@@ -26,7 +26,7 @@ from ...responses.lenient import derived_call_id
 from ...unknown import Unknown, given, or_none
 from ..call_ids import PlacedOutputs
 from ..kept import Rules, diff, patch, unknown
-from ..leftovers import as_object, carrier, copies, known, report_item, report_unknown
+from ..leftovers import as_object, carrier, known, report_item, report_unknown
 from ..tools import Call, qualified
 from . import reasoning, types
 from .content import (
@@ -63,10 +63,7 @@ RULES = Rules(words=frozenset({"role", "type"}))
 REPEATED = (("reasoning_details", "reasoning_content", "reasoning"),)
 FLAT = (("function", "name", "arguments"),)
 
-_MESSAGE = ours.Message(role="assistant", content="")
-_TEXT = ours.OutputText(text="", annotations=[])
 _NOTHING = types.AssistantMessage(content=None)
-new_assistant = copies(_NOTHING)
 _NO_NOTES: Json = {}
 _state_of_message = attrgetter(*"reasoning_content reasoning reasoning_details extra_content thought_signature".split())
 _NO_STATE = (UNSET,) * 5
@@ -167,11 +164,11 @@ def _decode_text(items: list[ours.AnyItem], msg: AssistantFields, dialect: ChatD
     if text and dialect.think_tags and answer and (found := reasoning.split_think(text)):
         shown, gap, text = found
         items.append(reasoning.thought(shown, "think", dialect, gap))
-    parts: list[ours.ContentPart] = [replace(_TEXT, text=text, annotations=[])] if text else []
+    parts: list[ours.ContentPart] = [ours.OutputText(text=text, annotations=[])] if text else []
     if refusal:
         parts.append(ours.RefusalPart(refusal=refusal))
     if parts or not answer:
-        items.append(replace(_MESSAGE, content=parts if answer or refusal else text))
+        items.append(ours.Message(role="assistant", content=parts if answer or refusal else text))
 
 
 def used_forms(msg: AssistantFields) -> str:
@@ -427,7 +424,7 @@ class MessageWriter:
         if msg is None:
             if self._waiting or self._after:
                 self._place_outputs(i)
-            msg = self._open = new_assistant()
+            msg = self._open = types.AssistantMessage(content=None)
             self.messages.append(msg)
         if self._thoughts:
             thoughts, self._thoughts = self._thoughts, []
@@ -633,7 +630,7 @@ class _Reader:
     def _keep_document(self, message: types.AssistantMessage, items: list[ours.AnyItem]) -> None:
         used = used_forms(message)
         lost, dialect, attached = Losses(), self._unlimited, dict[str, Json]()
-        made = AssistantMessage(new_assistant(), dialect, lost)
+        made = AssistantMessage(types.AssistantMessage(content=None), dialect, lost)
         made.used = used
         for item in items:
             if isinstance(item, ours.Message):

@@ -105,7 +105,8 @@ def encode_response(
 
 def _encode_answer(response: ours.Response, left: Json, dialect: OllamaDialect, lost: Losses) -> types.Answer:
     """The answer in our encoding; `left` are the leftovers of a message without items."""
-    message = AssistantMessage(lost, left, field="output")
+    message = AssistantMessage(lost, "output")
+    message.left = left
     for i, item in enumerate(response.output):
         _encode_item(item, message, i, dialect, lost)
     body = types.Answer(
@@ -179,7 +180,7 @@ def _encode_item(item: ours.AnyItem, message: AssistantMessage, i: int, dialect:
         case ours.Message():
             message.add_text(item, i, ("annotations",))
         case ours.FunctionCall() | ours.CustomToolCall():
-            message.add_call(item, i)
+            message.calls.append((item, i))
         case ours.Reasoning():
             if item.summary:
                 what = "a summary beside the thoughts" if item.content else "a summary, shown as what was thought"

@@ -249,7 +249,13 @@ class StreamEncoder(stream.StreamEncoder[OllamaDialect, types.Chunk]):
             case ev.OutputItemDone(item=ours.FunctionCall() | ours.CustomToolCall() as call):
                 self._calls += 1
                 # Its losses are reported at the end, with everything else.
-                self._send(types.Message(role="assistant", content="", tool_calls=[encode_call(call, "", Losses())]))
+                self._send(
+                    types.Message(
+                        role="assistant",
+                        content="",
+                        tool_calls=[encode_call(call, "output", event.output_index, Losses())],
+                    )
+                )
             case _:
                 pass
 

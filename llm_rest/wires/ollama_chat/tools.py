@@ -108,8 +108,9 @@ def decode_tools(tools: Sequence[types.Tool]) -> list[ours.AnyTool]:
 _strings = msgspec.json.Decoder(str)
 
 
-def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
-    """The call in this wire's format."""
+def encode_call(item: Call, field: str, i: int, lost: Losses) -> types.ToolCall:
+    """The call at index `i` of a `field` in this wire's format."""
+    path = f"{field}[{i}]"
     found = Losses() if item.leftovers else lost
     text = item.arguments if isinstance(item, ours.FunctionCall) else call_arguments(item, path, found)
     arguments = object_arguments(text, path, found)
@@ -137,7 +138,7 @@ def decode_call(
     arguments = _decode_arguments(function.arguments, path, lost)
     item = ours.FunctionCall(call_id=call_id, name=function.name, arguments=arguments)
     if keep:
-        item.leftovers = {WIRE: left} if (left := diff(call, encode_call(item, path, Losses()), RULES)) else None
+        item.leftovers = {WIRE: left} if (left := diff(call, encode_call(item, "", 0, Losses()), RULES)) else None
     elif not (type(call) is types.ToolCall and type(function) is types.CallFunction and function.index is UNSET):
         item.leftovers = {WIRE: left} if (left := unknown(call, "index")) else None
     return item

@@ -12,7 +12,7 @@ same message is in a request (as history) and in an answer. Follows the Chat Com
 from __future__ import annotations
 
 from collections import deque
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
@@ -27,7 +27,7 @@ from ...unknown import Unknown, given, or_none
 from ..call_ids import PlacedOutputs
 from ..kept import Rules, diff, patch, unknown
 from ..leftovers import as_object, carrier, known, report_item, report_unknown
-from ..tools import Call, qualified
+from ..tools import Call
 from . import reasoning, types
 from .content import (
     FOREIGN,
@@ -392,9 +392,8 @@ class MessageWriter:
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
-        items, handlers = self._items, self.HANDLERS
-        for i in range(start, end):
-            item = items[i]
+        handlers = self.HANDLERS
+        for i, item in enumerate(islice(self._items, start, end), start):
             add = handlers.get(type(item))
             if add is None:
                 item = item if isinstance(item, Unknown) else known(item, f"input[{i}]", self._lost)
@@ -426,6 +425,8 @@ class MessageWriter:
                 self._place_outputs(i)
             msg = self._open = types.AssistantMessage(content=None)
             self.messages.append(msg)
+            if self._dialect.requires_reasoning:
+                self._builder = AssistantMessage(msg, self._dialect, self._lost)
         if self._thoughts:
             thoughts, self._thoughts = self._thoughts, []
             for item, state, k in thoughts:
@@ -445,8 +446,9 @@ class MessageWriter:
 
     def _add_message(self, i: int, item: ours.Message) -> None:
         if item.role != "assistant":
-            if self._open is not None or self._thoughts or self._waiting or self._after:
+            if self._builder is not None or self._thoughts or self._waiting or self._after:
                 self._close(i)
+            self._open = None
             self.messages.append(encode_plain_message(item, self._dialect, i, self._lost))
             return
         msg = self._open
@@ -468,7 +470,7 @@ class MessageWriter:
         msg = self._begin(i)
         if item.leftovers:
             self._keep(msg, item, i)
-        made = encode_call(item, self._dialect, f"input[{i}]", self._lost)
+        made = encode_call(item, self._dialect, i, self._lost)
         add_call(msg, item, made, self._attached, self._dialect.missing_call_state)
         self._waiting.setdefault(made.id or "", deque()).append(i)
 
@@ -492,9 +494,7 @@ class MessageWriter:
             self._lost.withheld(f"input[{i}]", "reasoning that this host did not issue, or does not accept")
 
     def _finish_message(self) -> None:
-        msg, builder = self._open, self._builder
-        if msg is not None and self._dialect.requires_reasoning and builder is None:
-            builder = AssistantMessage(msg, self._dialect, self._lost)
+        builder = self._builder
         self._open = self._builder = None
         if builder is not None:
             self.messages[-1] = made = builder.finish()
@@ -532,8 +532,9 @@ class MessageWriter:
     def _add_output(self, i: int, item: Output) -> None:
         if i in self._outputs.places:
             return
-        if self._open is not None:
+        if self._builder is not None:
             self._finish_message()
+        self._open = None
         call_id = item.call_id or ""
         if call_id not in self._waiting:
             call_id = fit_call_id(call_id, self._dialect)
@@ -629,14 +630,15 @@ class _Reader:
 
     def _keep_document(self, message: types.AssistantMessage, items: list[ours.AnyItem]) -> None:
         used = used_forms(message)
-        lost, dialect, attached = Losses(), self._unlimited, dict[str, Json]()
+        lost, dialect = Losses(), self._unlimited
+        attached: dict[str, Json] = {}
         made = AssistantMessage(types.AssistantMessage(content=None), dialect, lost)
         made.used = used
         for item in items:
             if isinstance(item, ours.Message):
                 made.add_text(item, "")
             elif isinstance(item, ours.FunctionCall | ours.CustomToolCall):
-                call = encode_call(item, dialect, "", lost, naming=qualified)
+                call = encode_call(item, dialect, 0, lost, "output")
                 add_call(made.msg, item, call, attached, dialect.missing_call_state)
             elif isinstance(item, ours.Reasoning):
                 state = reasoning.state_of(item, self._dialect)

@@ -215,7 +215,7 @@ def _encode_output(
             case ours.Message():
                 message.add_text(item, path)
             case ours.FunctionCall() | ours.CustomToolCall():
-                add_call(message.msg, item, encode_call(item, dialect, path, lost, answer=True), attached, {})
+                add_call(message.msg, item, encode_call(item, dialect, i, lost, "output"), attached, {})
             case ours.Reasoning():
                 report_unknown(item, path, lost)
                 state = reasoning.state_of(item, dialect)

@@ -453,7 +453,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
     def _begin_call(self, index: int, item: ours.FunctionCall | ours.CustomToolCall) -> None:
         escaped = isinstance(item, ours.CustomToolCall) and not self._dialect.custom_tools
         call = self._calls[index] = _SentCall(len(self._calls), escaped, [])
-        made = encode_call(item, self._dialect, "", Losses(), answer=True)
+        made = encode_call(item, self._dialect, index, Losses(), "output")
         if given(made.custom):
             made.custom.input = ""
         elif given(made.function):

@@ -10,7 +10,7 @@ Completions reference, its legacy `functions`, and OpenAI's guide to structured 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, cast
 
 import msgspec
 from msgspec import UNSET
@@ -335,22 +335,24 @@ def fit_call_id(call_id: str, dialect: ChatDialect) -> str:
 
 
 def encode_call(
-    item: Call, dialect: ChatDialect, path: str, lost: Losses, *, answer: bool = False, naming: Naming = sent_name
+    item: Call, dialect: ChatDialect, i: int, lost: Losses, field: Literal["input", "output"] = "input"
 ) -> types.ToolCall:
-    """The call in this wire's format. In an `answer` its id is for a client, which accepts any."""
-    call_id = item.call_id if answer else fit_call_id(item.call_id, dialect)
-    name = qualified(item.name, item.namespace) if answer else naming(item.name, item.namespace)
-    if call_id != item.call_id:
-        lost.changed(f"{path}.call_id", f"an id this host does not support, sent as {call_id}")
+    """The call at index `i` in this wire's format. In an `output` its id and name are for a client, which accepts any."""
+    if field == "input":
+        call_id, name = fit_call_id(item.call_id, dialect), sent_name(item.name, item.namespace)
+        if call_id != item.call_id:
+            lost.changed(f"input[{i}].call_id", f"an id this host does not support, sent as {call_id}")
+    else:
+        call_id, name = item.call_id, qualified(item.name, item.namespace)
     if item.namespace or item.caller or item.async_:
-        report_unsaid(item, path, lost)
+        report_unsaid(item, f"{field}[{i}]", lost)
     if isinstance(item, ours.FunctionCall):
         function = types.FunctionBody(name=name, arguments=item.arguments)
         made = types.ToolCall(id=call_id, type="function", function=function)
     elif dialect.custom_tools:
         made = types.ToolCall(id=call_id, type="custom", custom=types.CustomBody(name=name, input=item.input))
     else:
-        lost.emulated(path, "a call with free text, sent as a function with one text")
+        lost.emulated(f"{field}[{i}]", "a call with free text, sent as a function with one text")
         text = msgspec.json.encode({"input": item.input}).decode()
         made = types.ToolCall(id=call_id, type="function", function=types.FunctionBody(name=name, arguments=text))
     return patch(made, item_leftovers(item, WIRE)) if item.leftovers else made
@@ -371,9 +373,9 @@ def decode_call(
     `path` is that of the message.
     """
     body = call.function
-    usual = call.type == "function" and call.id and call.id != "null" and body and body.name
-    if usual and body and isinstance(body.arguments, str) and body.arguments not in EMPTY:
-        item: Call = ours.FunctionCall(call_id=call.id, name=body.name, arguments=body.arguments)
+    text = body.arguments if body and call.type == "function" else None
+    if body and body.name and call.id and call.id != "null" and isinstance(text, str) and text not in EMPTY:
+        item: Call = ours.FunctionCall(call_id=call.id, name=body.name, arguments=text)
     else:
         plain = _plain(call)
         if dialect.untyped_calls and call.type is UNSET:

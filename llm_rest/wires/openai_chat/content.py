@@ -24,7 +24,9 @@ from ..kept import diff, own_leftovers, patch
 from ..leftovers import as_list, is_object, known
 from ..tools import sent_name
 from . import types
-from .types import WIRE, AnyMessage, AnyPart, Json
+from .reasoning import decode_thinking_part, split_think, thought
+from .tools import json_text
+from .types import WIRE, AnyMessage, AnyPart, AssistantFields, Json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -253,6 +255,35 @@ def _decode_known(part: types.KnownPart, dialect: ChatDialect, from_assistant: b
             return ours.InputVideo(video_url=url)
         case _:
             return foreign(msgspec.to_builtins(part))
+
+
+def decode_text(items: list[ours.AnyItem], msg: AssistantFields, dialect: ChatDialect, answer: bool) -> None:
+    """Add the items for the content and the refusal of an assistant message; thinking parts become items of their own."""
+    content, refusal = msg.content, msg.refusal
+    if isinstance(content, list):
+        # The parts between two thinking parts become a message.
+        kept: list[AnyPart] = []
+        for part in [*content, None]:
+            if part is not None and not isinstance(part, types.Thinking):
+                kept.append(part)
+                continue
+            if kept:
+                items.append(ours.Message(role="assistant", content=decode_content(kept, dialect, from_assistant=True)))
+                kept = []
+            if part is not None:
+                items.append(decode_thinking_part(part, dialect))
+        if refusal:
+            items.append(ours.Message(role="assistant", content=[ours.RefusalPart(refusal=refusal)]))
+        return
+    text = json_text(content) if isinstance(content, dict) else content or ""
+    if text and dialect.think_tags and answer and (found := split_think(text)):
+        shown, gap, text = found
+        items.append(thought(shown, "think", dialect, gap))
+    parts: list[ours.ContentPart] = [ours.OutputText(text=text, annotations=[])] if text else []
+    if refusal:
+        parts.append(ours.RefusalPart(refusal=refusal))
+    if parts or not answer:
+        items.append(ours.Message(role="assistant", content=parts if answer or refusal else text))
 
 
 # --- messages of the system, the user and tools ---------------------------------------------------------------------

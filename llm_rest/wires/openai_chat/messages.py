@@ -33,18 +33,18 @@ from .content import (
     FOREIGN,
     Output,
     alternating,
-    decode_content,
     decode_output,
     decode_plain_message,
+    decode_text,
     encode_annotations,
     encode_output,
     encode_part,
     encode_plain_message,
     unlimited,
 )
-from .reasoning import CallState, MessageState, Thought, decode_thinking, decode_thinking_part, text_of
-from .tools import decode_call, encode_call, fit_call_id, json_text
-from .types import USED, WIRE, AnyMessage, AnyPart, AssistantFields, Json, Text, Thinking
+from .reasoning import CallState, MessageState, Thought, decode_thinking, text_of
+from .tools import add_call, call_state, decode_call, encode_call, fit_call_id
+from .types import USED, WIRE, AnyMessage, AnyPart, AssistantFields, Json, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -110,7 +110,7 @@ def decode_message(
     if has_state:
         items += decode_thinking(msg, dialect, answer=answer)
     if msg.content or msg.refusal or isinstance(msg.content, dict):
-        _decode_text(items, msg, dialect, answer)
+        decode_text(items, msg, dialect, answer)
     if has_state and (given(msg.extra_content) or given(msg.thought_signature)):
         texts = [item for item in items if isinstance(item, ours.Message)]
         state = MessageState(
@@ -136,41 +136,6 @@ def decode_message(
     return items
 
 
-def call_state(call: types.ToolCall, call_id: str, dialect: ChatDialect) -> list[ours.AnyItem]:
-    """A carrier of the host's state of a call, before the call itself."""
-    if not call.extra_content or call.extra_content == dialect.missing_call_state:
-        return []
-    return [carrier(CallState(call_id=call_id, extra_content=call.extra_content), WIRE, dialect.issuer)]
-
-
-def _decode_text(items: list[ours.AnyItem], msg: AssistantFields, dialect: ChatDialect, answer: bool) -> None:
-    content, refusal = msg.content, msg.refusal
-    if isinstance(content, list):
-        # Thinking parts become items; the parts between two of them become a message.
-        kept: list[AnyPart] = []
-        for part in [*content, None]:
-            if part is not None and not isinstance(part, Thinking):
-                kept.append(part)
-                continue
-            if kept:
-                items.append(ours.Message(role="assistant", content=decode_content(kept, dialect, from_assistant=True)))
-                kept = []
-            if part is not None:
-                items.append(decode_thinking_part(part, dialect))
-        if refusal:
-            items.append(ours.Message(role="assistant", content=[ours.RefusalPart(refusal=refusal)]))
-        return
-    text = json_text(content) if isinstance(content, dict) else content or ""
-    if text and dialect.think_tags and answer and (found := reasoning.split_think(text)):
-        shown, gap, text = found
-        items.append(reasoning.thought(shown, "think", dialect, gap))
-    parts: list[ours.ContentPart] = [ours.OutputText(text=text, annotations=[])] if text else []
-    if refusal:
-        parts.append(ours.RefusalPart(refusal=refusal))
-    if parts or not answer:
-        items.append(ours.Message(role="assistant", content=parts if answer or refusal else text))
-
-
 def used_forms(msg: AssistantFields) -> str:
     """The forms that an assistant message has, where several have one meaning and it is not the usual one."""
     return ("parts refusal" if msg.refusal else "parts") if isinstance(msg.content, list) else ""
@@ -192,18 +157,6 @@ def message_rules(msg: AssistantFields) -> Rules:
 
 
 # --- one assistant message: Responses -> Chat -----------------------------------------------------------------------
-
-
-def add_call(msg: AssistantFields, item: Call, made: types.ToolCall, attached: dict[str, Json], missing: Json) -> None:
-    """Add the call `made` of `item` with the state its host `attached` to it; the first has that for a `missing` one."""
-    if item.call_id in attached:
-        made.extra_content = attached.pop(item.call_id)
-    elif missing and not msg.tool_calls:
-        made.extra_content = missing
-    if msg.tool_calls:
-        msg.tool_calls.append(made)
-    else:
-        msg.tool_calls = [made]
 
 
 class AssistantMessage(Generic[S]):

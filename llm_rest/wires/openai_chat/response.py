@@ -45,9 +45,9 @@ from ..leftovers import (
 from ..tools import restore_tool, sent_name, sent_tools
 from . import reasoning, types
 from .content import decode_annotations, decode_citations, decode_logprobs, encode_logprobs, texts, unlimited
-from .messages import AssistantMessage, add_call, decode_message, is_legacy, keep_message, message_rules, used_forms
+from .messages import AssistantMessage, decode_message, is_legacy, keep_message, message_rules, used_forms
 from .request import OPENAI
-from .tools import MergedCall, encode_call
+from .tools import MergedCall, add_call, encode_call
 from .types import USED, WIRE, Json
 
 if TYPE_CHECKING:

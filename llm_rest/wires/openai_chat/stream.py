@@ -30,10 +30,10 @@ from ..stream import unsent
 from ..tools import restore_tool, sent_name, sent_tools
 from . import reasoning, types
 from .content import decode_annotations
-from .messages import call_state, decode_message
+from .messages import decode_message
 from .request import OPENAI, wants_usage
 from .response import GROWING, MergedAnswer, decode_error, decode_response, encode_response
-from .tools import MergedCall, decode_call, encode_call, json_text
+from .tools import MergedCall, call_state, decode_call, encode_call, json_text
 from .types import WIRE
 
 if TYPE_CHECKING:

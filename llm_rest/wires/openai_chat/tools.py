@@ -22,7 +22,7 @@ from ...responses.lenient import derived_call_id, repair_call
 from ...responses.tools import doubtful, is_closed
 from ...unknown import Opt, Unknown, convert, given, or_none, or_unset, with_extras
 from ..kept import item_leftovers, patch, unknown
-from ..leftovers import as_plain, built, present
+from ..leftovers import as_plain, built, carrier, present
 from ..options import report_missing
 from ..tools import (
     NO_PARAMETERS,
@@ -44,7 +44,8 @@ from ..tools import (
     sent_name,
 )
 from . import types
-from .types import WIRE, Json
+from .reasoning import CallState
+from .types import WIRE, AssistantFields, Json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -387,6 +388,25 @@ def decode_call(
     if (type(call) is not types.ToolCall or type(body) is not types.FunctionBody) and (left := unknown(call)):
         item.leftovers = {WIRE: left}
     return item
+
+
+def add_call(msg: AssistantFields, item: Call, made: types.ToolCall, attached: dict[str, Json], missing: Json) -> None:
+    """Add the call `made` of `item` with the state its host `attached` to it; the first has that for a `missing` one."""
+    if item.call_id in attached:
+        made.extra_content = attached.pop(item.call_id)
+    elif missing and not msg.tool_calls:
+        made.extra_content = missing
+    if msg.tool_calls:
+        msg.tool_calls.append(made)
+    else:
+        msg.tool_calls = [made]
+
+
+def call_state(call: types.ToolCall, call_id: str, dialect: ChatDialect) -> list[ours.AnyItem]:
+    """A carrier of the host's state of a call, before the call itself."""
+    if not call.extra_content or call.extra_content == dialect.missing_call_state:
+        return []
+    return [carrier(CallState(call_id=call_id, extra_content=call.extra_content), WIRE, dialect.issuer)]
 
 
 def json_text(value: types.JsonValue) -> str:

@@ -126,8 +126,7 @@ def decode_message(
     if msg.content and not (msg.tool_calls and msg.content.isspace()):  # that some models write before their calls
         items.append(ours.Message(role="assistant", content=msg.content))
     for position, call in enumerate(msg.tool_calls or ()):
-        place = f"{path}.tool_calls[{position}]"
-        items.append(decode_call(call, origin, position, taken, place, lost, keep=keep))
+        items.append(decode_call(call, origin, position, taken, path, lost, keep=keep))
     if items and not keep and type(msg) is not types.Message:
         keep_message(items[0], WIRE, unknown(msg))
     return items

@@ -200,8 +200,9 @@ def _encode_item(item: ours.AnyItem, message: AssistantMessage, i: int, dialect:
 
 def text_part(text: str, logprobs: list[ours.Logprob]) -> ours.OutputText:
     """A text part with the log probabilities of its tokens, from the first ones."""
-    part, joined = ours.OutputText(text=text, annotations=[]), ""
-    for count, entry in enumerate(logprobs, 1):
+    part = ours.OutputText(text=text, annotations=[])
+    joined = ""
+    for count, entry in enumerate(logprobs, 1) if logprobs else ():
         joined += entry.token
         if joined == text:
             part.logprobs = logprobs[:count]

@@ -185,8 +185,7 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
         self._end_open()
         for call in calls:
             position = len(self._calls)
-            path = f"message.tool_calls[{position}]"
-            item = decode_call(call, self._origin, position, self._call_ids, path, self.losses, keep=self._keep)
+            item = decode_call(call, self._origin, position, self._call_ids, "message", self.losses, keep=self._keep)
             self._calls.append(call)
             self._emit_whole(placed_item(item, self._origin, len(self._output), self._names, self.losses))
 

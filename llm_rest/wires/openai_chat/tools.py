@@ -33,6 +33,7 @@ from ..tools import (
     WebSearch,
     allowed_tools,
     as_function,
+    call_arguments,
     choose,
     each_tool,
     offered_tools,
@@ -117,7 +118,7 @@ def decode_offer(body: types.Request, request: ours.Request, lost: Losses) -> li
     if body.functions:
         lost.emulated("functions", "legacy functions, read as tools")
     legacy = [types.Tool(type="function", function=each) for each in body.functions or ()]
-    found = decode_tools([*(body.tools or ()), *legacy], lost)
+    found = [_decode_tool(tool, f"tools[{i}]", lost) for i, tool in enumerate([*(body.tools or ()), *legacy])]
     tools = [tool for tool in found if tool is not None]
     if given(body.web_search_options):
         tools.append(_decode_search(body.web_search_options))
@@ -205,12 +206,8 @@ def _strict_unasked(schema: ours.Schema | None, path: str, lost: Losses) -> bool
     return not found
 
 
-def decode_tools(tools: Sequence[types.Tool], lost: Losses) -> list[ours.AnyTool | None]:
-    """The tools in the Responses format; `None` for one without its object."""
-    return [_decode_tool(tool, f"tools[{i}]", lost) for i, tool in enumerate(tools)]
-
-
 def _decode_tool(tool: types.Tool, path: str, lost: Losses) -> ours.AnyTool | None:
+    """The tool in the Responses format; `None` for one without its object."""
     if tool.type in ("function", UNSET, None) and given(function := tool.function):
         return ours.FunctionTool(
             name=function.name,
@@ -347,14 +344,10 @@ def encode_call(
         call_id, name = item.call_id, qualified(item.name, item.namespace)
     if item.namespace or item.caller or item.async_:
         report_unsaid(item, f"{field}[{i}]", lost)
-    if isinstance(item, ours.FunctionCall):
-        function = types.FunctionBody(name=name, arguments=item.arguments)
-        made = types.ToolCall(id=call_id, type="function", function=function)
-    elif dialect.custom_tools:
+    if isinstance(item, ours.CustomToolCall) and dialect.custom_tools:
         made = types.ToolCall(id=call_id, type="custom", custom=types.CustomBody(name=name, input=item.input))
     else:
-        lost.emulated(f"{field}[{i}]", "a call with free text, sent as a function with one text")
-        text = msgspec.json.encode({"input": item.input}).decode()
+        text = item.arguments if isinstance(item, ours.FunctionCall) else call_arguments(item, f"{field}[{i}]", lost)
         made = types.ToolCall(id=call_id, type="function", function=types.FunctionBody(name=name, arguments=text))
     return patch(made, item_leftovers(item, WIRE)) if item.leftovers else made
 

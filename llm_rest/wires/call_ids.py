@@ -32,7 +32,7 @@ def paired(items: Sequence[it.AnyItem], lost: Losses, start: int = 0) -> Sequenc
     The items before `start` are correct already.
     """
     new: Any = items[start:] if start else items
-    if {None}.issuperset(map(attrgetter("id"), new)):  # as in most conversations of a client
+    if not any(map(attrgetter("id"), new)):  # as in most conversations of a client
         return items
     calls: set[str] = set()
     named: dict[str, str] = {}

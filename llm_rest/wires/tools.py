@@ -86,6 +86,7 @@ def wire_name(name: str, namespace: str | None = None) -> str:
     return fitted_name(whole, r"[a-zA-Z0-9_-]{1,64}", r"[^a-zA-Z0-9_-]")
 
 
+@lru_cache(maxsize=1024)
 def sent_name(name: str, namespace: str | None = None) -> str:
     """A tool name that most vendors support; an empty one stays empty, so that it is rejected or restored."""
     return wire_name(name, namespace) if name else name

@@ -9,10 +9,10 @@ reference (read 2026-11-20).
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from ... import responses as ours
 from ...losses import Losses
@@ -20,7 +20,7 @@ from ...responses.lenient import derived_call_id
 from ...unknown import or_none
 from ..call_ids import PlacedOutputs, UnansweredCalls
 from ..kept import Json, diff, keep_message, kept_message, own_leftovers, patch, unknown
-from ..leftovers import new_message, report_item, report_unknown, struct_of
+from ..leftovers import report_item, report_unknown, struct_of
 from ..tools import Call, qualified
 from . import types
 from .content import decode_content, encode_content
@@ -49,17 +49,21 @@ Texts = list[tuple[str, int]]
 
 
 class AssistantMessage:
-    """One assistant message, built from items; `finish` returns it."""
+    """One assistant message after another, built from items; `finish` returns it."""
 
-    def __init__(self, lost: Losses, left: Json | None, begins: int = 0, field: str = "input") -> None:
-        self.msg = types.Message(role="assistant", content="")
-        self.left = left
-        self.begins = begins  # the item it begins with
+    __slots__ = ("_field", "_lost", "begins", "calls", "left", "texts", "thoughts")
+
+    def __init__(self, lost: Losses, field: str = "input") -> None:
+        self._field = field
+        self._lost = lost
+        self._clear()
+
+    def _clear(self) -> None:
+        self.left: Json | None = None
+        self.begins = -1  # the position of the item it begins with; -1 if there is no message
         self.calls: list[tuple[Call, int]] = []  # each with its position
         self.thoughts: Texts = []
         self.texts: Texts = []
-        self._field = field
-        self._lost = lost
 
     def _changed(self, i: int, what: str) -> None:
         self._lost.changed(f"{self._field}[{i}]", what)
@@ -90,26 +94,23 @@ class AssistantMessage:
             self._changed(i, "a text after a call, put before it")
         self.texts.append((text, i))
 
-    def add_call(self, item: Call, i: int) -> None:
-        """Add a call."""
-        made = encode_call(item, f"{self._field}[{i}]", self._lost)
-        self.calls.append((item, i))
-        if self.msg.tool_calls:
-            self.msg.tool_calls.append(made)
-        else:
-            self.msg.tool_calls = [made]
-
     def finish(self) -> types.Message:
-        """The message."""
-        if self.texts:
-            self.msg.content = self.texts[0][0] if len(self.texts) == 1 else self._joined(self.texts)
-            if self.calls and self.msg.content.isspace():
-                self._changed(self.texts[0][1], "nothing but space beside calls, which is read as no message")
+        """The message; the next item begins another."""
+        texts, left = self.texts, self.left
+        text = self._joined(texts) if texts else ""
+        msg = types.Message(role="assistant", content=text)
         if self.thoughts:
-            self.msg.thinking = self.thoughts[0][0] if len(self.thoughts) == 1 else self._joined(self.thoughts)
-        return patch(self.msg, self.left) if self.left else self.msg
+            msg.thinking = self._joined(self.thoughts)
+        if self.calls:
+            msg.tool_calls = [encode_call(item, self._field, i, self._lost) for item, i in self.calls]
+            if text.isspace():
+                self._changed(texts[0][1], "nothing but space beside calls, which is read as no message")
+        self._clear()
+        return patch(msg, left) if left else msg
 
     def _joined(self, texts: Texts) -> str:
+        if len(texts) == 1:
+            return texts[0][0]
         for _, i in texts:
             self._changed(i, "joined with its neighbour to one text, with a blank line between them")
         return "\n\n".join(text for text, _ in texts)
@@ -123,12 +124,9 @@ def decode_message(
     if msg.thinking:
         items.append(decode_thinking(msg.thinking, issuer))
     if msg.content and not (msg.tool_calls and msg.content.isspace()):  # that some models write before their calls
-        message = new_message()
-        message.content = msg.content
-        items.append(message)
+        items.append(ours.Message(role="assistant", content=msg.content))
     for position, call in enumerate(msg.tool_calls or ()):
-        place = f"{path}.tool_calls[{position}]"
-        items.append(decode_call(call, origin, position, taken, place, lost, keep=keep))
+        items.append(decode_call(call, origin, position, taken, path, lost, keep=keep))
     if items and not keep and type(msg) is not types.Message:
         keep_message(items[0], WIRE, unknown(msg))
     return items
@@ -137,8 +135,6 @@ def decode_message(
 # --- Responses -> Ollama --------------------------------------------------------------------------------------------
 
 CALLS, OUTPUTS = (ours.FunctionCall, ours.CustomToolCall), (ours.FunctionCallOutput, ours.CustomToolCallOutput)
-
-_USER, _OUTPUT = types.Message(role="user", content=""), types.Message(role="tool", content="")
 
 
 class MessageWriter:
@@ -156,16 +152,16 @@ class MessageWriter:
         self._items = items
         self._dialect = dialect
         self._lost = lost
-        self._open: AssistantMessage | None = None
+        self._assistant = AssistantMessage(lost)
         self._outputs = PlacedOutputs(items)
         self._preamble = instructions, note
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
         self._begun = start > 0
-        items, handlers, other = self._items, self.HANDLERS, MessageWriter._add_other
-        for i in range(start or self._begin(end), end):
-            item = items[i]
+        handlers, other = self.HANDLERS, MessageWriter._add_other
+        start = start or self._begin(end)
+        for i, item in enumerate(islice(self._items, start, end), start):
             add = handlers.get(type(item))
             if add is None or item.leftovers is not None:
                 add = handlers.get(struct_of(item), other)
@@ -180,12 +176,12 @@ class MessageWriter:
 
     def finish(self) -> None:
         """End the conversation."""
-        last = self._open
-        if last is not None and not last.texts and not last.calls and last.left is None:
+        last = self._assistant
+        if not last.texts and not last.calls and last.left is None:
             # The server treats a message that ends the conversation as the beginning of the answer.
             for _, i in last.thoughts:
                 self._lost.dropped(f"input[{i}]", "a thought that nothing follows")
-            self._open = None
+            last.thoughts = []
         self._close(len(self._items))
 
     def _begin(self, end: int) -> int:
@@ -216,9 +212,9 @@ class MessageWriter:
 
     def _add_message(self, i: int, item: ours.Message) -> None:
         if item.role == "assistant":
-            self._assistant(i, item).add_text(item, i)
+            self._continue(i, item).add_text(item, i)
             return
-        if self._open is not None:
+        if self._assistant.begins >= 0:
             self._close(i)
         message = self._plain(item, i)
         left = kept_message(item, WIRE) if item.leftovers is not None else None
@@ -226,7 +222,7 @@ class MessageWriter:
             self._put(patch(message, left) if left else message, i)
 
     def _add_output(self, i: int, item: Output) -> None:
-        if self._open is not None:
+        if self._assistant.begins >= 0:
             self._close(i)
         if i not in self._outputs.places:
             self._lost.refused(f"input[{i}]", "an output without a call before it")
@@ -238,7 +234,7 @@ class MessageWriter:
             case ours.Reasoning() if item.encrypted_content == issuer_seal(self._dialect.issuer):
                 if text := encode_thinking(item):
                     own_leftovers(item, WIRE, path, self._lost)
-                    self._assistant(i, item).add_thinking(text, i)
+                    self._continue(i, item).add_thinking(text, i)
             case ours.Reasoning():
                 report_unknown(item, path, self._lost)
                 self._lost.withheld(path, "reasoning of another issuer, which is not given to a model as its own")
@@ -247,26 +243,31 @@ class MessageWriter:
             case _:
                 report_item(item, path, WIRE, self._lost, history=True)
 
-    def _assistant(self, i: int, item: ours.AnyItem) -> AssistantMessage:
+    def _continue(self, i: int, item: ours.AnyItem) -> AssistantMessage:
         """The message for an item of the assistant; a text or thought after a text begins another."""
-        left, msg = kept_message(item, WIRE) if item.leftovers is not None else None, self._open
-        if msg is not None and (left is not None or (msg.texts and not msg.calls and struct_of(item) not in CALLS)):
+        msg = self._assistant
+        left = kept_message(item, WIRE) if item.leftovers is not None else None
+        if left is not None or (msg.texts and not msg.calls and struct_of(item) not in CALLS):
             self._close(i)
-            msg = None
-        if msg is None:
-            msg = self._open = AssistantMessage(self._lost, left, i)
+            msg.left = left
+        if msg.begins < 0:
+            msg.begins = i
         return msg
 
     def _close(self, i: int) -> None:
-        """Write the open message, and the outputs of its calls after it, before the item at `i`."""
-        msg, self._open = self._open, None
-        if msg is None:
-            return
-        if msg.texts or msg.calls or msg.thoughts or msg.left is not None:
-            self._put(msg.finish(), msg.begins)
+        """Write the assistant's message, and the outputs of its calls after it, before the item at `i`."""
+        msg = self._assistant
+        calls, begins = msg.calls, msg.begins
+        if msg.texts or calls or msg.thoughts or msg.left is not None:
+            self._put(msg.finish(), begins)
+        msg.begins = -1
+        if calls:
+            self._place_outputs(calls, i)
+
+    def _place_outputs(self, calls: list[tuple[Call, int]], i: int) -> None:
         after: list[str] = []
         start = i
-        for call, k in msg.calls:
+        for call, k in calls:
             place = self._outputs.take(call.call_id, start, i)
             if place is None:
                 self._lost.refused(f"input[{k}]", "a call without an output")
@@ -281,14 +282,15 @@ class MessageWriter:
 
     def _output(self, i: int, item: Any, name: Any) -> list[str]:
         """Write an output, and return the images that it cannot hold."""
-        text, images, lost = item.output, list[str](), self._lost
+        text, lost = item.output, self._lost
+        images: list[str] = []
         if not isinstance(text, str):
             text, images = encode_content(text, f"input[{i}].output", lost)
         if item.is_error or item.status == "incomplete":
             lost.changed(f"input[{i}].{'is_error' if item.is_error else 'status'}", 'a failure, marked by "Error: "')
             text = f"Error: {text}"
         id = UNSET if item.call_id is None else item.call_id
-        message = replace(_OUTPUT, content=text, tool_name=UNSET if name is None else name, tool_call_id=id)
+        message = types.Message(role="tool", content=text, tool_name=UNSET if name is None else name, tool_call_id=id)
         if images and self._dialect.tool_images:
             message.images, images = images, []
         elif images:
@@ -299,7 +301,7 @@ class MessageWriter:
     def _plain(self, item: ours.Message, i: int) -> types.Message:
         """The message for an item that is not the assistant's."""
         text: Any = item.content
-        message = replace(_USER, role=item.role, content=text)
+        message = types.Message(role=item.role, content=text)
         if type(text) is not str:
             message.content, images = encode_content(text, f"input[{i}].content", self._lost)
             message.images = images or UNSET
@@ -314,7 +316,7 @@ class MessageWriter:
 
     HANDLERS: ClassVar[dict[type, Callable[[MessageWriter, int, Any], None]]] = {
         ours.Message: _add_message,
-        **dict.fromkeys(CALLS, lambda writer, i, item: writer._assistant(i, item).add_call(item, i)),
+        **dict.fromkeys(CALLS, lambda writer, i, item: writer._continue(i, item).calls.append((item, i))),
         **dict.fromkeys(OUTPUTS, _add_output),
     }
     """The writer of each item, by type."""

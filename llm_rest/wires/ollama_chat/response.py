@@ -29,8 +29,6 @@ from ..leftovers import (
     as_object,
     item_id,
     new_answer,
-    new_text,
-    new_usage,
     report_answer,
     report_item,
     report_usage,
@@ -107,7 +105,8 @@ def encode_response(
 
 def _encode_answer(response: ours.Response, left: Json, dialect: OllamaDialect, lost: Losses) -> types.Answer:
     """The answer in our encoding; `left` are the leftovers of a message without items."""
-    message = AssistantMessage(lost, left, field="output")
+    message = AssistantMessage(lost, "output")
+    message.left = left
     for i, item in enumerate(response.output):
         _encode_item(item, message, i, dialect, lost)
     body = types.Answer(
@@ -181,7 +180,7 @@ def _encode_item(item: ours.AnyItem, message: AssistantMessage, i: int, dialect:
         case ours.Message():
             message.add_text(item, i, ("annotations",))
         case ours.FunctionCall() | ours.CustomToolCall():
-            message.add_call(item, i)
+            message.calls.append((item, i))
         case ours.Reasoning():
             if item.summary:
                 what = "a summary beside the thoughts" if item.content else "a summary, shown as what was thought"
@@ -201,9 +200,9 @@ def _encode_item(item: ours.AnyItem, message: AssistantMessage, i: int, dialect:
 
 def text_part(text: str, logprobs: list[ours.Logprob]) -> ours.OutputText:
     """A text part with the log probabilities of its tokens, from the first ones."""
-    part, joined = new_text(), ""
-    part.text, part.annotations = text, []
-    for count, entry in enumerate(logprobs, 1):
+    part = ours.OutputText(text=text, annotations=[])
+    joined = ""
+    for count, entry in enumerate(logprobs, 1) if logprobs else ():
         joined += entry.token
         if joined == text:
             part.logprobs = logprobs[:count]
@@ -297,10 +296,8 @@ def decode_usage(line: types.Line, has_output: bool, lost: Losses) -> ours.Usage
     if not (read and made) and (not given(read) or (not given(made) and has_output)):
         name = "output_tokens" if given(read) else "input_tokens"
         lost.changed(f"usage.{name}", "a missing count, which older servers omit for cached input")
-    usage = new_usage()
-    usage.input_tokens, usage.output_tokens = read or 0, made or 0
-    usage.total_tokens = usage.input_tokens + usage.output_tokens
-    return usage
+    read, made = read or 0, made or 0
+    return ours.Usage(input_tokens=read, output_tokens=made, total_tokens=read + made)
 
 
 def encode_usage(usage: ours.Usage, body: types.Line, lost: Losses) -> None:

@@ -185,8 +185,7 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
         self._end_open()
         for call in calls:
             position = len(self._calls)
-            path = f"message.tool_calls[{position}]"
-            item = decode_call(call, self._origin, position, self._call_ids, path, self.losses, keep=self._keep)
+            item = decode_call(call, self._origin, position, self._call_ids, "message", self.losses, keep=self._keep)
             self._calls.append(call)
             self._emit_whole(placed_item(item, self._origin, len(self._output), self._names, self.losses))
 
@@ -249,7 +248,13 @@ class StreamEncoder(stream.StreamEncoder[OllamaDialect, types.Chunk]):
             case ev.OutputItemDone(item=ours.FunctionCall() | ours.CustomToolCall() as call):
                 self._calls += 1
                 # Its losses are reported at the end, with everything else.
-                self._send(types.Message(role="assistant", content="", tool_calls=[encode_call(call, "", Losses())]))
+                self._send(
+                    types.Message(
+                        role="assistant",
+                        content="",
+                        tool_calls=[encode_call(call, "output", event.output_index, Losses())],
+                    )
+                )
             case _:
                 pass
 

@@ -12,15 +12,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import UNSET, Raw
-from msgspec.structs import replace
+from msgspec import UNSET
 
 from ... import responses as ours
 from ...losses import Losses
 from ...responses.lenient import derived_call_id
 from ...unknown import or_none, or_unset
 from ..kept import Rules, diff, item_leftovers, patch, unknown
-from ..leftovers import new_call
 from ..options import report_missing
 from ..schema import OLLAMA, fitted_parameters
 from ..tools import (
@@ -110,17 +108,14 @@ def decode_tools(tools: Sequence[types.Tool]) -> list[ours.AnyTool]:
 _strings = msgspec.json.Decoder(str)
 
 
-_FUNCTION = types.CallFunction(name="")
-_CALL = types.ToolCall(function=_FUNCTION)
-
-
-def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
-    """The call in this wire's format."""
+def encode_call(item: Call, field: str, i: int, lost: Losses) -> types.ToolCall:
+    """The call at index `i` of a `field` in this wire's format."""
+    path = f"{field}[{i}]"
     found = Losses() if item.leftovers else lost
     text = item.arguments if isinstance(item, ours.FunctionCall) else call_arguments(item, path, found)
     arguments = object_arguments(text, path, found)
     name = item.name if item.namespace is None else qualified(item.name, item.namespace)
-    made = replace(_CALL, id=item.call_id, function=replace(_FUNCTION, name=name, arguments=arguments))
+    made = types.ToolCall(id=item.call_id, function=types.CallFunction(name=name, arguments=arguments))
     if item.namespace or item.caller or item.async_:
         report_unsaid(item, path, lost)
     if item.leftovers:
@@ -132,32 +127,26 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.ToolCall:
 def decode_call(
     call: types.ToolCall, origin: str, position: int, taken: set[str], path: str, lost: Losses, *, keep: bool
 ) -> ours.FunctionCall:
-    """The call as an item. `origin` and `position` make the id of one whose own is missing or among those `taken`."""
-    call_id = call.id
+    """The call as an item. `origin` and `position` make the id of one whose own is missing or among those `taken`.
+
+    `path` is that of the message.
+    """
+    call_id, function = call.id, call.function
     if not call_id or call_id in taken:
         if call_id:
-            lost.changed(path, f"a second call of the id {call_id!r}")
+            lost.changed(f"{path}.tool_calls[{position}]", f"a second call of the id {call_id!r}")
         call_id = derived_call_id(origin, position)
     taken.add(call_id)
-    function = call.function
-    arguments = _decode_arguments(function.arguments, path, lost)
-    item = new_call()
-    item.call_id, item.name, item.arguments = call_id, function.name, arguments
+    arguments = "null" if function.arguments is UNSET else str(function.arguments, "utf-8", "replace")
+    if arguments == "null":
+        arguments = "{}"
+    elif arguments[:1] != "{":
+        lost.changed(f"{path}.tool_calls[{position}]", "its arguments were no object")
+        with suppress(msgspec.MsgspecError):
+            arguments = _strings.decode(arguments) or "{}"
+    item = ours.FunctionCall(call_id=call_id, name=function.name, arguments=arguments)
     if keep:
-        item.leftovers = {WIRE: left} if (left := diff(call, encode_call(item, path, Losses()), RULES)) else None
+        item.leftovers = {WIRE: left} if (left := diff(call, encode_call(item, "", 0, Losses()), RULES)) else None
     elif not (type(call) is types.ToolCall and type(function) is types.CallFunction and function.index is UNSET):
         item.leftovers = {WIRE: left} if (left := unknown(call, "index")) else None
     return item
-
-
-def _decode_arguments(raw: Raw | msgspec.UnsetType, path: str, lost: Losses) -> str:
-    """The arguments as JSON text."""
-    text = "null" if raw is UNSET else str(raw, "utf-8", "replace")
-    if text[:1] == "{":
-        return text
-    if text == "null":
-        return "{}"
-    lost.changed(path, "its arguments were no object")
-    with suppress(msgspec.MsgspecError):
-        return _strings.decode(text) or "{}"
-    return text

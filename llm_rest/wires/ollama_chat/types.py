@@ -91,19 +91,6 @@ class Options(Model, kw_only=True):
     num_thread: Opt[Number] = UNSET
     use_mmap: Opt[bool] = UNSET
     draft_num_predict: Opt[Number] = UNSET
-    # Older servers support these; newer ones write a line into their log.
-    mirostat: Opt[Number] = UNSET
-    mirostat_tau: Opt[Number] = UNSET
-    mirostat_eta: Opt[Number] = UNSET
-    tfs_z: Opt[Number] = UNSET
-    penalize_newline: Opt[bool] = UNSET
-    numa: Opt[bool] = UNSET
-    low_vram: Opt[bool] = UNSET
-    vocab_only: Opt[bool] = UNSET
-    use_mlock: Opt[bool] = UNSET
-    f16_kv: Opt[bool] = UNSET
-    logits_all: Opt[bool] = UNSET
-    embedding_only: Opt[bool] = UNSET
 
 
 LOADING = ("num_ctx", "num_batch", "num_gpu", "main_gpu", "num_thread", "use_mmap", "draft_num_predict")
@@ -173,17 +160,6 @@ EVENT: Decoder[Chunk] = Decoder(Chunk, most_unknown=MOST_IN_ANSWER)
 Capability = Literal["completion", "tools", "insert", "vision", "audio", "embedding", "thinking", "image"] | str
 
 
-class Details(Model, kw_only=True):
-    parent_model: Opt[str] = UNSET
-    format: Opt[str] = UNSET
-    family: Opt[str] = UNSET
-    families: Opt[list[str]] = UNSET
-    parameter_size: Opt[str] = UNSET
-    quantization_level: Opt[str] = UNSET
-    context_length: Opt[int] = UNSET
-    embedding_length: Opt[int] = UNSET
-
-
 class ModelInfo(Model, kw_only=True):
     """One model of `GET /api/tags`. A model of the cloud names its host."""
 
@@ -192,7 +168,7 @@ class ModelInfo(Model, kw_only=True):
     modified_at: Opt[str] = UNSET
     size: Opt[int] = UNSET
     digest: Opt[str] = UNSET
-    details: Opt[Details] = UNSET
+    details: Opt[Json] = UNSET
     capabilities: Opt[list[Capability]] = UNSET
     remote_model: Opt[str] = UNSET
     remote_host: Opt[str] = UNSET
@@ -215,7 +191,7 @@ class ShownModel(Model, kw_only=True):
     """The answer of `POST /api/show`. Keys of `model_info` begin with the architecture: `llama.context_length`."""
 
     capabilities: Opt[list[Capability]] = UNSET
-    details: Opt[Details] = UNSET
+    details: Opt[Json] = UNSET
     model_info: Opt[Json] = UNSET
     modified_at: Opt[str] = UNSET
     template: Opt[str] = UNSET

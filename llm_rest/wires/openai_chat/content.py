@@ -24,7 +24,9 @@ from ..kept import diff, own_leftovers, patch
 from ..leftovers import as_list, is_object, known
 from ..tools import sent_name
 from . import types
-from .types import WIRE, AnyMessage, AnyPart, Json
+from .reasoning import decode_thinking_part, split_think, thought
+from .tools import json_text
+from .types import WIRE, AnyMessage, AnyPart, AssistantFields, Json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -255,22 +257,46 @@ def _decode_known(part: types.KnownPart, dialect: ChatDialect, from_assistant: b
             return foreign(msgspec.to_builtins(part))
 
 
+def decode_text(items: list[ours.AnyItem], msg: AssistantFields, dialect: ChatDialect, answer: bool) -> None:
+    """Add the items for the content and the refusal of an assistant message; thinking parts become items of their own."""
+    content, refusal = msg.content, msg.refusal
+    if isinstance(content, list):
+        # The parts between two thinking parts become a message.
+        kept: list[AnyPart] = []
+        for part in [*content, None]:
+            if part is not None and not isinstance(part, types.Thinking):
+                kept.append(part)
+                continue
+            if kept:
+                items.append(ours.Message(role="assistant", content=decode_content(kept, dialect, from_assistant=True)))
+                kept = []
+            if part is not None:
+                items.append(decode_thinking_part(part, dialect))
+        if refusal:
+            items.append(ours.Message(role="assistant", content=[ours.RefusalPart(refusal=refusal)]))
+        return
+    text = json_text(content) if isinstance(content, dict) else content or ""
+    if text and dialect.think_tags and answer and (found := split_think(text)):
+        shown, gap, text = found
+        items.append(thought(shown, "think", dialect, gap))
+    parts: list[ours.ContentPart] = [ours.OutputText(text=text, annotations=[])] if text else []
+    if refusal:
+        parts.append(ours.RefusalPart(refusal=refusal))
+    if parts or not answer:
+        items.append(ours.Message(role="assistant", content=parts if answer or refusal else text))
+
+
 # --- messages of the system, the user and tools ---------------------------------------------------------------------
 
 PlainMessage = types.SystemMessage | types.DeveloperMessage | types.UserMessage
 Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
 
-KINDS: dict[str, PlainMessage] = {
-    "system": types.SystemMessage(),
-    "developer": types.DeveloperMessage(),
-    "user": types.UserMessage(),
+KINDS: dict[str, type[PlainMessage]] = {
+    "system": types.SystemMessage,
+    "developer": types.DeveloperMessage,
+    "user": types.UserMessage,
 }
-"""An empty message of each role; a copy of it with a content costs a third of making a new struct."""
-_OUTPUT, _MESSAGE, _TOOL = (
-    ours.FunctionCallOutput(call_id="", output=""),
-    ours.Message(role="", content=""),
-    types.ToolMessage(),
-)
+"""The message of each role."""
 
 
 def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost: Losses) -> AnyMessage:
@@ -288,7 +314,7 @@ def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost:
     kind = KINDS.get(role)
     if kind is None:
         return Unknown({"role": role, "content": msgspec.to_builtins(content)})
-    message = replace(kind, content=content)
+    message = kind(content=content)
     if item.leftovers:
         message = patch(message, own_leftovers(item, WIRE, f"input[{i}]", lost))
         if message.name is not UNSET and "name" in dialect.lacks:
@@ -302,7 +328,7 @@ def encode_output(
 ) -> types.ToolMessage:
     """The message for the output at index `i`. Parts that it cannot hold go to `after`, for a user message that follows."""
     content = item.output if isinstance(item.output, str) else _output_parts(item, after, dialect, i, lost)
-    message = replace(_TOOL, content=content, tool_call_id=call_id)
+    message = types.ToolMessage(content=content, tool_call_id=call_id)
     if isinstance(item, ours.FunctionCallOutput) and item.name is not None:
         message.name = sent_name(item.name)
     if item.is_error:
@@ -370,8 +396,8 @@ def _both(one: Any, other: Any) -> types.Content:
 def decode_plain_message(message: PlainMessage, dialect: ChatDialect) -> ours.Message:
     """The item for a message that is neither the assistant's nor a tool's."""
     content = message.content or _empty(message.content)
-    item = replace(_MESSAGE, role=str(message.__struct_config__.tag), content=_decode_either(content, dialect))
-    made = replace(KINDS[item.role], content=content)
+    item = ours.Message(role=str(message.__struct_config__.tag), content=_decode_either(content, dialect))
+    made = KINDS[item.role](content=content)
     if message != made and (left := diff(message, made)):
         item.leftovers = {WIRE: left}
     return item
@@ -386,7 +412,7 @@ def decode_output(
     made = types.ToolMessage(content=content, tool_call_id=call_id)
     item: Output = ours.CustomToolCallOutput(call_id=call_id, output=output)
     if not custom:
-        item = replace(_OUTPUT, call_id=call_id, output=output, name=or_none(message.name))
+        item = ours.FunctionCallOutput(call_id=call_id, output=output, name=or_none(message.name))
         made.name = or_unset(item.name)
     if message != made and (left := diff(message, made)):
         item.leftovers = {WIRE: left}

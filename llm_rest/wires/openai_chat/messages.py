@@ -12,7 +12,7 @@ same message is in a request (as history) and in an answer. Follows the Chat Com
 from __future__ import annotations
 
 from collections import deque
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
@@ -26,25 +26,25 @@ from ...responses.lenient import derived_call_id
 from ...unknown import Unknown, given, or_none
 from ..call_ids import PlacedOutputs
 from ..kept import Rules, diff, patch, unknown
-from ..leftovers import as_object, carrier, copies, known, report_item, report_unknown
-from ..tools import Call, qualified
+from ..leftovers import as_object, carrier, known, report_item, report_unknown
+from ..tools import Call
 from . import reasoning, types
 from .content import (
     FOREIGN,
     Output,
     alternating,
-    decode_content,
     decode_output,
     decode_plain_message,
+    decode_text,
     encode_annotations,
     encode_output,
     encode_part,
     encode_plain_message,
     unlimited,
 )
-from .reasoning import CallState, MessageState, Thought, decode_thinking, decode_thinking_part, text_of
-from .tools import decode_call, encode_call, fit_call_id, json_text
-from .types import USED, WIRE, AnyMessage, AnyPart, AssistantFields, Json, Text, Thinking
+from .reasoning import CallState, MessageState, Thought, decode_thinking, text_of
+from .tools import add_call, call_state, decode_call, encode_call, fit_call_id
+from .types import USED, WIRE, AnyMessage, AnyPart, AssistantFields, Json, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,10 +63,7 @@ RULES = Rules(words=frozenset({"role", "type"}))
 REPEATED = (("reasoning_details", "reasoning_content", "reasoning"),)
 FLAT = (("function", "name", "arguments"),)
 
-_MESSAGE = ours.Message(role="assistant", content="")
-_TEXT = ours.OutputText(text="", annotations=[])
 _NOTHING = types.AssistantMessage(content=None)
-new_assistant = copies(_NOTHING)
 _NO_NOTES: Json = {}
 _state_of_message = attrgetter(*"reasoning_content reasoning reasoning_details extra_content thought_signature".split())
 _NO_STATE = (UNSET,) * 5
@@ -113,7 +110,7 @@ def decode_message(
     if has_state:
         items += decode_thinking(msg, dialect, answer=answer)
     if msg.content or msg.refusal or isinstance(msg.content, dict):
-        _decode_text(items, msg, dialect, answer)
+        decode_text(items, msg, dialect, answer)
     if has_state and (given(msg.extra_content) or given(msg.thought_signature)):
         texts = [item for item in items if isinstance(item, ours.Message)]
         state = MessageState(
@@ -139,41 +136,6 @@ def decode_message(
     return items
 
 
-def call_state(call: types.ToolCall, call_id: str, dialect: ChatDialect) -> list[ours.AnyItem]:
-    """A carrier of the host's state of a call, before the call itself."""
-    if not call.extra_content or call.extra_content == dialect.missing_call_state:
-        return []
-    return [carrier(CallState(call_id=call_id, extra_content=call.extra_content), WIRE, dialect.issuer)]
-
-
-def _decode_text(items: list[ours.AnyItem], msg: AssistantFields, dialect: ChatDialect, answer: bool) -> None:
-    content, refusal = msg.content, msg.refusal
-    if isinstance(content, list):
-        # Thinking parts become items; the parts between two of them become a message.
-        kept: list[AnyPart] = []
-        for part in [*content, None]:
-            if part is not None and not isinstance(part, Thinking):
-                kept.append(part)
-                continue
-            if kept:
-                items.append(ours.Message(role="assistant", content=decode_content(kept, dialect, from_assistant=True)))
-                kept = []
-            if part is not None:
-                items.append(decode_thinking_part(part, dialect))
-        if refusal:
-            items.append(ours.Message(role="assistant", content=[ours.RefusalPart(refusal=refusal)]))
-        return
-    text = json_text(content) if isinstance(content, dict) else content or ""
-    if text and dialect.think_tags and answer and (found := reasoning.split_think(text)):
-        shown, gap, text = found
-        items.append(reasoning.thought(shown, "think", dialect, gap))
-    parts: list[ours.ContentPart] = [replace(_TEXT, text=text, annotations=[])] if text else []
-    if refusal:
-        parts.append(ours.RefusalPart(refusal=refusal))
-    if parts or not answer:
-        items.append(replace(_MESSAGE, content=parts if answer or refusal else text))
-
-
 def used_forms(msg: AssistantFields) -> str:
     """The forms that an assistant message has, where several have one meaning and it is not the usual one."""
     return ("parts refusal" if msg.refusal else "parts") if isinstance(msg.content, list) else ""
@@ -195,18 +157,6 @@ def message_rules(msg: AssistantFields) -> Rules:
 
 
 # --- one assistant message: Responses -> Chat -----------------------------------------------------------------------
-
-
-def add_call(msg: AssistantFields, item: Call, made: types.ToolCall, attached: dict[str, Json], missing: Json) -> None:
-    """Add the call `made` of `item` with the state its host `attached` to it; the first has that for a `missing` one."""
-    if item.call_id in attached:
-        made.extra_content = attached.pop(item.call_id)
-    elif missing and not msg.tool_calls:
-        made.extra_content = missing
-    if msg.tool_calls:
-        msg.tool_calls.append(made)
-    else:
-        msg.tool_calls = [made]
 
 
 class AssistantMessage(Generic[S]):
@@ -395,9 +345,8 @@ class MessageWriter:
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
-        items, handlers = self._items, self.HANDLERS
-        for i in range(start, end):
-            item = items[i]
+        handlers = self.HANDLERS
+        for i, item in enumerate(islice(self._items, start, end), start):
             add = handlers.get(type(item))
             if add is None:
                 item = item if isinstance(item, Unknown) else known(item, f"input[{i}]", self._lost)
@@ -427,8 +376,10 @@ class MessageWriter:
         if msg is None:
             if self._waiting or self._after:
                 self._place_outputs(i)
-            msg = self._open = new_assistant()
+            msg = self._open = types.AssistantMessage(content=None)
             self.messages.append(msg)
+            if self._dialect.requires_reasoning:
+                self._builder = AssistantMessage(msg, self._dialect, self._lost)
         if self._thoughts:
             thoughts, self._thoughts = self._thoughts, []
             for item, state, k in thoughts:
@@ -448,8 +399,9 @@ class MessageWriter:
 
     def _add_message(self, i: int, item: ours.Message) -> None:
         if item.role != "assistant":
-            if self._open is not None or self._thoughts or self._waiting or self._after:
+            if self._builder is not None or self._thoughts or self._waiting or self._after:
                 self._close(i)
+            self._open = None
             self.messages.append(encode_plain_message(item, self._dialect, i, self._lost))
             return
         msg = self._open
@@ -471,7 +423,7 @@ class MessageWriter:
         msg = self._begin(i)
         if item.leftovers:
             self._keep(msg, item, i)
-        made = encode_call(item, self._dialect, f"input[{i}]", self._lost)
+        made = encode_call(item, self._dialect, i, self._lost)
         add_call(msg, item, made, self._attached, self._dialect.missing_call_state)
         self._waiting.setdefault(made.id or "", deque()).append(i)
 
@@ -495,9 +447,7 @@ class MessageWriter:
             self._lost.withheld(f"input[{i}]", "reasoning that this host did not issue, or does not accept")
 
     def _finish_message(self) -> None:
-        msg, builder = self._open, self._builder
-        if msg is not None and self._dialect.requires_reasoning and builder is None:
-            builder = AssistantMessage(msg, self._dialect, self._lost)
+        builder = self._builder
         self._open = self._builder = None
         if builder is not None:
             self.messages[-1] = made = builder.finish()
@@ -535,8 +485,9 @@ class MessageWriter:
     def _add_output(self, i: int, item: Output) -> None:
         if i in self._outputs.places:
             return
-        if self._open is not None:
+        if self._builder is not None:
             self._finish_message()
+        self._open = None
         call_id = item.call_id or ""
         if call_id not in self._waiting:
             call_id = fit_call_id(call_id, self._dialect)
@@ -632,14 +583,15 @@ class _Reader:
 
     def _keep_document(self, message: types.AssistantMessage, items: list[ours.AnyItem]) -> None:
         used = used_forms(message)
-        lost, dialect, attached = Losses(), self._unlimited, dict[str, Json]()
-        made = AssistantMessage(new_assistant(), dialect, lost)
+        lost, dialect = Losses(), self._unlimited
+        attached: dict[str, Json] = {}
+        made = AssistantMessage(types.AssistantMessage(content=None), dialect, lost)
         made.used = used
         for item in items:
             if isinstance(item, ours.Message):
                 made.add_text(item, "")
             elif isinstance(item, ours.FunctionCall | ours.CustomToolCall):
-                call = encode_call(item, dialect, "", lost, naming=qualified)
+                call = encode_call(item, dialect, 0, lost, "output")
                 add_call(made.msg, item, call, attached, dialect.missing_call_state)
             elif isinstance(item, ours.Reasoning):
                 state = reasoning.state_of(item, self._dialect)

@@ -34,7 +34,6 @@ from ..leftovers import (
     item_id,
     known,
     new_answer,
-    new_usage,
     present,
     report_answer,
     report_item,
@@ -46,9 +45,9 @@ from ..leftovers import (
 from ..tools import restore_tool, sent_name, sent_tools
 from . import reasoning, types
 from .content import decode_annotations, decode_citations, decode_logprobs, encode_logprobs, texts, unlimited
-from .messages import AssistantMessage, add_call, decode_message, is_legacy, keep_message, message_rules, used_forms
+from .messages import AssistantMessage, decode_message, is_legacy, keep_message, message_rules, used_forms
 from .request import OPENAI
-from .tools import MergedCall, encode_call
+from .tools import MergedCall, add_call, encode_call
 from .types import USED, WIRE, Json
 
 if TYPE_CHECKING:
@@ -65,7 +64,6 @@ CHOICE, OTHERS, MESSAGE = "choices[0]", "choices[1:]", "choices[0].message"
 RULES = Rules(defaults={"model": ""})
 WITH_CHOICE = replace(RULES, apart=frozenset({"choices"}))
 
-_COMPLETION = types.Completion(object="chat.completion", choices=[])
 _NO_CHOICE, _NO_ANSWER = types.Choice(), types.Answer()
 
 
@@ -180,22 +178,21 @@ def encode_response(
 
 def _encode_answer(response: ours.Response, used: str, dialect: ChatDialect, lost: Losses) -> types.Completion:
     """The answer in our encoding, with the nulls that OpenAI sends; `used` are the forms its document used."""
-    message = AssistantMessage(replace(_NO_ANSWER, role="assistant", content=None), dialect, lost, answer=True)
+    message = AssistantMessage(types.Answer(role="assistant", content=None), dialect, lost, answer=True)
     message.used = used
     _encode_output(response.output, message, dialect, lost)
     msg = message.finish()
     msg.refusal = None if msg.refusal is UNSET else msg.refusal
     msg.annotations = [] if msg.annotations is UNSET else msg.annotations
-    choice = replace(
-        _NO_CHOICE,
+    choice = types.Choice(
         index=0,
         message=msg,
         finish_reason=encode_finish_reason(response, bool(message.msg.tool_calls)),
         logprobs=encode_logprobs(texts(response.output)),
     )
-    return replace(
-        _COMPLETION,
+    return types.Completion(
         id=response.id,
+        object="chat.completion",
         created=int(response.created_at) if given(response.created_at) else 0,
         model=response.model or UNSET,
         choices=[choice],
@@ -218,7 +215,7 @@ def _encode_output(
             case ours.Message():
                 message.add_text(item, path)
             case ours.FunctionCall() | ours.CustomToolCall():
-                add_call(message.msg, item, encode_call(item, dialect, path, lost, answer=True), attached, {})
+                add_call(message.msg, item, encode_call(item, dialect, i, lost, "output"), attached, {})
             case ours.Reasoning():
                 report_unknown(item, path, lost)
                 state = reasoning.state_of(item, dialect)
@@ -489,8 +486,7 @@ _media, _NO_MEDIA = attrgetter(*MEDIA), (UNSET,) * len(MEDIA)
 def decode_usage(counted: types.Usage, dialect: ChatDialect, *, keep: bool = True) -> ours.Usage:
     """Token counts of Responses."""
     prompt, completion, total = counted.prompt_tokens or 0, counted.completion_tokens or 0, counted.total_tokens
-    usage = new_usage()
-    usage.input_tokens, usage.output_tokens = prompt, completion
+    usage = ours.Usage(input_tokens=prompt, output_tokens=completion, total_tokens=0)
     if held := counted.prompt_tokens_details:
         usage.input_tokens_details = ours.InputTokensDetails(
             cached_tokens=or_none(held.cached_tokens), cache_write_tokens=or_none(held.cache_write_tokens)

@@ -30,10 +30,10 @@ from ..stream import unsent
 from ..tools import restore_tool, sent_name, sent_tools
 from . import reasoning, types
 from .content import decode_annotations
-from .messages import call_state, decode_message
+from .messages import decode_message
 from .request import OPENAI, wants_usage
 from .response import GROWING, MergedAnswer, decode_error, decode_response, encode_response
-from .tools import MergedCall, decode_call, encode_call, json_text
+from .tools import MergedCall, call_state, decode_call, encode_call, json_text
 from .types import WIRE
 
 if TYPE_CHECKING:
@@ -153,10 +153,8 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             response = replace(response, status="incomplete", incomplete_details=ours.IncompleteDetails(reason=None))
             if not isinstance(last := response.output[-1], Unknown):
                 last.status = "incomplete"
-        final, late = (
-            response.output,
-            list[ours.Reasoning](),
-        )  # `late`: state of calls, which some hosts send after them
+        final = response.output
+        late: list[ours.Reasoning] = []  # state of calls, which some hosts send after them
         if self._item_ids != [getattr(item, "id", None) for item in final[: len(self._item_ids)]]:
             sent = {getattr(item, "encrypted_content", None) for item in self._output}
             late = [one for one in final if type(one) is ours.Reasoning and one.encrypted_content not in sent]
@@ -348,10 +346,8 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             self._emit_whole(state)
         if self._names:
             call = restore_tool(call, self._names, "", Losses())
-        call_id = merged.id or call.call_id
-        if isinstance(call, ours.CustomToolCall):
-            return replace(call, status="in_progress", call_id=call_id, input="")
-        return replace(call, status="in_progress", call_id=call_id, arguments="")
+        begun: Json = {"input" if isinstance(call, ours.CustomToolCall) else "arguments": ""}
+        return replace(call, status="in_progress", call_id=merged.id or call.call_id, **begun)
 
     def _end_call(self, call: _Call, final: ours.AnyItem | None) -> None:
         text = "".join(call.merged.pieces)
@@ -453,7 +449,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
     def _begin_call(self, index: int, item: ours.FunctionCall | ours.CustomToolCall) -> None:
         escaped = isinstance(item, ours.CustomToolCall) and not self._dialect.custom_tools
         call = self._calls[index] = _SentCall(len(self._calls), escaped, [])
-        made = encode_call(item, self._dialect, "", Losses(), answer=True)
+        made = encode_call(item, self._dialect, index, Losses(), "output")
         if given(made.custom):
             made.custom.input = ""
         elif given(made.function):

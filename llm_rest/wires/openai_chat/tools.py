@@ -10,11 +10,10 @@ Completions reference, its legacy `functions`, and OpenAI's guide to structured 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, cast
 
 import msgspec
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from ... import responses as ours
 from ...losses import Losses, no_such
@@ -23,7 +22,7 @@ from ...responses.lenient import derived_call_id, repair_call
 from ...responses.tools import doubtful, is_closed
 from ...unknown import Opt, Unknown, convert, given, or_none, or_unset, with_extras
 from ..kept import item_leftovers, patch, unknown
-from ..leftovers import as_plain, built, present
+from ..leftovers import as_plain, built, carrier, present
 from ..options import report_missing
 from ..tools import (
     NO_PARAMETERS,
@@ -34,6 +33,7 @@ from ..tools import (
     WebSearch,
     allowed_tools,
     as_function,
+    call_arguments,
     choose,
     each_tool,
     offered_tools,
@@ -45,7 +45,8 @@ from ..tools import (
     sent_name,
 )
 from . import types
-from .types import WIRE, Json
+from .reasoning import CallState
+from .types import WIRE, AssistantFields, Json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,10 +63,6 @@ EMPTY = ("", "null")
 """The values for no arguments that hosts send, beside leaving them out."""
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-# A copy with other values costs a third of what making a struct costs.
-_FUNCTION = ours.FunctionCall(call_id="", name="", arguments="")
-_CALL, _BODY = types.ToolCall(type="function"), types.FunctionBody()
 
 
 def name_of(tool: types.Tool) -> str | None:
@@ -121,7 +118,7 @@ def decode_offer(body: types.Request, request: ours.Request, lost: Losses) -> li
     if body.functions:
         lost.emulated("functions", "legacy functions, read as tools")
     legacy = [types.Tool(type="function", function=each) for each in body.functions or ()]
-    found = decode_tools([*(body.tools or ()), *legacy], lost)
+    found = [_decode_tool(tool, f"tools[{i}]", lost) for i, tool in enumerate([*(body.tools or ()), *legacy])]
     tools = [tool for tool in found if tool is not None]
     if given(body.web_search_options):
         tools.append(_decode_search(body.web_search_options))
@@ -209,12 +206,8 @@ def _strict_unasked(schema: ours.Schema | None, path: str, lost: Losses) -> bool
     return not found
 
 
-def decode_tools(tools: Sequence[types.Tool], lost: Losses) -> list[ours.AnyTool | None]:
-    """The tools in the Responses format; `None` for one without its object."""
-    return [_decode_tool(tool, f"tools[{i}]", lost) for i, tool in enumerate(tools)]
-
-
 def _decode_tool(tool: types.Tool, path: str, lost: Losses) -> ours.AnyTool | None:
+    """The tool in the Responses format; `None` for one without its object."""
     if tool.type in ("function", UNSET, None) and given(function := tool.function):
         return ours.FunctionTool(
             name=function.name,
@@ -340,23 +333,22 @@ def fit_call_id(call_id: str, dialect: ChatDialect) -> str:
 
 
 def encode_call(
-    item: Call, dialect: ChatDialect, path: str, lost: Losses, *, answer: bool = False, naming: Naming = sent_name
+    item: Call, dialect: ChatDialect, i: int, lost: Losses, field: Literal["input", "output"] = "input"
 ) -> types.ToolCall:
-    """The call in this wire's format. In an `answer` its id is for a client, which accepts any."""
-    call_id = item.call_id if answer else fit_call_id(item.call_id, dialect)
-    name = qualified(item.name, item.namespace) if answer else naming(item.name, item.namespace)
-    if call_id != item.call_id:
-        lost.changed(f"{path}.call_id", f"an id this host does not support, sent as {call_id}")
+    """The call at index `i` in this wire's format. In an `output` its id and name are for a client, which accepts any."""
+    if field == "input":
+        call_id, name = fit_call_id(item.call_id, dialect), sent_name(item.name, item.namespace)
+        if call_id != item.call_id:
+            lost.changed(f"input[{i}].call_id", f"an id this host does not support, sent as {call_id}")
+    else:
+        call_id, name = item.call_id, qualified(item.name, item.namespace)
     if item.namespace or item.caller or item.async_:
-        report_unsaid(item, path, lost)
-    if isinstance(item, ours.FunctionCall):
-        made = replace(_CALL, id=call_id, function=replace(_BODY, name=name, arguments=item.arguments))
-    elif dialect.custom_tools:
+        report_unsaid(item, f"{field}[{i}]", lost)
+    if isinstance(item, ours.CustomToolCall) and dialect.custom_tools:
         made = types.ToolCall(id=call_id, type="custom", custom=types.CustomBody(name=name, input=item.input))
     else:
-        lost.emulated(path, "a call with free text, sent as a function with one text")
-        text = msgspec.json.encode({"input": item.input}).decode()
-        made = replace(_CALL, id=call_id, function=types.FunctionBody(name=name, arguments=text))
+        text = item.arguments if isinstance(item, ours.FunctionCall) else call_arguments(item, f"{field}[{i}]", lost)
+        made = types.ToolCall(id=call_id, type="function", function=types.FunctionBody(name=name, arguments=text))
     return patch(made, item_leftovers(item, WIRE)) if item.leftovers else made
 
 
@@ -375,9 +367,9 @@ def decode_call(
     `path` is that of the message.
     """
     body = call.function
-    usual = call.type == "function" and call.id and call.id != "null" and body and body.name
-    if usual and body and isinstance(body.arguments, str) and body.arguments not in EMPTY:
-        item: Call = replace(_FUNCTION, call_id=call.id, name=body.name, arguments=body.arguments)
+    text = body.arguments if body and call.type == "function" else None
+    if body and body.name and call.id and call.id != "null" and isinstance(text, str) and text not in EMPTY:
+        item: Call = ours.FunctionCall(call_id=call.id, name=body.name, arguments=text)
     else:
         plain = _plain(call)
         if dialect.untyped_calls and call.type is UNSET:
@@ -389,6 +381,25 @@ def decode_call(
     if (type(call) is not types.ToolCall or type(body) is not types.FunctionBody) and (left := unknown(call)):
         item.leftovers = {WIRE: left}
     return item
+
+
+def add_call(msg: AssistantFields, item: Call, made: types.ToolCall, attached: dict[str, Json], missing: Json) -> None:
+    """Add the call `made` of `item` with the state its host `attached` to it; the first has that for a `missing` one."""
+    if item.call_id in attached:
+        made.extra_content = attached.pop(item.call_id)
+    elif missing and not msg.tool_calls:
+        made.extra_content = missing
+    if msg.tool_calls:
+        msg.tool_calls.append(made)
+    else:
+        msg.tool_calls = [made]
+
+
+def call_state(call: types.ToolCall, call_id: str, dialect: ChatDialect) -> list[ours.AnyItem]:
+    """A carrier of the host's state of a call, before the call itself."""
+    if not call.extra_content or call.extra_content == dialect.missing_call_state:
+        return []
+    return [carrier(CallState(call_id=call_id, extra_content=call.extra_content), WIRE, dialect.issuer)]
 
 
 def json_text(value: types.JsonValue) -> str:

@@ -23,8 +23,6 @@ from ..leftovers import (
     as_list,
     carrier,
     kind_of,
-    new_message,
-    new_text,
     opened,
     report_unknown,
     report_unopened,
@@ -45,8 +43,6 @@ from .content import (
     encode_part,
     encode_result,
     encode_text,
-    plain_call,
-    plain_result,
     wire_id,
 )
 from .reasoning import (
@@ -112,14 +108,7 @@ class BlockReader:
         if isinstance(block, types.Text):
             if self.parts is None:
                 self.parts, self._first = [], i
-            # Nearly all text is without any other field.
-            plain = type(block) is types.Text and block.citations is block.cache_control is UNSET
-            if plain and self._citations is None:
-                part = new_text()
-                part.text, part.annotations = block.text, []
-                self.parts.append(part)
-            else:
-                self._add_text(block, self.parts)
+            self._add_text(block, self.parts)
         elif isinstance(block, types.ToolUse):
             self.items.append(decode_call(block, self.id_of("fc", i), self._status, self.names))
         elif isinstance(block, types.Thinking | types.RedactedThinking):
@@ -136,11 +125,8 @@ class BlockReader:
         """Close what `block` does not continue: the texts of a message, or a run of hosted tools."""
         if self.parts is not None and (block is None or not isinstance(block, types.Text)):
             parts, self.parts = self.parts, None
-            message = new_message()
-            message.status, message.content = self._status, parts
-            if self.id is not None:
-                message.id = f"msg_{self.id}_{self._first}"
-            self.items.append(message)
+            id = self.id_of("msg", self._first)
+            self.items.append(ours.Message(id=id, role="assistant", status=self._status, content=parts))
             if self._citations is not None:
                 text = "".join(part.text for part in parts if isinstance(part, ours.OutputText))
                 self._carry(Citations(digest=digest(text), citations=Raw(encode(self._citations))), self._first)
@@ -164,18 +150,18 @@ class BlockReader:
         return None if self.id is None else f"{prefix}_{self.id}_{i}"
 
     def _add_text(self, block: types.Text, parts: list[ours.ContentPart]) -> None:
-        """Add text with citations, or with fields that output text does not have."""
         citations = block.citations or None
         if self._citations is None and citations is not None:
             self._citations = [None for _ in parts]
         if self._citations is not None:
             self._citations.append(citations)
-        part = ours.OutputText(text=block.text, annotations=_annotations(citations or [], block.text))
-        part.leftovers = self.text_leftovers(block)
-        parts.append(part)
+        annotations = _annotations(citations, block.text) if citations else []
+        parts.append(ours.OutputText(text=block.text, annotations=annotations, leftovers=self.text_leftovers(block)))
 
     def text_leftovers(self, block: types.Text) -> ours.Leftovers | None:
         """The fields of a text block beyond its text and its citations."""
+        if type(block) is types.Text and block.citations is block.cache_control is UNSET:
+            return None  # as nearly all
         made = types.Text(text=block.text, citations=block.citations or UNSET)
         return as_leftovers(diff(block, made, RULES) if self.keep else unknown(block, "cache_control"))
 
@@ -232,7 +218,7 @@ class AssistantMessage:
             return before + blocks if before else blocks
         if isinstance(item, Call):
             id = wire_id(item.call_id)
-            return [*self.flush(), plain_call(item, id) or encode_call(item, id, path, self.context)]
+            return [*self.flush(), encode_call(item, id, path, self.context)]
         if not isinstance(item, Unknown):
             own_leftovers(item, WIRE, path, self.lost)
         if isinstance(item, ours.Reasoning):
@@ -617,7 +603,7 @@ class MessageWriter:
         while (id := wire_id(call_id, repeated)) in self._ids or id in self._earlier:
             repeated = self._repeated[call_id] = self._repeated.get(call_id, 0) + 1
         self._ids.add(id)
-        block = plain_call(item, id) or encode_call(item, id, f"input[{i}]", self.context)
+        block = encode_call(item, id, f"input[{i}]", self.context)
         self._answer_with([block], i)
         self._waiting.setdefault(call_id, deque()).append((block, i))
 
@@ -637,7 +623,7 @@ class MessageWriter:
             call, _ = waiting.popleft()
             if waiting:
                 self._waiting[call_id] = waiting
-        block = plain_result(item, call) or encode_result(item, call, f"input[{i}]", self.context)
+        block = encode_result(item, call, f"input[{i}]", self.context)
         if self._role == "user" and not self._closed and self._results == len(blocks := self._blocks()):
             blocks.append(block)
             self._results += 1

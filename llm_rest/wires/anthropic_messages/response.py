@@ -23,7 +23,7 @@ from ...vendors.dialects import MessagesDialect, messages_model
 from .. import Route
 from ..errors import error_facts, status_of
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import DETAILS, as_object, as_plain, new_answer, new_usage, report_answer, report_usage
+from ..leftovers import DETAILS, as_object, as_plain, new_answer, report_answer, report_usage
 from ..tools import Call, sent_tools, wire_name
 from . import types
 from .content import ANTHROPIC, RULES, Context, as_leftovers, encode, set_fields
@@ -305,11 +305,13 @@ def decode_usage(used: types.Usage) -> ours.Usage:
     """Token counts of Responses: input with cache reads and writes."""
     input, output, thought = used.input_tokens or 0, used.output_tokens or 0, used.output_tokens_details
     read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
-    usage = new_usage()
+    details: ours.InputTokensDetails | None = None
     if read is not UNSET or written is not UNSET:
         input += (read or 0) + (written or 0)
-        usage.input_tokens_details = ours.InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
-    usage.input_tokens, usage.output_tokens, usage.total_tokens = input, output, input + output
+        details = ours.InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
+    usage = ours.Usage(
+        input_tokens=input, input_tokens_details=details, output_tokens=output, total_tokens=input + output
+    )
     if thought and "thinking_tokens" in thought:
         usage.output_tokens_details = ours.OutputTokensDetails(reasoning_tokens=thought["thinking_tokens"])
     return usage

@@ -1,6 +1,6 @@
 """Conversion of the answer, both ways, and errors: finish reason, token usage, failures; and token counting.
 
-Blocks and items are in `messages`. Before changing this file, know that Anthropic counts input tokens without cache reads and
+Blocks and items are in `reasoning`. Before changing this file, know that Anthropic counts input tokens without cache reads and
 writes, and Responses with them; that streams end here too; and that callers branch on an error's `type`, never its message.
 Follows the Messages reference and the guides to stop reasons, errors and token counting of Anthropic (read 2026-11-20).
 """
@@ -27,9 +27,9 @@ from ..leftovers import DETAILS, as_object, as_plain, new_answer, report_answer,
 from ..tools import Call, sent_tools, wire_name
 from . import types
 from .content import ANTHROPIC, RULES, Context, as_leftovers, encode, set_fields
-from .messages import AssistantMessage, BlockReader
-from .reasoning import finish_runs
+from .reasoning import AssistantMessage, BlockReader
 from .request import decode_request, encode_request, route
+from .tools import finish_runs
 from .types import WIRE, Json
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from ...responses.parts import data_url, parse_data_url
 from ...unknown import Decoder, Model, Opt, Unknown, base, extras, given, or_none, or_unset, with_extras
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
 from ..kept import Rules, diff, note, own_leftovers, patch, recall
-from ..leftovers import new_call, report_unknown, struct_of
-from ..tools import Call, SentTools, call_arguments, json_value, object_arguments, restore_tool, wire_name
+from ..leftovers import report_unknown, struct_of
+from ..tools import Call, SentTools, call_arguments, object_arguments, restore_tool, wire_name
 from . import types
 from .types import WIRE, Json
 
@@ -94,6 +94,10 @@ class Context:
         if given(getattr(block, "cache_control", None)):
             self.marks.append((path, cast("Any", block)))
         return block
+
+    def patched(self, block: M, left: Json, path: str) -> M:
+        """`block` with the leftovers of its document restored."""
+        return self.marked(patch(block, left), path) if left else block
 
     def thin_marks(self) -> None:
         """Remove cache breakpoints beyond the vendor's limit of four: the first three and the newest stay."""
@@ -352,49 +356,42 @@ def _namespace(toolset: Opt[str]) -> str | None:
     return toolset if given(toolset) and toolset in TOOLSETS else None
 
 
-def plain_call(item: Call, id: str) -> types.ToolUse | None:
-    """The block of a call that needs nothing beyond a name and arguments, as nearly all; `None` for any other."""
-    if type(item) is not ours.FunctionCall or not item.arguments or item.arguments[0] != "{":
-        return None
-    bare = item.leftovers is None and item.caller is None and item.namespace is None and item.async_ is None
-    value = json_value(item.arguments) if bare else None
-    return None if value is None else types.ToolUse(id, wire_name(item.name), value)
-
-
 def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolUse:
     """The block of a call at `path`, with its id at Anthropic."""
     lost = context.lost
     input = object_arguments(call_arguments(item, path, lost), path, lost)
-    block = types.ToolUse(id, wire_name(item.name), input)
+    block = types.ToolUse(id=id, name=wire_name(item.name), input=input)
     if item.namespace in TOOLSETS:
         block.toolset_name = item.namespace
-    elif given(item.namespace):
+    elif item.namespace is not None:
         block.name = wire_name(item.name, item.namespace)
         lost.emulated(f"{path}.namespace", "a tool of a namespace is called by both names in one")
     if item.async_:
         lost.dropped(f"{path}.async", "Anthropic waits for every call")
-    match item.caller:
+    if item.caller is not None:
+        block.caller = _encode_caller(item.caller, path, context)
+    return context.patched(block, own_leftovers(item, WIRE, path, lost), path)
+
+
+def _encode_caller(caller: ours.Caller, path: str, context: Context) -> Opt[types.Caller]:
+    match caller:
         case ours.Direct():
-            block.caller = types.Caller(type="direct")
-        case ours.ByProgram(caller_id=caller) if caller.startswith("srvtoolu_"):
-            block.caller = types.Caller(type=context.model.code_execution, tool_id=caller)
-        case ours.ByProgram() | Unknown():
-            lost.dropped(f"{path}.caller", "a caller that this vendor does not support")
+            return types.Caller(type="direct")
+        case ours.ByProgram(caller_id=run) if run.startswith("srvtoolu_"):
+            return types.Caller(type=context.model.code_execution, tool_id=run)
         case _:
-            pass
-    return context.marked(patch(block, own_leftovers(item, WIRE, path, context.lost)), path)
+            context.lost.dropped(f"{path}.caller", "a caller that this vendor does not support")
+            return UNSET
 
 
 def decode_call(block: types.ToolUse, id: str | None, status: str | None, names: SentTools) -> Call:
     """The item of a call; `names` maps tools with another name or type in the request."""
-    wire, text, call, caller = block.id, str(block.input, "utf-8", "replace"), new_call(), block.caller
-    call.id, call.name, call.arguments, call.status = id, block.name, text, status
-    call.call_id = call_id(wire) if wire.startswith(MARK) else wire
+    text, caller = str(block.input, "utf-8", "replace"), block.caller
+    arguments = "{}" if text == "null" else text
+    call = ours.FunctionCall(id=id, status=status, call_id=call_id(block.id), name=block.name, arguments=arguments)
     bare = caller is block.toolset_name is block.cache_control is UNSET and type(block) is types.ToolUse
-    if bare and text != "null" and not names:
+    if bare and text == arguments and not names:
         return call
-    if text == "null":
-        call.arguments = "{}"
     if given(caller):
         call.caller = ours.Direct() if caller.type == "direct" else None
         if given(caller.tool_id):
@@ -409,23 +406,16 @@ def decode_call(block: types.ToolUse, id: str | None, status: str | None, names:
     return found
 
 
-def plain_result(item: Output, call: types.ToolUse) -> types.ToolResult | None:
-    """The block of an output that is a text and no more, as nearly all; `None` for any other."""
-    if type(item) is not ours.FunctionCallOutput or type(item.output) is not str or call.toolset_name is not UNSET:
-        return None
-    bare = item.leftovers is None and item.is_error is None and item.namespace is None
-    return types.ToolResult(call.id, item.output or UNSET) if bare else None
-
-
 def encode_result(item: Output, call: types.ToolUse, path: str, context: Context) -> types.ToolResult:
     """The block of an output at `path`, for the block of its call."""
-    said = item.output
-    content = said or UNSET if isinstance(said, str) else _encode_output(said, f"{path}.output", context)
-    block = types.ToolResult(call.id, content)
-    namespace = item.namespace if isinstance(item, ours.FunctionCallOutput) else None
-    block.is_error = or_unset(item.is_error)
-    block.toolset_name = next((name for name in (namespace, call.toolset_name) if name in TOOLSETS), UNSET)
-    return context.marked(patch(block, own_leftovers(item, WIRE, path, context.lost)), path)
+    output = item.output
+    content = (output or UNSET) if isinstance(output, str) else _encode_output(output, f"{path}.output", context)
+    block = types.ToolResult(tool_use_id=call.id, content=content, is_error=or_unset(item.is_error))
+    if isinstance(item, ours.FunctionCallOutput) and item.namespace in TOOLSETS:
+        block.toolset_name = item.namespace
+    elif call.toolset_name in TOOLSETS:
+        block.toolset_name = call.toolset_name
+    return context.patched(block, own_leftovers(item, WIRE, path, context.lost), path)
 
 
 def _encode_output(output: Sequence[ours.ContentPart], path: str, context: Context) -> Any:

@@ -1,9 +1,9 @@
-"""Conversion of messages, both ways: assistant messages, and the order of the roles.
+"""Conversion of messages, both ways: the order of the roles, of calls and their results, and of system messages.
 
 Before changing this file, know that the vendor binds thinking to the exact conversation before it: appending items may
 change only the message that is still open, and nothing is ever sorted; that the results of calls are right behind them; and
 that the first cases of a handler are the plain ones, which are most of a long conversation. Follows the Messages reference,
-and the guides to citations, thinking and system messages within a conversation, of Anthropic (read 2026-11-20).
+and the guides to thinking and system messages within a conversation, of Anthropic (read 2026-11-20).
 """
 
 from __future__ import annotations
@@ -11,355 +11,35 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from msgspec import UNSET, Raw, Struct
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from ... import responses as ours
-from ...responses.carriers import digest, seal, unseal
-from ...unknown import Unknown, given, or_none
+from ...unknown import Unknown, given
 from ..call_ids import PlacedOutputs
 from ..kept import diff, keep_message, kept_message, own_leftovers, patch, unknown
-from ..leftovers import (
-    as_list,
-    carrier,
-    kind_of,
-    new_message,
-    new_text,
-    opened,
-    report_unknown,
-    report_unopened,
-    struct_of,
-)
-from ..tools import Call, SentTools
+from ..leftovers import as_list, report_unknown, struct_of
+from ..tools import Call
 from . import types
 from .content import (
     RULES,
     Output,
-    as_leftovers,
-    decode_call,
     decode_part,
     decode_result,
-    encode,
     encode_call,
     encode_content,
-    encode_part,
     encode_result,
     encode_text,
-    plain_call,
-    plain_result,
     wire_id,
 )
-from .reasoning import (
-    CITATIONS,
-    VISIBLE,
-    AnyPayload,
-    Blocks,
-    Citations,
-    Payload,
-    begins_with_thinking,
-    decode_foreign_item,
-    decode_thinking,
-    encode_foreign_item,
-    encode_thinking,
-    fingerprint,
-    returning_blocks,
-    run_items,
-    unsealed,
-)
-from .tools import tool_additions
+from .reasoning import AssistantMessage, BlockReader
+from .tools import decode_tool_addition, tool_additions
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from .content import Context
-
-# --- assistant messages ----------------------------------------------------------------------------------------------
-
-OUTPUT_BLOCKS = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
-"""The blocks that end a run of hosted tools."""
-
-NO_NAMES: SentTools = {}
-
-
-class BlockReader:
-    """Turns the blocks of one assistant message into items: `add` each block, then `close`.
-
-    With the id of an answer the items get ids and statuses. `parts` are those of the message that is still open,
-    `hosted` the items of hosted tools, `carriers` the items without visible content, `names` the tools with another
-    name in the request. Without `keep` the leftovers of texts hold no more than unknown fields.
-    """
-
-    parts: list[ours.ContentPart] | None = None
-    hosted: list[ours.AnyItem] | None = None
-    carriers: list[ours.AnyItem] | None = None
-    _first = 0
-    _citations: list[list[types.AnyCitation] | None] | None = None
-    _run: list[tuple[int, types.AnyBlock]] | None = None
-
-    def __init__(self, issuer: str, id: str | None = None, names: SentTools | None = None, *, keep: bool) -> None:
-        self.id = id
-        self.keep = keep
-        self.items: list[ours.AnyItem] = []
-        self.names = names or NO_NAMES
-        self._issuer = issuer
-        self._status = None if id is None else "completed"
-
-    def add(self, i: int, block: types.AnyBlock) -> None:
-        """Add the block at position `i`."""
-        if self._run is not None or (self.parts is not None and type(block) is not types.Text):
-            self.flush(block)
-        if isinstance(block, types.Text):
-            if self.parts is None:
-                self.parts, self._first = [], i
-            # Nearly all text is without any other field.
-            plain = type(block) is types.Text and block.citations is block.cache_control is UNSET
-            if plain and self._citations is None:
-                part = new_text()
-                part.text, part.annotations = block.text, []
-                self.parts.append(part)
-            else:
-                self._add_text(block, self.parts)
-        elif isinstance(block, types.ToolUse):
-            self.items.append(decode_call(block, self.id_of("fc", i), self._status, self.names))
-        elif isinstance(block, types.Thinking | types.RedactedThinking):
-            self.items.append(decode_foreign_item(block) or decode_thinking(block, self._issuer, self.id_of("rs", i)))
-        elif isinstance(block, types.Compaction):
-            sealed = seal(WIRE, self._issuer, Blocks(digest="", blocks=Raw(encode([block]))))
-            self.items.append(ours.Compaction(id=self.id_of("cmp", i), encrypted_content=sealed))
-        elif self._run is None:
-            self._run = [(i, block)]
-        else:
-            self._run.append((i, block))
-
-    def flush(self, block: types.AnyBlock | None = None) -> None:
-        """Close what `block` does not continue: the texts of a message, or a run of hosted tools."""
-        if self.parts is not None and (block is None or not isinstance(block, types.Text)):
-            parts, self.parts = self.parts, None
-            message = new_message()
-            message.status, message.content = self._status, parts
-            if self.id is not None:
-                message.id = f"msg_{self.id}_{self._first}"
-            self.items.append(message)
-            if self._citations is not None:
-                text = "".join(part.text for part in parts if isinstance(part, ours.OutputText))
-                self._carry(Citations(digest=digest(text), citations=Raw(encode(self._citations))), self._first)
-                self._citations = None
-        elif self._run is not None and (block is None or isinstance(block, OUTPUT_BLOCKS)):
-            run, self._run = self._run, None
-            shown = run_items(run, self.id)
-            self.hosted = self.hosted or []
-            self.hosted += shown
-            self.items += shown
-            self._carry(Blocks(digest=fingerprint(shown), blocks=Raw(encode([block for _, block in run]))), run[0][0])
-
-    def close(self) -> list[ours.AnyItem]:
-        """The items of the blocks so far."""
-        if self.parts is not None or self._run is not None:
-            self.flush()
-        return self.items
-
-    def id_of(self, prefix: str, i: int) -> str | None:
-        """The id of the item that begins with the block at position `i`."""
-        return None if self.id is None else f"{prefix}_{self.id}_{i}"
-
-    def _add_text(self, block: types.Text, parts: list[ours.ContentPart]) -> None:
-        """Add text with citations, or with fields that output text does not have."""
-        citations = block.citations or None
-        if self._citations is None and citations is not None:
-            self._citations = [None for _ in parts]
-        if self._citations is not None:
-            self._citations.append(citations)
-        part = ours.OutputText(text=block.text, annotations=_annotations(citations or [], block.text))
-        part.leftovers = self.text_leftovers(block)
-        parts.append(part)
-
-    def text_leftovers(self, block: types.Text) -> ours.Leftovers | None:
-        """The fields of a text block beyond its text and its citations."""
-        made = types.Text(text=block.text, citations=block.citations or UNSET)
-        return as_leftovers(diff(block, made, RULES) if self.keep else unknown(block, "cache_control"))
-
-    def _carry(self, payload: Payload, i: int) -> None:
-        item = carrier(payload, WIRE, self._issuer, self.id_of("rs", i))
-        self.carriers = self.carriers or []
-        self.carriers.append(item)
-        self.items.append(item)
-
-
-def _annotations(citations: list[types.AnyCitation], text: str) -> list[ours.AnyAnnotation]:
-    """The annotations for citations: pages by URL, files by id. Each covers its whole text."""
-    found: list[ours.AnyAnnotation] = []
-    end = len(text)
-    for citation in citations:
-        match citation:
-            case types.WebSearchResultLocation(url=url, title=title):
-                found.append(ours.UrlCitation(url=url, title=or_none(title), start_index=0, end_index=end))
-            case types.SearchResultLocation(source=url, title=title) if url.startswith(("http://", "https://")):
-                found.append(ours.UrlCitation(url=url, title=or_none(title), start_index=0, end_index=end))
-            case types.DocumentCitation(file_id=str(file_id)):
-                found.append(ours.FileCitation(file_id=file_id, filename=or_none(citation.document_title), index=end))
-            case _:
-                pass
-    return found
-
-
-class AssistantMessage:
-    """Turns items of an assistant into blocks: `write` each item, then `close`.
-
-    In a history that is sent back to the vendor a refusal is plain text; in an answer `refusals` collects them.
-    """
-
-    __slots__ = ("_content", "_issuer", "_texts", "_uncited", "context", "is_open", "lost", "pending")
-
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self.is_open = False  # whether pending items may still be completed
-        self.lost = context.lost
-        self._issuer = context.dialect.issuer
-        self.pending: list[tuple[str, ours.AnyItem]] = []
-        self._content: list[ours.ContentPart] = []
-        self._texts: list[types.Text | None] = []
-        self._uncited: list[str] = []
-
-    def write(self, item: ours.AnyItem, path: str) -> list[types.AnyBlock]:
-        """The blocks of one item, at `path`, after those of pending items that can no longer be completed."""
-        self.is_open = True
-        if isinstance(item, ours.Message):
-            before = self.flush() if self.pending or self._uncited else []
-            if type(item) is not ours.Message or item.leftovers is not None:
-                own_leftovers(item, WIRE, path, self.lost)
-            blocks = self._message(item, path)
-            return before + blocks if before else blocks
-        if isinstance(item, Call):
-            id = wire_id(item.call_id)
-            return [*self.flush(), plain_call(item, id) or encode_call(item, id, path, self.context)]
-        if not isinstance(item, Unknown):
-            own_leftovers(item, WIRE, path, self.lost)
-        if isinstance(item, ours.Reasoning):
-            return self._reasoning(item, path)
-        if isinstance(item, VISIBLE):
-            self._drop_citations()
-            self.pending.append((path, item))
-            return []
-        before = self.flush()
-        return before + (
-            self._compaction(item, path) if isinstance(item, ours.Compaction) else self._foreign(item, path)
-        )
-
-    def close(self) -> list[types.AnyBlock]:
-        """End the message; returns the blocks of the pending items."""
-        self.is_open = False
-        self._content, self._texts = [], []
-        return self.flush()
-
-    def flush(self) -> list[types.AnyBlock]:
-        """End the pending items, because another kind of item follows; returns their blocks."""
-        self._drop_citations()
-        return self._release_pending() if self.pending else []
-
-    def _drop_citations(self) -> None:
-        for path in self._uncited:
-            self.lost.dropped(path, "sources without the citations they were made from")
-        self._uncited = []
-
-    def _release_pending(self) -> list[types.AnyBlock]:
-        """Resolve items whose carrier did not follow: they are another vendor's, or cannot be rebuilt."""
-        pending, self.pending = self.pending, []
-        return [block for path, item in pending for block in self._foreign(item, path)]
-
-    def _foreign(self, item: ours.AnyItem, path: str) -> list[types.AnyBlock]:
-        foreign = None if self.context.replay else encode_foreign_item(item, path, self.lost)
-        if foreign is not None:
-            return [foreign]
-        if isinstance(item, ours.Reasoning | ours.Compaction):
-            report_unopened(item, WIRE, self._issuer, path, self.lost)
-        else:
-            self.lost.dropped(path, f"an item of type {kind_of(item)!r}, which cannot be rebuilt at Anthropic")
-        return []
-
-    # --- messages
-
-    def _message(self, item: ours.Message, path: str) -> list[types.AnyBlock]:
-        if given(item.phase):
-            self.lost.dropped(f"{path}.phase", "Anthropic has no phases")
-        content = item.content
-        if isinstance(content, str):
-            self._content, self._texts = [], []
-            texts = [encode_text(content, f"{path}.content", self.context)]
-        else:
-            self._content = content
-            self._texts = texts = [self._part(part, f"{path}.content[{j}]") for j, part in enumerate(content)]
-        return [block for block in texts if block is not None]
-
-    def _part(self, part: ours.ContentPart, path: str) -> types.Text | None:
-        if isinstance(part, ours.OutputText):
-            if part.annotations:
-                self._uncited.append(f"{path}.annotations")
-            if part.logprobs:
-                self.lost.dropped(f"{path}.logprobs", "Anthropic has no log probabilities")
-            if type(part) is ours.OutputText and part.leftovers is None:
-                return encode_text(part.text, path, self.context)
-        elif isinstance(part, ours.RefusalPart):
-            if not self.context.replay:
-                return None  # the end of the answer has it too
-            self.lost.changed(path, "a refusal is sent back as plain text")
-        block = encode_part(part, path, self.context)
-        if block is None or isinstance(block, types.Text):
-            return block
-        self.lost.dropped(path, "a part that Anthropic does not support in an assistant message")
-        return None
-
-    # --- carriers
-
-    def _reasoning(self, item: ours.Reasoning, path: str) -> list[types.AnyBlock]:
-        payload: AnyPayload | None = opened(item, WIRE, self._issuer, AnyPayload)
-        if isinstance(payload, Citations):
-            self._restore_citations(payload, path)
-            return []
-        if isinstance(payload, Blocks):
-            self._drop_citations()
-            return self._run(payload, path)
-        before = self.flush()
-        if payload is None:
-            return before + self._foreign(item, path)
-        block = encode_thinking(item, payload, path, self.lost)
-        return before if block is None else [*before, block]
-
-    def _run(self, payload: Blocks, path: str) -> list[types.AnyBlock]:
-        blocks = returning_blocks(payload.blocks)
-        if blocks is None:
-            self.lost.dropped(path, "opaque state that was damaged on the way")
-            return self._release_pending()
-        # Items of other vendors may be before those of this run.
-        start = len(self.pending) - len(run_items([*enumerate(blocks)], None))
-        if start < 0 or fingerprint([item for _, item in self.pending[start:]]) != payload.digest:
-            self.lost.dropped(path, "the blocks of items that were changed or left out since")
-            return self._release_pending()
-        del self.pending[start:]
-        return [*self._release_pending(), *blocks]
-
-    def _restore_citations(self, payload: Citations, path: str) -> None:
-        citations = unsealed(CITATIONS, payload.citations)
-        said = digest("".join(part.text for part in self._content if isinstance(part, ours.OutputText)))
-        if citations is None or len(citations) != len(self._texts) or said != payload.digest:
-            self.lost.dropped(path, "citations of a text that was changed or left out since")
-            return
-        for block, cited in zip(self._texts, citations, strict=True):
-            if block is not None and cited:
-                block.citations = cited
-            for citation in cited or () if self.context.replay else ():
-                # An answer has the file's name; a request with it is rejected.
-                if isinstance(citation, types.DocumentCitation):
-                    citation.file_id = UNSET
-        self._uncited = []
-
-    def _compaction(self, item: ours.Compaction, path: str) -> list[types.AnyBlock]:
-        payload: Blocks | None = unseal(item.encrypted_content, WIRE, self._issuer, Blocks)
-        blocks = None if payload is None else returning_blocks(payload.blocks)
-        if blocks is not None and all(isinstance(block, types.Compaction) for block in blocks):
-            return blocks
-        return self._foreign(item, path)
-
 
 Content = str | list[types.AnyBlock]
 
@@ -617,7 +297,7 @@ class MessageWriter:
         while (id := wire_id(call_id, repeated)) in self._ids or id in self._earlier:
             repeated = self._repeated[call_id] = self._repeated.get(call_id, 0) + 1
         self._ids.add(id)
-        block = plain_call(item, id) or encode_call(item, id, f"input[{i}]", self.context)
+        block = encode_call(item, id, f"input[{i}]", self.context)
         self._answer_with([block], i)
         self._waiting.setdefault(call_id, deque()).append((block, i))
 
@@ -637,7 +317,7 @@ class MessageWriter:
             call, _ = waiting.popleft()
             if waiting:
                 self._waiting[call_id] = waiting
-        block = plain_result(item, call) or encode_result(item, call, f"input[{i}]", self.context)
+        block = encode_result(item, call, f"input[{i}]", self.context)
         if self._role == "user" and not self._closed and self._results == len(blocks := self._blocks()):
             blocks.append(block)
             self._results += 1
@@ -739,6 +419,66 @@ def begins_alone(message: types.InputMessage) -> bool:
     return message.role == "assistant" and not begun
 
 
+def finish_thinking(
+    body: types.Request, messages: list[types.InputMessage], earlier: bool | None, context: Context
+) -> None:
+    """Disable thinking for a request whose history or tool choice forbids it; and make its last message valid.
+
+    `messages` are those after the turns that were encoded before, `earlier` is `begins_with_thinking` of these.
+    """
+    thinking = body.thinking
+    if given(thinking) and thinking.type == "enabled":
+        forced = given(body.tool_choice) and body.tool_choice.type in ("any", "tool")
+        if forced or begins_with_thinking(messages, earlier) is False:
+            why = "a call is forced" if forced else "the thoughts before the last calls are missing"
+            context.lost.changed("reasoning", f"no thinking for this request, because {why}")
+            body.thinking = types.ThinkingConfig(type="disabled")
+    if messages and messages[-1].role == "assistant":
+        _finish_prefill(messages[-1], context)
+
+
+def begins_with_thinking(messages: list[types.InputMessage], earlier: bool | None = None) -> bool | None:
+    """Whether the assistant's turn that waits for results began with thinking, as it must while thinking is on.
+
+    `earlier` is the same of the messages before these; `None` where the turn has no assistant message.
+    """
+    first: types.InputMessage | None = None
+    for message in reversed(messages):
+        content = message.content if isinstance(message.content, list) else []
+        if message.role == "assistant":
+            first = message
+        elif message.role == "user" and not (content and isinstance(content[0], types.ToolResult)):
+            break
+    else:
+        if earlier is not None:
+            return earlier
+    if first is None:
+        return None
+    blocks = first.content if isinstance(first.content, list) else []
+    return bool(blocks) and isinstance(blocks[0], types.Thinking | types.RedactedThinking)
+
+
+def _finish_prefill(last: types.InputMessage, context: Context) -> None:
+    blocks = last.content if isinstance(last.content, list) else []
+    # The vendor paused here and continues, or a call without its result was rejected already.
+    if any(
+        isinstance(block, types.ServerToolUse | types.ServerToolResult | types.McpToolUse | types.ToolUse)
+        for block in blocks
+    ):
+        return
+    if not context.model.prefill:
+        context.lost.refused("input", "this model does not go on with an answer; the input must end with a user's turn")
+        return
+    text = last.content if isinstance(last.content, str) else getattr(blocks[-1], "text", "") if blocks else ""
+    if text == text.rstrip():
+        return
+    context.lost.changed("input", "an answer to go on with may not end in white space")
+    if isinstance(last.content, str):
+        last.content = text.rstrip()
+    elif isinstance(blocks[-1], types.Text):
+        blocks[-1].text = text.rstrip()
+
+
 # --- messages to items -----------------------------------------------------------------------------------------------
 
 ROLES = {"user": "user", "assistant": "assistant", "system": "developer"}
@@ -783,7 +523,7 @@ def _decode_blocks(blocks: Sequence[types.AnyBlock], role: str, tools: Sequence[
     items: list[ours.AnyItem] = []
     if role == "system" and blocks:
         named = {tool.name: tool for tool in tools if isinstance(tool, ours.FunctionTool)}
-        added = [_added(block, named) for block in blocks]
+        added = [decode_tool_addition(block, named) for block in blocks]
         if all(added):
             return [ours.AdditionalTools(role="developer", tools=[tool for tool in added if tool is not None])]
     parts: list[ours.ContentPart] = []
@@ -796,12 +536,3 @@ def _decode_blocks(blocks: Sequence[types.AnyBlock], role: str, tools: Sequence[
             items.append(decode_result(block))
             parts = []
     return items
-
-
-def _added(block: types.AnyBlock, named: dict[str, ours.FunctionTool]) -> ours.FunctionTool | None:
-    """The tool that a block adds, if the block has no other field."""
-    if type(block) is not types.ToolAddition or block.cache_control is not UNSET:
-        return None
-    tool = named.get(block.tool.name or "")
-    same = tool is not None and block.tool == types.ChangedTool(type="tool_reference", name=tool.name)
-    return tool if same else None

@@ -1,16 +1,14 @@
-"""Conversion of thinking, both ways, and all opaque reasoning state: thinking options, blocks, envelopes, runs of hosted tools.
+"""Conversion of thinking, both ways, and of the assistant messages that hold it: options, blocks, envelopes, items.
 
 Before changing this file, know that supported options depend on the model; that envelopes may be forged: their payloads are
-typed, and whole blocks are restored only if their types are listed; and that `fingerprint` ties the blocks of a run to the
-visible items of the run. Follows the guides of Anthropic to extended thinking, effort, web search, web fetch, code execution,
-tool search and the MCP connector (read 2026-11-20).
+typed, and whole blocks are restored only if their types are listed. Follows the Messages reference, and the guides to
+extended thinking, effort and citations, of Anthropic (read 2026-11-20).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
-import msgspec
 from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 
@@ -19,21 +17,20 @@ from ...errors import DecodeError
 from ...responses.carriers import digest, seal, unseal
 from ...unknown import Decoder, Model, Opt, Unknown, extras, given, or_none, or_unset
 from ...vendors.dialects import MessagesModel, messages_model
-from ..kept import patch
-from ..leftovers import as_list, as_object, item_id
+from ..kept import diff, own_leftovers, patch, unknown
+from ..leftovers import carrier, kind_of, opened, report_unopened
+from ..tools import Call, SentTools
 from . import types
-from .content import encode
+from .content import RULES, as_leftovers, decode_call, encode, encode_call, encode_part, encode_text, wire_id
+from .tools import VISIBLE, fingerprint, run_items
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...losses import Losses
     from .content import Context
 
-# --- thinking, effort and sampling -----------------------------------------------------------------------------------
+# --- thinking and effort ---------------------------------------------------------------------------------------------
 
-SAMPLING = ("temperature", "top_p", "top_k")
 LEAST_BUDGET = 1024
 BUDGETS = {"minimal": 0.0, "low": 0.0, "medium": 0.4, "high": 0.7, "xhigh": 0.9, "max": 0.95}
 """The thinking budget of older models as a share of the answer's tokens, by effort; at least `LEAST_BUDGET` tokens."""
@@ -138,86 +135,6 @@ def decode_effort(asked: ThinkingOptions, max_tokens: int, model: MessagesModel)
         if thinking.display == "summarized":
             summary = "auto"
     return None if effort is None else ours.ReasoningOptions(effort=effort, summary=summary)
-
-
-def encode_sampling(request: ours.Request, body: types.Request, context: Context) -> None:
-    """Set the sampling options that the model supports."""
-    lost, taken = context.lost, context.model.sampling
-    thinks = body.thinking.type != "disabled" if given(body.thinking) else context.model.thinks == "yes"
-    why = "this model takes no sampling options" if taken == "no" else "not taken while the model thinks"
-    for name in SAMPLING:
-        if (value := getattr(request, name)) is None:
-            continue
-        taken_thinking = value == 1 if name == "temperature" else name == "top_p" and value >= 0.95
-        if taken == "no" or (thinks and not taken_thinking):
-            lost.dropped(name, why)
-        elif name == "top_p" and taken == "one" and given(body.temperature):
-            lost.dropped("top_p", "this model supports temperature or top_p, not both")
-        elif name == "temperature" and value > 1:
-            body.temperature = 1
-            lost.changed("temperature", "at most 1 at Anthropic")
-        else:
-            setattr(body, name, value)
-
-
-def finish_thinking(
-    body: types.Request, messages: list[types.InputMessage], earlier: bool | None, context: Context
-) -> None:
-    """Disable thinking for a request whose history or tool choice forbids it; and make its last message valid.
-
-    `messages` are those after the turns that were encoded before, `earlier` is `begins_with_thinking` of these.
-    """
-    thinking = body.thinking
-    if given(thinking) and thinking.type == "enabled":
-        forced = given(body.tool_choice) and body.tool_choice.type in ("any", "tool")
-        if forced or begins_with_thinking(messages, earlier) is False:
-            why = "a call is forced" if forced else "the thoughts before the last calls are missing"
-            context.lost.changed("reasoning", f"no thinking for this request, because {why}")
-            body.thinking = types.ThinkingConfig(type="disabled")
-    if messages and messages[-1].role == "assistant":
-        _finish_prefill(messages[-1], context)
-
-
-def begins_with_thinking(messages: list[types.InputMessage], earlier: bool | None = None) -> bool | None:
-    """Whether the assistant's turn that waits for results began with thinking, as it must while thinking is on.
-
-    `earlier` is the same of the messages before these; `None` where the turn has no assistant message.
-    """
-    first: types.InputMessage | None = None
-    for message in reversed(messages):
-        content = message.content if isinstance(message.content, list) else []
-        if message.role == "assistant":
-            first = message
-        elif message.role == "user" and not (content and isinstance(content[0], types.ToolResult)):
-            break
-    else:
-        if earlier is not None:
-            return earlier
-    if first is None:
-        return None
-    blocks = first.content if isinstance(first.content, list) else []
-    return bool(blocks) and isinstance(blocks[0], types.Thinking | types.RedactedThinking)
-
-
-def _finish_prefill(last: types.InputMessage, context: Context) -> None:
-    blocks = last.content if isinstance(last.content, list) else []
-    # The vendor paused here and continues, or a call without its result was rejected already.
-    if any(
-        isinstance(block, types.ServerToolUse | types.ServerToolResult | types.McpToolUse | types.ToolUse)
-        for block in blocks
-    ):
-        return
-    if not context.model.prefill:
-        context.lost.refused("input", "this model does not go on with an answer; the input must end with a user's turn")
-        return
-    text = last.content if isinstance(last.content, str) else getattr(blocks[-1], "text", "") if blocks else ""
-    if text == text.rstrip():
-        return
-    context.lost.changed("input", "an answer to go on with may not end in white space")
-    if isinstance(last.content, str):
-        last.content = text.rstrip()
-    elif isinstance(blocks[-1], types.Text):
-        blocks[-1].text = text.rstrip()
 
 
 # --- carriers --------------------------------------------------------------------------------------------------------
@@ -389,167 +306,278 @@ def decode_foreign_item(block: types.Thinking | types.RedactedThinking) -> ours.
     return item
 
 
-# --- runs of hosted tools -------------------------------------------------------------------------------------------
+# --- assistant messages ----------------------------------------------------------------------------------------------
 
-VISIBLE = (
-    *(ours.WebSearchCall, ours.CodeInterpreterCall, ours.McpCall, ours.McpListTools),
-    *(ours.ToolSearchCall, ours.ToolSearchOutput),
-)
-"""The visible items of a run."""
+OUTPUT_BLOCKS = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinking, types.Compaction)
+"""The blocks that end a run of hosted tools."""
 
-Use = types.ServerToolUse | types.McpToolUse
-
-_sorted = msgspec.json.Encoder(order="deterministic").encode
+NO_NAMES: SentTools = {}
 
 
-def run_items(run: Sequence[tuple[int, types.AnyBlock]], message_id: str | None) -> list[ours.AnyItem]:
-    """The visible items of a run, in the order of its uses."""
-    results = {block.tool_use_id: block for _, block in run if isinstance(block, types.ServerToolResult)}
-    return [
-        item
-        for i, block in run
-        for item in block_items(i, block, results.get(block.id) if isinstance(block, Use) else None, message_id)
-    ]
+class BlockReader:
+    """Turns the blocks of one assistant message into items: `add` each block, then `close`.
 
+    With the id of an answer the items get ids and statuses. `parts` are those of the message that is still open,
+    `hosted` the items of hosted tools, `carriers` the items without visible content, `names` the tools with another
+    name in the request. Without `keep` the leftovers of texts hold no more than unknown fields.
+    """
 
-def block_items(
-    i: int, block: types.AnyBlock, result: types.ServerToolResult | None, message_id: str | None
-) -> list[ours.AnyItem]:
-    """The visible items of the block at position `i`; a use without its result is in progress."""
-    items = _block_items(block, result)
-    for item in items:
-        if message_id is not None:
-            item.id = item_id(item, message_id, i)
-        if not item.status and not isinstance(item, ours.McpListTools):
-            item.status = "in_progress"
-    return cast("list[ours.AnyItem]", items)
+    parts: list[ours.ContentPart] | None = None
+    hosted: list[ours.AnyItem] | None = None
+    carriers: list[ours.AnyItem] | None = None
+    _first = 0
+    _citations: list[list[types.AnyCitation] | None] | None = None
+    _run: list[tuple[int, types.AnyBlock]] | None = None
 
+    def __init__(self, issuer: str, id: str | None = None, names: SentTools | None = None, *, keep: bool) -> None:
+        self.id = id
+        self.keep = keep
+        self.items: list[ours.AnyItem] = []
+        self.names = names or NO_NAMES
+        self._issuer = issuer
+        self._status = None if id is None else "completed"
 
-def finish_runs(hosted: Sequence[ours.AnyItem], going_on: bool, container: str | None) -> None:
-    """Set the data known only at the end of an answer: where its code ran, and whether a use without result is in progress."""
-    for item in hosted:
-        if isinstance(item, ours.CodeInterpreterCall):
-            item.container_id = container
-        if not isinstance(item, Unknown) and item.status == "in_progress" and not going_on:
-            item.status = "incomplete"
-
-
-def _block_items(block: types.AnyBlock, result: types.ServerToolResult | None) -> list[ours.ItemBase]:
-    match block:
-        case types.ServerToolUse(name="web_search"):
-            return [_search(arguments_of(block), result)]
-        case types.ServerToolUse(name="web_fetch"):
-            fetch = ours.WebSearchCall(action=ours.OpenPage(url=_string(arguments_of(block), "url")))
-            if isinstance(result, types.WebFetchToolResult):
-                fetch.status = "completed" if "url" in result.content else "failed"
-            return [fetch]
-        case types.ServerToolUse(name="code_execution" | "bash_code_execution"):
-            return [_code(arguments_of(block), result)]
-        case types.ServerToolUse(name="tool_search_tool_regex" | "tool_search_tool_bm25"):
-            return _tool_search(block, result)
-        case types.McpToolUse():
-            return [_mcp_call(block, result)]
-        case types.McpToolListing(mcp_server_name=label, tools=listed):
-            tools = [
-                ours.McpToolInfo(name=t.name, input_schema=or_none(t.input_schema), description=or_none(t.description))
-                for t in listed
-            ]
-            return [ours.McpListTools(server_label=label, tools=tools)]
-        case _:
-            return []
-
-
-def arguments_of(block: Use) -> Json:
-    """The input of a use as plain values; empty if it is not an object."""
-    try:
-        found = msgspec.json.decode(block.input)
-    except msgspec.MsgspecError:
-        return {}
-    return cast("Json", found) if isinstance(found, dict) else {}
-
-
-def _string(arguments: Json, name: str) -> str | None:
-    found = arguments.get(name)
-    return found if isinstance(found, str) else None
-
-
-def _search(arguments: Json, result: types.ServerToolResult | None) -> ours.WebSearchCall:
-    query = _string(arguments, "query")
-    action = ours.Search(query=query, queries=None if query is None else [query])
-    call = ours.WebSearchCall(action=action)
-    if isinstance(result, types.WebSearchToolResult):
-        pages = as_list(result.content)
-        call.status = "failed"
-        if pages or result.content == []:
-            urls = [as_object(page).get("url") for page in pages]
-            action.sources = [ours.UrlSource(url=url) for url in urls if isinstance(url, str)]
-            call.status = "completed"
-    return call
-
-
-def _code(arguments: Json, result: types.ServerToolResult | None) -> ours.CodeInterpreterCall:
-    call = ours.CodeInterpreterCall(code=_string(arguments, "code") or _string(arguments, "command"))
-    if isinstance(result, types.CodeExecutionToolResult | types.BashCodeExecutionToolResult):
-        call.status = "completed" if "return_code" in result.content else "failed"
-        if call.status == "completed":
-            logs = [_string(result.content, "stdout"), _string(result.content, "stderr")]
-            call.outputs = [ours.CodeLogs(logs=text) for text in logs if text]
-    return call
-
-
-def _tool_search(use: types.ServerToolUse, result: types.ServerToolResult | None) -> list[ours.ItemBase]:
-    call = ours.ToolSearchCall(arguments=arguments_of(use), execution="server", call_id=use.id)
-    if not isinstance(result, types.ToolSearchToolResult):
-        return [call]
-    if "tool_references" not in result.content:
-        call.status = "incomplete"
-        return [call]
-    call.status = "completed"
-    names = [as_object(found).get("tool_name") for found in as_list(result.content["tool_references"])]
-    tools = [ours.FunctionTool(name=name) for name in names if isinstance(name, str)]
-    return [call, ours.ToolSearchOutput(tools=[*tools], execution="server", call_id=use.id, status="completed")]
-
-
-def _mcp_call(use: types.McpToolUse, result: types.ServerToolResult | None) -> ours.McpCall:
-    arguments = bytes(use.input).decode("utf-8", "replace")
-    call = ours.McpCall(
-        server_label=use.server_name, name=use.name, arguments="{}" if arguments == "null" else arguments
-    )
-    if isinstance(result, types.McpToolResult):
-        content = result.content or ""
-        if isinstance(content, list):
-            content = "".join(piece.text for piece in content if isinstance(piece, types.Text))
-        if result.is_error:
-            call.error = {"type": "mcp_tool_execution_error", "content": content}
-            call.status = "failed"
+    def add(self, i: int, block: types.AnyBlock) -> None:
+        """Add the block at position `i`."""
+        if self._run is not None or (self.parts is not None and type(block) is not types.Text):
+            self.flush(block)
+        if isinstance(block, types.Text):
+            if self.parts is None:
+                self.parts, self._first = [], i
+            self._add_text(block, self.parts)
+        elif isinstance(block, types.ToolUse):
+            self.items.append(decode_call(block, self.id_of("fc", i), self._status, self.names))
+        elif isinstance(block, types.Thinking | types.RedactedThinking):
+            self.items.append(decode_foreign_item(block) or decode_thinking(block, self._issuer, self.id_of("rs", i)))
+        elif isinstance(block, types.Compaction):
+            sealed = seal(WIRE, self._issuer, Blocks(digest="", blocks=Raw(encode([block]))))
+            self.items.append(ours.Compaction(id=self.id_of("cmp", i), encrypted_content=sealed))
+        elif self._run is None:
+            self._run = [(i, block)]
         else:
-            call.output = content
-            call.status = "completed"
-    return call
+            self._run.append((i, block))
+
+    def flush(self, block: types.AnyBlock | None = None) -> None:
+        """Close what `block` does not continue: the texts of a message, or a run of hosted tools."""
+        if self.parts is not None and (block is None or not isinstance(block, types.Text)):
+            parts, self.parts = self.parts, None
+            id = self.id_of("msg", self._first)
+            self.items.append(ours.Message(id=id, role="assistant", status=self._status, content=parts))
+            if self._citations is not None:
+                text = "".join(part.text for part in parts if isinstance(part, ours.OutputText))
+                self._carry(Citations(digest=digest(text), citations=Raw(encode(self._citations))), self._first)
+                self._citations = None
+        elif self._run is not None and (block is None or isinstance(block, OUTPUT_BLOCKS)):
+            run, self._run = self._run, None
+            shown = run_items(run, self.id)
+            self.hosted = self.hosted or []
+            self.hosted += shown
+            self.items += shown
+            self._carry(Blocks(digest=fingerprint(shown), blocks=Raw(encode([block for _, block in run]))), run[0][0])
+
+    def close(self) -> list[ours.AnyItem]:
+        """The items of the blocks so far."""
+        if self.parts is not None or self._run is not None:
+            self.flush()
+        return self.items
+
+    def id_of(self, prefix: str, i: int) -> str | None:
+        """The id of the item that begins with the block at position `i`."""
+        return None if self.id is None else f"{prefix}_{self.id}_{i}"
+
+    def _add_text(self, block: types.Text, parts: list[ours.ContentPart]) -> None:
+        citations = block.citations or None
+        if self._citations is None and citations is not None:
+            self._citations = [None for _ in parts]
+        if self._citations is not None:
+            self._citations.append(citations)
+        annotations = _annotations(citations, block.text) if citations else []
+        parts.append(ours.OutputText(text=block.text, annotations=annotations, leftovers=self.text_leftovers(block)))
+
+    def text_leftovers(self, block: types.Text) -> ours.Leftovers | None:
+        """The fields of a text block beyond its text and its citations."""
+        if type(block) is types.Text and block.citations is block.cache_control is UNSET:
+            return None  # as nearly all
+        made = types.Text(text=block.text, citations=block.citations or UNSET)
+        return as_leftovers(diff(block, made, RULES) if self.keep else unknown(block, "cache_control"))
+
+    def _carry(self, payload: Payload, i: int) -> None:
+        item = carrier(payload, WIRE, self._issuer, self.id_of("rs", i))
+        self.carriers = self.carriers or []
+        self.carriers.append(item)
+        self.items.append(item)
 
 
-def fingerprint(items: list[ours.AnyItem]) -> str:
-    """A digest of the visible items of a run, without ids and statuses."""
-    return digest("\x1e".join(_sorted(_fingerprinted(item)).decode() for item in items))
+def _annotations(citations: list[types.AnyCitation], text: str) -> list[ours.AnyAnnotation]:
+    """The annotations for citations: pages by URL, files by id. Each covers its whole text."""
+    found: list[ours.AnyAnnotation] = []
+    end = len(text)
+    for citation in citations:
+        match citation:
+            case types.WebSearchResultLocation(url=url, title=title):
+                found.append(ours.UrlCitation(url=url, title=or_none(title), start_index=0, end_index=end))
+            case types.SearchResultLocation(source=url, title=title) if url.startswith(("http://", "https://")):
+                found.append(ours.UrlCitation(url=url, title=or_none(title), start_index=0, end_index=end))
+            case types.DocumentCitation(file_id=str(file_id)):
+                found.append(ours.FileCitation(file_id=file_id, filename=or_none(citation.document_title), index=end))
+            case _:
+                pass
+    return found
 
 
-def _fingerprinted(item: ours.AnyItem) -> list[Any]:
-    match item:
-        case ours.WebSearchCall(action=ours.Search(query=query, sources=sources)):
-            return ["search", query or "", *(one.url for one in sources or () if isinstance(one, ours.UrlSource))]
-        case ours.WebSearchCall(action=ours.OpenPage(url=url)):
-            return ["open", url or ""]
-        case ours.CodeInterpreterCall(code=code, outputs=outputs):
-            return ["code", code or "", *(one.logs for one in outputs or () if isinstance(one, ours.CodeLogs))]
-        case ours.McpCall(server_label=label, name=name, arguments=arguments):
-            return ["mcp", label, name, arguments, item.output or "", item.error or None]
-        case ours.McpListTools(server_label=label, tools=listed):
-            return ["tools", label, *(tool.name for tool in listed)]
-        case ours.ToolSearchCall(arguments=asked):
-            return ["tool search", asked]
-        case ours.ToolSearchOutput(tools=found):
-            return ["found", *(tool.name for tool in found if isinstance(tool, ours.FunctionTool))]
-        case Unknown():
-            return ["unknown", dict(item)]
-        case _:
-            return [type(item).__name__]
+class AssistantMessage:
+    """Turns items of an assistant into blocks: `write` each item, then `close`.
+
+    In a history that is sent back to the vendor a refusal is plain text; in an answer `refusals` collects them.
+    """
+
+    __slots__ = ("_content", "_issuer", "_texts", "_uncited", "context", "is_open", "lost", "pending")
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.is_open = False  # whether pending items may still be completed
+        self.lost = context.lost
+        self._issuer = context.dialect.issuer
+        self.pending: list[tuple[str, ours.AnyItem]] = []
+        self._content: list[ours.ContentPart] = []
+        self._texts: list[types.Text | None] = []
+        self._uncited: list[str] = []
+
+    def write(self, item: ours.AnyItem, path: str) -> list[types.AnyBlock]:
+        """The blocks of one item, at `path`, after those of pending items that can no longer be completed."""
+        self.is_open = True
+        if isinstance(item, ours.Message):
+            before = self.flush() if self.pending or self._uncited else []
+            if type(item) is not ours.Message or item.leftovers is not None:
+                own_leftovers(item, WIRE, path, self.lost)
+            blocks = self._message(item, path)
+            return before + blocks if before else blocks
+        if isinstance(item, Call):
+            id = wire_id(item.call_id)
+            return [*self.flush(), encode_call(item, id, path, self.context)]
+        if not isinstance(item, Unknown):
+            own_leftovers(item, WIRE, path, self.lost)
+        if isinstance(item, ours.Reasoning):
+            return self._reasoning(item, path)
+        if isinstance(item, VISIBLE):
+            self._drop_citations()
+            self.pending.append((path, item))
+            return []
+        before = self.flush()
+        return before + (
+            self._compaction(item, path) if isinstance(item, ours.Compaction) else self._foreign(item, path)
+        )
+
+    def close(self) -> list[types.AnyBlock]:
+        """End the message; returns the blocks of the pending items."""
+        self.is_open = False
+        self._content, self._texts = [], []
+        return self.flush()
+
+    def flush(self) -> list[types.AnyBlock]:
+        """End the pending items, because another kind of item follows; returns their blocks."""
+        self._drop_citations()
+        return self._release_pending() if self.pending else []
+
+    def _drop_citations(self) -> None:
+        for path in self._uncited:
+            self.lost.dropped(path, "sources without the citations they were made from")
+        self._uncited = []
+
+    def _release_pending(self) -> list[types.AnyBlock]:
+        """Resolve items whose carrier did not follow: they are another vendor's, or cannot be rebuilt."""
+        pending, self.pending = self.pending, []
+        return [block for path, item in pending for block in self._foreign(item, path)]
+
+    def _foreign(self, item: ours.AnyItem, path: str) -> list[types.AnyBlock]:
+        foreign = None if self.context.replay else encode_foreign_item(item, path, self.lost)
+        if foreign is not None:
+            return [foreign]
+        if isinstance(item, ours.Reasoning | ours.Compaction):
+            report_unopened(item, WIRE, self._issuer, path, self.lost)
+        else:
+            self.lost.dropped(path, f"an item of type {kind_of(item)!r}, which cannot be rebuilt at Anthropic")
+        return []
+
+    # --- messages
+
+    def _message(self, item: ours.Message, path: str) -> list[types.AnyBlock]:
+        if given(item.phase):
+            self.lost.dropped(f"{path}.phase", "Anthropic has no phases")
+        content = item.content
+        if isinstance(content, str):
+            self._content, self._texts = [], []
+            texts = [encode_text(content, f"{path}.content", self.context)]
+        else:
+            self._content = content
+            self._texts = texts = [self._part(part, f"{path}.content[{j}]") for j, part in enumerate(content)]
+        return [block for block in texts if block is not None]
+
+    def _part(self, part: ours.ContentPart, path: str) -> types.Text | None:
+        if isinstance(part, ours.OutputText):
+            if part.annotations:
+                self._uncited.append(f"{path}.annotations")
+            if part.logprobs:
+                self.lost.dropped(f"{path}.logprobs", "Anthropic has no log probabilities")
+            if type(part) is ours.OutputText and part.leftovers is None:
+                return encode_text(part.text, path, self.context)
+        elif isinstance(part, ours.RefusalPart):
+            if not self.context.replay:
+                return None  # the end of the answer has it too
+            self.lost.changed(path, "a refusal is sent back as plain text")
+        block = encode_part(part, path, self.context)
+        if block is None or isinstance(block, types.Text):
+            return block
+        self.lost.dropped(path, "a part that Anthropic does not support in an assistant message")
+        return None
+
+    # --- carriers
+
+    def _reasoning(self, item: ours.Reasoning, path: str) -> list[types.AnyBlock]:
+        payload: AnyPayload | None = opened(item, WIRE, self._issuer, AnyPayload)
+        if isinstance(payload, Citations):
+            self._restore_citations(payload, path)
+            return []
+        if isinstance(payload, Blocks):
+            self._drop_citations()
+            return self._run(payload, path)
+        before = self.flush()
+        if payload is None:
+            return before + self._foreign(item, path)
+        block = encode_thinking(item, payload, path, self.lost)
+        return before if block is None else [*before, block]
+
+    def _run(self, payload: Blocks, path: str) -> list[types.AnyBlock]:
+        blocks = returning_blocks(payload.blocks)
+        if blocks is None:
+            self.lost.dropped(path, "opaque state that was damaged on the way")
+            return self._release_pending()
+        # Items of other vendors may be before those of this run.
+        start = len(self.pending) - len(run_items([*enumerate(blocks)], None))
+        if start < 0 or fingerprint([item for _, item in self.pending[start:]]) != payload.digest:
+            self.lost.dropped(path, "the blocks of items that were changed or left out since")
+            return self._release_pending()
+        del self.pending[start:]
+        return [*self._release_pending(), *blocks]
+
+    def _restore_citations(self, payload: Citations, path: str) -> None:
+        citations = unsealed(CITATIONS, payload.citations)
+        said = digest("".join(part.text for part in self._content if isinstance(part, ours.OutputText)))
+        if citations is None or len(citations) != len(self._texts) or said != payload.digest:
+            self.lost.dropped(path, "citations of a text that was changed or left out since")
+            return
+        for block, cited in zip(self._texts, citations, strict=True):
+            if block is not None and cited:
+                block.citations = cited
+            for citation in cited or () if self.context.replay else ():
+                # An answer has the file's name; a request with it is rejected.
+                if isinstance(citation, types.DocumentCitation):
+                    citation.file_id = UNSET
+        self._uncited = []
+
+    def _compaction(self, item: ours.Compaction, path: str) -> list[types.AnyBlock]:
+        payload: Blocks | None = unseal(item.encrypted_content, WIRE, self._issuer, Blocks)
+        blocks = None if payload is None else returning_blocks(payload.blocks)
+        if blocks is not None and all(isinstance(block, types.Compaction) for block in blocks):
+            return blocks
+        return self._foreign(item, path)

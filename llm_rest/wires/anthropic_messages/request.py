@@ -41,16 +41,13 @@ from .content import (
     inexact_ttl,
     set_fields,
 )
-from .messages import MessageWriter, begins_alone, decode_messages
+from .messages import MessageWriter, begins_alone, decode_messages, finish_thinking
 from .reasoning import (
-    SAMPLING,
     THINKING_OPTIONS,
     ThinkingOptions,
     binds,
     decode_effort,
     encode_effort,
-    encode_sampling,
-    finish_thinking,
 )
 from .tools import check_tools, decode_choice, decode_tools, encode_tools, servers_without_toolset
 from .types import WIRE, Json
@@ -240,6 +237,8 @@ SPEEDS = {"fast": "fast", "ultrafast": "fast"}
 COMPACT = "compact_20260112"
 LEAST_COMPACTED = 50_000
 
+SAMPLING = ("temperature", "top_p", "top_k")
+
 REFUSED = ("previous_response_id", "conversation", "prompt", "background", "moderation")
 """Options without which the answer would be about something else."""
 
@@ -303,6 +302,26 @@ def _decode_options(body: types.Request, request: ours.Request) -> None:
     format = asked if given(asked) else body.output_format
     if given(format) and format.type == "json_schema" and given(format.schema):
         request.text = ours.TextOptions(format=schema_format(format.schema))
+
+
+def encode_sampling(request: ours.Request, body: types.Request, context: Context) -> None:
+    """Set the sampling options that the model supports."""
+    lost, taken = context.lost, context.model.sampling
+    thinks = body.thinking.type != "disabled" if given(body.thinking) else context.model.thinks == "yes"
+    why = "this model takes no sampling options" if taken == "no" else "not taken while the model thinks"
+    for name in SAMPLING:
+        if (value := getattr(request, name)) is None:
+            continue
+        taken_thinking = value == 1 if name == "temperature" else name == "top_p" and value >= 0.95
+        if taken == "no" or (thinks and not taken_thinking):
+            lost.dropped(name, why)
+        elif name == "top_p" and taken == "one" and given(body.temperature):
+            lost.dropped("top_p", "this model supports temperature or top_p, not both")
+        elif name == "temperature" and value > 1:
+            body.temperature = 1
+            lost.changed("temperature", "at most 1 at Anthropic")
+        else:
+            setattr(body, name, value)
 
 
 def _encode_text(text: ours.TextOptions, lost: Losses) -> types.OutputFormat | None:

@@ -1,6 +1,6 @@
 """Conversion of the answer, both ways, and errors: finish reason, token usage, failures; and token counting.
 
-Blocks and items are in `messages`. Before changing this file, know that Anthropic counts input tokens without cache reads and
+Blocks and items are in `reasoning`. Before changing this file, know that Anthropic counts input tokens without cache reads and
 writes, and Responses with them; that streams end here too; and that callers branch on an error's `type`, never its message.
 Follows the Messages reference and the guides to stop reasons, errors and token counting of Anthropic (read 2026-11-20).
 """
@@ -23,13 +23,13 @@ from ...vendors.dialects import MessagesDialect, messages_model
 from .. import Route
 from ..errors import error_facts, status_of
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import DETAILS, as_object, as_plain, new_answer, new_usage, report_answer, report_usage
+from ..leftovers import DETAILS, as_object, as_plain, new_answer, report_answer, report_usage
 from ..tools import Call, sent_tools, wire_name
 from . import types
 from .content import ANTHROPIC, RULES, Context, as_leftovers, encode, set_fields
-from .messages import AssistantMessage, BlockReader
-from .reasoning import finish_runs
+from .reasoning import AssistantMessage, BlockReader
 from .request import decode_request, encode_request, route
+from .tools import finish_runs
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -305,11 +305,13 @@ def decode_usage(used: types.Usage) -> ours.Usage:
     """Token counts of Responses: input with cache reads and writes."""
     input, output, thought = used.input_tokens or 0, used.output_tokens or 0, used.output_tokens_details
     read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
-    usage = new_usage()
+    details: ours.InputTokensDetails | None = None
     if read is not UNSET or written is not UNSET:
         input += (read or 0) + (written or 0)
-        usage.input_tokens_details = ours.InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
-    usage.input_tokens, usage.output_tokens, usage.total_tokens = input, output, input + output
+        details = ours.InputTokensDetails(cached_tokens=read or 0, cache_write_tokens=written or 0)
+    usage = ours.Usage(
+        input_tokens=input, input_tokens_details=details, output_tokens=output, total_tokens=input + output
+    )
     if thought and "thinking_tokens" in thought:
         usage.output_tokens_details = ours.OutputTokensDetails(reasoning_tokens=thought["thinking_tokens"])
     return usage

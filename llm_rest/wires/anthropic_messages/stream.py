@@ -28,9 +28,9 @@ from ..leftovers import as_plain, kind_of, struct_of
 from ..tools import sent_tools, wire_name
 from . import types
 from .content import ANTHROPIC, NOTHING, decode_call, encode
-from .messages import OUTPUT_BLOCKS, BlockReader
-from .reasoning import Use, block_items
+from .reasoning import OUTPUT_BLOCKS, BlockReader
 from .response import begin_response, change_message, decode_failure, decode_usage, finish_response, id_of, overwrite
+from .tools import Use, block_items
 from .types import WIRE
 
 if TYPE_CHECKING:

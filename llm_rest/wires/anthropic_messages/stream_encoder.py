@@ -25,10 +25,18 @@ from ..leftovers import kind_of, opened
 from ..tools import Call, json_value
 from . import types
 from .content import ANTHROPIC, NOTHING, Context, encode, encode_call, encode_part, wire_id
-from .messages import AssistantMessage
-from .reasoning import GAP, VISIBLE, AnyPayload, Blocks, Citations, encode_foreign_thinking, returning_blocks
+from .reasoning import (
+    GAP,
+    AnyPayload,
+    AssistantMessage,
+    Blocks,
+    Citations,
+    encode_foreign_thinking,
+    returning_blocks,
+)
 from .response import encode_end, encode_failure, encode_response, encode_usage, message_delta, model_of
 from .stream import CITATION, Delta, Start, Stop
+from .tools import VISIBLE
 from .types import WIRE
 
 _citation: Decoder[types.AnyCitation] = Decoder(types.AnyCitation)

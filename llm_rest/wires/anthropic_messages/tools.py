@@ -1,15 +1,16 @@
-"""Conversion of tools, both ways: functions, schemas, custom tools and namespaces, hosted tools, and tool choice.
+"""Conversion of tools, both ways: functions, custom tools and namespaces, hosted tools and their runs, and tool choice.
 
 Before changing this file, know that tools come first in what the vendor caches and binds thinking to: the same request
 gives the same list in the same order; that the grammar of strict tools and output formats has few keywords, and the
-others are added to the description; and that an MCP server's token is in `authorization` only. Follows Anthropic's
-pages on tool use, structured outputs and the hosted tools (read 2026-11-20).
+others are added to the description; that an MCP server's token is in `authorization` only; and that `fingerprint` ties
+the blocks of a run of hosted tools to the visible items of the run. Follows Anthropic's pages on tool use, structured
+outputs and the hosted tools (read 2026-11-20).
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import UNSET
@@ -18,13 +19,15 @@ from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Losses, no_such
 from ...responses import Schema
+from ...responses.carriers import digest
 from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
-from ..leftovers import report_unknown
+from ..leftovers import as_list, as_object, item_id, report_unknown
 from ..options import report_missing
 from ..schema import ANTHROPIC, fitted
 from ..tools import NO_PARAMETERS, PLACE, WebSearch, as_function, each_tool, refuse_tool, report_name, wire_name
 from . import types
-from .types import WIRE
+from .content import encode
+from .types import WIRE, Json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -157,6 +160,172 @@ def decode_toolset(tool: types.Tool, server: types.McpServer) -> ours.McpTool:
     return mcp
 
 
+# --- runs of hosted tools -------------------------------------------------------------------------------------------
+
+VISIBLE = (
+    *(ours.WebSearchCall, ours.CodeInterpreterCall, ours.McpCall, ours.McpListTools),
+    *(ours.ToolSearchCall, ours.ToolSearchOutput),
+)
+"""The visible items of a run."""
+
+Use = types.ServerToolUse | types.McpToolUse
+
+_sorted = msgspec.json.Encoder(order="deterministic").encode
+
+
+def run_items(run: Sequence[tuple[int, types.AnyBlock]], message_id: str | None) -> list[ours.AnyItem]:
+    """The visible items of a run, in the order of its uses."""
+    results = {block.tool_use_id: block for _, block in run if isinstance(block, types.ServerToolResult)}
+    return [
+        item
+        for i, block in run
+        for item in block_items(i, block, results.get(block.id) if isinstance(block, Use) else None, message_id)
+    ]
+
+
+def block_items(
+    i: int, block: types.AnyBlock, result: types.ServerToolResult | None, message_id: str | None
+) -> list[ours.AnyItem]:
+    """The visible items of the block at position `i`; a use without its result is in progress."""
+    items = _block_items(block, result)
+    for item in items:
+        if message_id is not None:
+            item.id = item_id(item, message_id, i)
+        if not item.status and not isinstance(item, ours.McpListTools):
+            item.status = "in_progress"
+    return cast("list[ours.AnyItem]", items)
+
+
+def finish_runs(hosted: Sequence[ours.AnyItem], going_on: bool, container: str | None) -> None:
+    """Set the data known only at the end of an answer: where its code ran, and whether a use without result is in progress."""
+    for item in hosted:
+        if isinstance(item, ours.CodeInterpreterCall):
+            item.container_id = container
+        if not isinstance(item, Unknown) and item.status == "in_progress" and not going_on:
+            item.status = "incomplete"
+
+
+def _block_items(block: types.AnyBlock, result: types.ServerToolResult | None) -> list[ours.ItemBase]:
+    match block:
+        case types.ServerToolUse(name="web_search"):
+            return [_search(arguments_of(block), result)]
+        case types.ServerToolUse(name="web_fetch"):
+            fetch = ours.WebSearchCall(action=ours.OpenPage(url=_string(arguments_of(block), "url")))
+            if isinstance(result, types.WebFetchToolResult):
+                fetch.status = "completed" if "url" in result.content else "failed"
+            return [fetch]
+        case types.ServerToolUse(name="code_execution" | "bash_code_execution"):
+            return [_code(arguments_of(block), result)]
+        case types.ServerToolUse(name="tool_search_tool_regex" | "tool_search_tool_bm25"):
+            return _tool_search(block, result)
+        case types.McpToolUse():
+            return [_mcp_call(block, result)]
+        case types.McpToolListing(mcp_server_name=label, tools=listed):
+            tools = [
+                ours.McpToolInfo(name=t.name, input_schema=or_none(t.input_schema), description=or_none(t.description))
+                for t in listed
+            ]
+            return [ours.McpListTools(server_label=label, tools=tools)]
+        case _:
+            return []
+
+
+def arguments_of(block: Use) -> Json:
+    """The input of a use as plain values; empty if it is not an object."""
+    try:
+        found = msgspec.json.decode(block.input)
+    except msgspec.MsgspecError:
+        return {}
+    return cast("Json", found) if isinstance(found, dict) else {}
+
+
+def _string(arguments: Json, name: str) -> str | None:
+    found = arguments.get(name)
+    return found if isinstance(found, str) else None
+
+
+def _search(arguments: Json, result: types.ServerToolResult | None) -> ours.WebSearchCall:
+    query = _string(arguments, "query")
+    action = ours.Search(query=query, queries=None if query is None else [query])
+    call = ours.WebSearchCall(action=action)
+    if isinstance(result, types.WebSearchToolResult):
+        pages = as_list(result.content)
+        call.status = "failed"
+        if pages or result.content == []:
+            urls = [as_object(page).get("url") for page in pages]
+            action.sources = [ours.UrlSource(url=url) for url in urls if isinstance(url, str)]
+            call.status = "completed"
+    return call
+
+
+def _code(arguments: Json, result: types.ServerToolResult | None) -> ours.CodeInterpreterCall:
+    call = ours.CodeInterpreterCall(code=_string(arguments, "code") or _string(arguments, "command"))
+    if isinstance(result, types.CodeExecutionToolResult | types.BashCodeExecutionToolResult):
+        call.status = "completed" if "return_code" in result.content else "failed"
+        if call.status == "completed":
+            logs = [_string(result.content, "stdout"), _string(result.content, "stderr")]
+            call.outputs = [ours.CodeLogs(logs=text) for text in logs if text]
+    return call
+
+
+def _tool_search(use: types.ServerToolUse, result: types.ServerToolResult | None) -> list[ours.ItemBase]:
+    call = ours.ToolSearchCall(arguments=arguments_of(use), execution="server", call_id=use.id)
+    if not isinstance(result, types.ToolSearchToolResult):
+        return [call]
+    if "tool_references" not in result.content:
+        call.status = "incomplete"
+        return [call]
+    call.status = "completed"
+    names = [as_object(found).get("tool_name") for found in as_list(result.content["tool_references"])]
+    tools = [ours.FunctionTool(name=name) for name in names if isinstance(name, str)]
+    return [call, ours.ToolSearchOutput(tools=[*tools], execution="server", call_id=use.id, status="completed")]
+
+
+def _mcp_call(use: types.McpToolUse, result: types.ServerToolResult | None) -> ours.McpCall:
+    arguments = bytes(use.input).decode("utf-8", "replace")
+    call = ours.McpCall(
+        server_label=use.server_name, name=use.name, arguments="{}" if arguments == "null" else arguments
+    )
+    if isinstance(result, types.McpToolResult):
+        content = result.content or ""
+        if isinstance(content, list):
+            content = "".join(piece.text for piece in content if isinstance(piece, types.Text))
+        if result.is_error:
+            call.error = {"type": "mcp_tool_execution_error", "content": content}
+            call.status = "failed"
+        else:
+            call.output = content
+            call.status = "completed"
+    return call
+
+
+def fingerprint(items: list[ours.AnyItem]) -> str:
+    """A digest of the visible items of a run, without ids and statuses."""
+    return digest("\x1e".join(_sorted(_fingerprinted(item)).decode() for item in items))
+
+
+def _fingerprinted(item: ours.AnyItem) -> list[Any]:
+    match item:
+        case ours.WebSearchCall(action=ours.Search(query=query, sources=sources)):
+            return ["search", query or "", *(one.url for one in sources or () if isinstance(one, ours.UrlSource))]
+        case ours.WebSearchCall(action=ours.OpenPage(url=url)):
+            return ["open", url or ""]
+        case ours.CodeInterpreterCall(code=code, outputs=outputs):
+            return ["code", code or "", *(one.logs for one in outputs or () if isinstance(one, ours.CodeLogs))]
+        case ours.McpCall(server_label=label, name=name, arguments=arguments):
+            return ["mcp", label, name, arguments, item.output or "", item.error or None]
+        case ours.McpListTools(server_label=label, tools=listed):
+            return ["tools", label, *(tool.name for tool in listed)]
+        case ours.ToolSearchCall(arguments=asked):
+            return ["tool search", asked]
+        case ours.ToolSearchOutput(tools=found):
+            return ["found", *(tool.name for tool in found if isinstance(tool, ours.FunctionTool))]
+        case Unknown():
+            return ["unknown", dict(item)]
+        case _:
+            return [type(item).__name__]
+
+
 # --- tools and the choice among them ---------------------------------------------------------------------------------
 
 DROPPED = ("output_schema", "async_")
@@ -170,7 +339,6 @@ HOSTED = {"code_interpreter": "code_execution", "web_search": "web_search", "web
 """Tools of the vendor by the type a choice names them with, ours on the left. The way back prefers what hosts list."""
 HOSTED_BACK = {"code_execution": "code_interpreter", "web_search": "web_search_preview"}
 
-encode_json = msgspec.json.Encoder().encode
 _tool: Decoder[types.Tool] = Decoder(types.Tool)
 
 
@@ -239,7 +407,7 @@ def _encode_tool(tool: ours.AnyTool, namespace: str | None, path: str, context: 
             return [encode_web_search(tool, path, context)]
         case Unknown() if re.fullmatch(r"custom|mcp_toolset|tool_search_tool_\w+|\w+_20\d{6}", tool.kind):
             try:
-                return [_tool.decode(encode_json(tool))]
+                return [_tool.decode(encode(tool))]
             except DecodeError:
                 lost.refused(path, f"a tool of type {tool.kind!r} with fields that do not fit")
         case _:
@@ -289,6 +457,15 @@ def tool_additions(
                 change = types.ChangedTool(type="tool_definition", definition=encoded)
             found.append(types.ToolAddition(tool=change))
     return found
+
+
+def decode_tool_addition(block: types.AnyBlock, named: dict[str, ours.FunctionTool]) -> ours.FunctionTool | None:
+    """The tool that a block adds, if the block has no other field."""
+    if type(block) is not types.ToolAddition or block.cache_control is not UNSET:
+        return None
+    tool = named.get(block.tool.name or "")
+    same = tool is not None and block.tool == types.ChangedTool(type="tool_reference", name=tool.name)
+    return tool if same else None
 
 
 def decode_tools(body: types.Request) -> tuple[list[ours.AnyTool], list[bool]]:

@@ -21,7 +21,7 @@ from .answer import error_of_answer, redact, redirect_error, with_context
 from .target import without_rejected
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ..losses import Loss
     from ..policy.gate import Admissions

@@ -160,7 +160,7 @@ async def send_with_retries(
     attempts: tuple[Attempt, ...] = () if call.trial is None else call.trial.attempts  # of the parts of a long answer
     failed = Failed(0)
     paid = limited = 0
-    passed: Any = None  # `Admissions`
+    passed: Admissions | None = None
     trial: RunningAttempt
     refused: Mapping[str, str | Secret] | None = None
     lost: list[Loss] = []
@@ -169,8 +169,7 @@ async def send_with_retries(
         until = None if total is None else started + total
         headers = await caller.headers(target, settings, outgoing.route, refused, until)
         if gates is not None and request is not None:
-            attempt = gates.next_attempt(caller, call, target, settings, request, headers, until)
-            passed = await gates.enter(attempt)
+            passed = await gates.enter(caller, call, target, settings, request, headers, until)
         if total is not None and (attempts or provided or passed):
             timeouts = remaining(timeouts, total, started)
         secrets = {**headers, **outgoing.secrets} if outgoing.secrets else headers

@@ -78,8 +78,6 @@ class Admission:
 class Gates:
     """The gates of one call, from its options `budget` and `rate_limit`."""
 
-    next_attempt = NextAttempt
-
     def __init__(self, options: Mapping[str, Any]) -> None:
         from .budget import Budget
         from .rate_limit import RateLimit
@@ -92,8 +90,18 @@ class Gates:
         self._gates = [gate for gate in (budget, limit) if gate is not None]
         self._waits = limit is not None
 
-    async def enter(self, attempt: NextAttempt) -> Admissions:
-        """Admit an attempt. Raises the errors of the gates."""
+    async def enter(
+        self,
+        caller: Caller,
+        call: Call,
+        target: Target,
+        settings: Settings,
+        request: Request,
+        headers: Mapping[str, object],
+        until: float | None,
+    ) -> Admissions:
+        """Admit the next attempt of a call. Raises the errors of the gates."""
+        attempt = NextAttempt(caller, call, target, settings, request, headers, until)
         passed = Admissions(waits=self._waits)
         try:
             for gate in self._gates:

@@ -50,6 +50,7 @@ T = TypeVar("T")
 Losses = Callable[[], "list[Loss]"]
 """Returns the losses of a request, with paths in the caller's input; computed on each access."""
 Recovers = Callable[[Request, "Loss"], bool]
+"""Whether the caller gets the value back that a loss of this request is about: it is recorded and not reported."""
 
 
 class PreparedCall(NamedTuple):
@@ -68,7 +69,7 @@ class PreparedCall(NamedTuple):
     history: History | None = None
     """The conversation that the call continues."""
     recovers: Recovers | None = None
-    """Whether the caller gets the value back that a loss is about: such a loss is recorded but not reported."""
+    """Finds the losses that are not reported; `None`: all are."""
 
     def located(self, losses: list[Loss]) -> list[Loss]:
         """Losses of the request with paths in the caller's input."""

@@ -15,12 +15,11 @@ from msgspec.structs import replace
 
 from ..client.target import DEFAULT_HEADERS, build_request, url_of
 from ..vendors import models
-from ..vendors.auth import Secret, credentials
+from ..vendors.auth import Secret, credentials, key_variables
 from . import note, write_json
 from .ask import client_of
 from .question import input_of, model_of, options_of
 from .tables import show_losses
-from .vendors import variables
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -61,7 +60,7 @@ def _authentication(target: Target) -> dict[str, Any]:
     """The authentication headers, with variables in place of the secrets."""
     endpoint = target.endpoint
     held = {name: f"${name}" for name in endpoint.vendor.header_env.values() if os.environ.get(name)}
-    names = variables(endpoint.ways)
+    names = key_variables(endpoint)
     name = next((name for name in names if os.environ.get(name)), names[0] if names else "API_KEY")
     if not names and endpoint.key_optional:
         return dict(credentials(endpoint, environ=held).headers())

@@ -131,13 +131,13 @@ SIZES = {
     "loop": Size(2_235, 11),
     "client": Size(7_190, 27),
     "conversation": Size(1_650, 7, goal=900),
-    "policy": Size(2_170, 9, goal=1_200),
+    "policy": Size(2_145, 9, goal=1_200),
     "server": Size(3_520, 16, goal=2_600),
     "simulator": Size(1_895, 8, goal=1_300),
     "telemetry": Size(650, 3),  # 200 of them are tables
     "testing": Size(1_375, 7),
-    "cli": Size(2_060, 17, goal=1_600),
-    "bulk": Size(3_495, 12, goal=1_800),
+    "cli": Size(2_005, 17, goal=1_600),
+    "bulk": Size(3_430, 13, goal=1_800),
 }
 """The sizes of folders. A number goes down with the code and never up: what is added takes the place of something."""
 
@@ -158,7 +158,7 @@ TESTS = {
     "structured": 1_450,
     "support": 700,
     "telemetry": 900,
-    "testing": 600,
+    "testing": 590,
     "tools": 1_300,
     "transport": 2_750,
     "typing": 1_600,
@@ -175,7 +175,6 @@ LONGEST, LONGEST_IN_WIRE = 450, 600
 
 LONGER = {
     "errors": 530,
-    "bulk.journal": 455,
     "responses.events": 750,
     "responses.items": 655,
     "unknown": 555,

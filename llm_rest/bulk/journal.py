@@ -55,6 +55,8 @@ _PROCESS = os.urandom(8).hex()
 _LINES = 500
 """The number of rows that are read from the journal, or appended to the output, at a time."""
 
+Identity = Callable[[int | None], dict[str, Any]]
+"""What identifies an input as plain data; where a size is given, as it was at that size."""
 
 NEW, SENT, _, DONE, FAILED, DUPLICATE = range(6)
 """The states of a row."""
@@ -90,7 +92,7 @@ class JournalRow(NamedTuple):
 class Journal(SQLiteFile):
     """The journal at `path` of a run with these `options` over an input, both as plain data; its lines go to `output`.
 
-    `input` gives what identifies the input (as it was at a size, where one is known); `options["order"]` is `input` or `arrival`.
+    `options["order"]` is `input` or `arrival`.
     A new file becomes the journal of a new run. Another run's options or input raise `ConfigError` with the difference; a run of
     another process, and an `output` that is shorter than the journal has recorded, `StoreError`. With `readonly` it is only
     looked at.
@@ -101,7 +103,7 @@ class Journal(SQLiteFile):
         path: str | os.PathLike[str],
         *,
         options: dict[str, Any] | None = None,
-        input: Callable[[int | None], dict[str, Any]] = lambda size: {},
+        input: Identity = lambda size: {},
         output: Path | None = None,
         keep_outputs: bool = False,
         fresh: bool = False,
@@ -160,18 +162,10 @@ class Journal(SQLiteFile):
             return None
         return f"process {other['pid']} on {other['host']}"
 
-    def _claim(
-        self,
-        options: dict[str, Any],
-        input: Callable[[int | None], dict[str, Any]],
-        output: str | None,
-        *,
-        fresh: bool,
-    ) -> None:
+    def _claim(self, options: dict[str, Any], input: Identity, output: str | None, *, fresh: bool) -> None:
         if user := self.in_use():
-            raise self._error(
-                f"is in use by {user}; let it end, or wait {LEASE_SECONDS:.0f} s after its death", "locked"
-            )
+            what = f"is in use by {user}; let it end, or wait {LEASE_SECONDS:.0f} s after its death"
+            raise self._error(what, "locked")
         for table in ("run", "row", "spool", "batch") if fresh else ():
             self._db.execute(f"DELETE FROM {table}")
         lease = {"pid": os.getpid(), "host": socket.gethostname(), "process": _PROCESS, "run": os.urandom(8).hex()}

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from ..client.inputs import read_request
-from ..client.options import check_names
-from ..client.target import DEFAULT_HEADERS, Targets, url_of
+from ..client.target import DEFAULT_HEADERS, build_request, url_of
 from ..vendors import models
-from ..vendors.auth import Secret, credentials
+from ..vendors.auth import Secret, credentials, key_variables
 from . import note, write_json
+from .ask import client_of
 from .question import input_of, model_of, options_of
 from .tables import show_losses
-from .vendors import variables
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -36,27 +34,20 @@ SERVED = "http://127.0.0.1:8000"
 
 def run(arguments: Namespace) -> int:
     """Show the request."""
-    model = model_of(arguments)
-    targets = Targets(model, api_key=None, base_url=arguments.base_url, wire=arguments.wire, vendor=None, provider=None)
-    target = targets.find(model)
-    options = options_of(arguments)
-    check_names(options)
-    request, changed, origins = read_request(
-        input_of(arguments), options, lambda: (target.endpoint.wire, target.dialect)
-    )
-    request = replace(request, model=target.model, stream=None)
-    body, losses = target.wire.encode_request(request, dialect=target.dialect)
-    losses = changed + (losses if origins is None else origins.losses(losses))
-    route = target.wire.route(request, dialect=target.dialect)
+    options = {**options_of(arguments), "invalid_options": "send"}  # what the model does not support is shown below
+    with client_of(arguments, model_of(arguments)) as llm:
+        prepared = llm._caller.prepare(input_of(arguments), options)  # pyright: ignore[reportPrivateUsage]
+    target, request = prepared.target, prepared.request
+    outgoing, lost = build_request(target.wire.encode_request, target.wire.route, request, target.dialect)
+    losses = prepared.lost + prepared.located(lost)
     base = target.endpoint.base_url
     if base.startswith("inproc:"):
         base = SERVED
         note("the simulator runs inside this process; the command reaches the one of `llm-rest serve --simulate`")
-    headers = {**_plain(DEFAULT_HEADERS), **_plain(_authentication(target)), **route.headers}
-    problems = models.check(request, target.known, target.endpoint.wire)
-    if origins is not None:
-        problems = [replace(problem, path=origins.path(problem.path)) for problem in problems]
-    url, encoded = url_of(base, route), msgspec.json.encode(body)
+    headers = {**_plain(DEFAULT_HEADERS), **_plain(_authentication(target)), **outgoing.route.headers}
+    found = models.check(request, target.known, target.endpoint.wire)
+    problems = [replace(problem, path=prepared.indexed(problem.path)) for problem in found]
+    url, encoded = url_of(base, outgoing.route), outgoing.body
     if arguments.json:
         facts = {"method": "POST", "url": url, "headers": headers, "body": msgspec.Raw(encoded), "losses": losses}
         write_json({**facts, "problems": [str(problem) for problem in problems]})
@@ -69,7 +60,7 @@ def _authentication(target: Target) -> dict[str, Any]:
     """The authentication headers, with variables in place of the secrets."""
     endpoint = target.endpoint
     held = {name: f"${name}" for name in endpoint.vendor.header_env.values() if os.environ.get(name)}
-    names = variables(endpoint.ways)
+    names = key_variables(endpoint)
     name = next((name for name in names if os.environ.get(name)), names[0] if names else "API_KEY")
     if not names and endpoint.key_optional:
         return dict(credentials(endpoint, environ=held).headers())

@@ -6,15 +6,14 @@ import os
 from typing import TYPE_CHECKING, Any, cast
 
 from ..vendors.models import ROWS
-from ..vendors.rows import DIALECTS, VENDORS, NoAuth, vendor_named
+from ..vendors.rows import DIALECTS, VENDORS, NoAuth, url_variables, vendor_named
 from . import write_json
 from .tables import show
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable
 
-    from ..vendors.rows import Auth, Vendor
+    from ..vendors.rows import Vendor
 
 
 def run(arguments: Namespace) -> int:
@@ -81,7 +80,7 @@ def details_of(vendor: Vendor) -> dict[str, Any]:
         dialects[f"dialect of {surface.wire}"] = ", ".join(found) or "the usual one"
     return {
         **facts_of(vendor),
-        "base_url_variables": [one if isinstance(one, str) else one.name for one in vendor.base_url_env],
+        "base_url_variables": url_variables(vendor),
         "header_variables": vendor.header_env,
         "first_byte_seconds": vendor.first_byte,
         "start": vendor.start or None,
@@ -92,13 +91,9 @@ def details_of(vendor: Vendor) -> dict[str, Any]:
 
 def keys(vendor: Vendor) -> list[str]:
     """The environment variables that may hold a key for the vendor."""
-    return list(dict.fromkeys(variables([way for surface in vendor.surfaces for way in vendor.ways(surface.wire)])))
-
-
-def variables(ways: Iterable[Auth]) -> list[str]:
-    """The environment variables of authentication methods."""
+    ways = [way for surface in vendor.surfaces for way in vendor.ways(surface.wire)]
     found = (way.env for way in ways if not isinstance(way, NoAuth))
-    return [name for env in found for name in ((env,) if isinstance(env, str) else env)]
+    return list(dict.fromkeys(name for env in found for name in ((env,) if isinstance(env, str) else env)))
 
 
 def set_keys(vendor: Vendor) -> list[str]:

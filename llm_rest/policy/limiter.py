@@ -33,7 +33,7 @@ class Reading(NamedTuple):
 
 
 FAMILY = re.compile(r"(?:x-)?(?:anthropic-)?(?:(ratelimit|priority)|(tokenlimit)|(trial-endpoint-call))-(.+)")
-_KINDS = {"limit": "limit", "remaining": "remaining", "reset": "reset", "utilization": "utilization"}
+_KINDS = {"limit", "remaining", "reset", "utilization"}
 _WHAT = {
     **dict.fromkeys(("request", "requests", "req"), "requests"),
     **dict.fromkeys(("token", "tokens"), "tokens"),

@@ -24,7 +24,7 @@ from ..client.reply import Reply
 from ..client.target import OutgoingRequest
 from ..errors import APIStatusError, ConfigError, ConnectError, InternalServerError, LLMError, SchemaMismatchError
 from ..responses.events import TERMINAL
-from ..responses.items import FunctionCall, FunctionCallOutput
+from ..responses.items import FunctionCallOutput
 from ..responses.request import Request
 from ..sync import drive
 from ..unknown import given
@@ -84,6 +84,7 @@ TOOL: dict[str, Any] = {
 BROKEN = (b"{", b"[]", b'{"model": "any", "max_tokens": 9, "input": 5, "messages": 5, "contents": 5}')
 """Bodies that are invalid on every wire."""
 
+HELLO = "Reply with the word hello."
 ODD = 'Repeat this exactly: Zürich 東京 🏔️ e\u0301 \u2028 \u00a0 \\ " </s> \t end'
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c63f8cfc0f01f0005000"
@@ -92,14 +93,14 @@ PIXEL = bytes.fromhex(
 
 
 def _whole(llm: Client, wire: str) -> None:
-    reply = llm.generate("Reply with the word hello.")
+    reply = llm.generate(HELLO)
     expect(reply.status == "completed", f"the status is {reply.status}")
     expect(reply.output_text.strip(), "there is no text")
     expect(reply.id and reply.model, f"id {reply.id!r}, model {reply.model!r}")
 
 
 def _usage(llm: Client, wire: str) -> None:
-    for found in (llm.generate("Reply with the word hello."), streamed(llm, "Reply with the word hello.")[1]):
+    for found in whole_and_streamed(llm, HELLO):
         counted = found.usage
         if counted is None or not given(counted):
             raise Violated("there is no usage")
@@ -113,8 +114,13 @@ def streamed(llm: Client, input: Any, **options: Any) -> tuple[list[Any], Reply]
     return events, stream.response
 
 
+def whole_and_streamed(llm: Client, input: Any, **options: Any) -> tuple[Reply, Reply]:
+    """The replies to the same request, without streaming and with it."""
+    return llm.generate(input, **options), streamed(llm, input, **options)[1]
+
+
 def _stream(llm: Client, wire: str) -> None:
-    events, reply = streamed(llm, "Reply with the word hello.")
+    events, reply = streamed(llm, HELLO)
     said = "".join(event.delta for event in events if getattr(event, "type", "") == "response.output_text.delta")
     expect(isinstance(events[-1], TERMINAL), "the last event does not end the answer")
     expect(said == reply.output_text, f"the deltas have {said!r}, the end has {reply.output_text!r}")
@@ -122,7 +128,7 @@ def _stream(llm: Client, wire: str) -> None:
 
 
 def _stream_equals_whole(llm: Client, wire: str) -> None:
-    one, other = llm.generate("Reply with the word hello."), streamed(llm, "Reply with the word hello.")[1]
+    one, other = whole_and_streamed(llm, HELLO)
     kinds = [[item.type for item in reply.output if item.type != "reasoning"] for reply in (one, other)]
     expect(kinds[0] == kinds[1], f"whole {kinds[0]}, streamed {kinds[1]}")
     expect(one.model == other.model, f"model whole {one.model!r}, streamed {other.model!r}")
@@ -140,19 +146,15 @@ def _turns(llm: Client, wire: str) -> None:
 
 def _tools(llm: Client, wire: str) -> None:
     asked = "What is the weather in Oslo?"
-    reply, calls = Reply(id="", status="", output=[]), list[FunctionCall]()
-    for one in (True, False):
-        how: dict[str, Any] = {"tools": [TOOL], "tool_choice": "required"}
-        reply = streamed(llm, asked, **how)[1] if one else llm.generate(asked, **how)
-        calls = reply.function_calls
-        expect(calls, f"there is no call {'in the stream' if one else ''}")
-        expect(
-            calls[0].name == TOOL["name"] and calls[0].call_id,
-            f"the call is {calls[0].name!r}, id {calls[0].call_id!r}",
-        )
-        arguments = msgspec.json.decode(calls[0].arguments)
-        expect(isinstance(arguments, dict), f"the arguments are {calls[0].arguments!r}")
-    outputs = [FunctionCallOutput(call_id=call.call_id, output="4 degrees, rain") for call in calls]
+    replies = whole_and_streamed(llm, asked, tools=[TOOL], tool_choice="required")
+    for reply, where in zip(replies, ("", " in the stream"), strict=True):
+        expect(reply.function_calls, f"there is no call{where}")
+        call = reply.function_calls[0]
+        expect(call.name == TOOL["name"] and call.call_id, f"the call is {call.name!r}, id {call.call_id!r}")
+        arguments = msgspec.json.decode(call.arguments)
+        expect(isinstance(arguments, dict), f"the arguments are {call.arguments!r}")
+    reply = replies[0]
+    outputs = [FunctionCallOutput(call_id=call.call_id, output="4 degrees, rain") for call in reply.function_calls]
     last = llm.generate([{"role": "user", "content": asked}, *reply.output, *outputs], tools=[TOOL])
     expect(last.output_text.strip() or last.function_calls, "there is no answer after the result")
 
@@ -168,8 +170,7 @@ def _schema(llm: Client, wire: str) -> None:
 
 
 def _unicode(llm: Client, wire: str) -> None:
-    one, (_, other) = llm.generate(ODD), streamed(llm, ODD)
-    for reply in (one, other):
+    for reply in whole_and_streamed(llm, ODD):
         expect(reply.output_text.strip(), "there is no text")
         expect("\ufffd" not in reply.output_text, "the text holds a replacement character")
 
@@ -182,7 +183,7 @@ def _stop(llm: Client, wire: str) -> None:
 
 def _limit(llm: Client, wire: str) -> None:
     asked = "Write a poem of two hundred words about the sea, the wind and the long way home to the harbour." * 3
-    for reply in (llm.generate(asked, max_output_tokens=16), streamed(llm, asked, max_output_tokens=16)[1]):
+    for reply in whole_and_streamed(llm, asked, max_output_tokens=16):
         expect(reply.status == "incomplete", f"the status is {reply.status}")
         reason = reply.incomplete_details.reason if reply.incomplete_details else None
         expect(reason == "max_output_tokens", f"the reason is {reason!r}")

@@ -12,6 +12,8 @@ from typing import Any
 
 import httpx
 import pytest
+from anyio import create_task_group, sleep_forever
+from anyio.lowlevel import checkpoint
 
 from llm_rest import RateLimitError, wires
 from llm_rest.errors import ErrorFacts
@@ -19,9 +21,11 @@ from llm_rest.responses import Message, OutputText, Reasoning, ReasoningText, Re
 from llm_rest.responses import events as ev
 from llm_rest.responses.stream import disassemble
 from llm_rest.server import app, asgi
+from llm_rest.server.access import AccessControl, Limits
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.exchange import Answer, Streamed, exchange
 from llm_rest.server.handler import Context, HandlerEvent, Pause, Refused
+from llm_rest.simulator import Simulator
 from llm_rest.sync import drive
 from tests.gateway.upstreams import VERSION, question
 from tests.support.legal import faults
@@ -350,7 +354,40 @@ def test_a_stream_that_was_sent_whole_is_not_logged_as_one_whose_client_went_awa
     assert not [record for record in caplog.records if hasattr(record, "error")]
 
 
-def test_sockets_are_of_tcp_so_that_answers_are_not_delayed() -> None:
+@pytest.mark.anyio
+async def test_a_stream_that_never_waits_lets_other_tasks_run_now_and_then() -> None:
+    path, document = question("openai_responses", "m", "pieces 1\nsay " + "x" * 320, stream=True)
+    left = [{"type": "http.request", "body": json.dumps(document).encode()}]
+    sent = turns = 0
+
+    async def receive() -> Any:
+        return left.pop() if left else await sleep_forever()
+
+    async def send(message: Any) -> None:
+        nonlocal sent
+        sent += 1
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await checkpoint()
+            turns += 1
+
+    scope = {"type": "http", "method": "POST", "http_version": "1.1", "raw_path": path.encode(), "query_string": b""}
+    async with create_task_group() as tasks:
+        tasks.start_soon(others)
+        await asgi.Endpoint(Simulator(), AccessControl())({**scope, "headers": []}, receive, send)
+        tasks.cancel_scope.cancel()
+    assert sent > 320
+    assert sent // asgi.YIELD_EVERY <= turns < 2 * sent // asgi.YIELD_EVERY, turns
+
+
+def test_sockets_are_of_tcp_so_that_answers_are_not_delayed_and_have_the_time_limit_of_slow_clients() -> None:
     """asyncio switches Nagle's algorithm off for sockets of this protocol alone; it costs 40 ms for every answer."""
-    with app._bind("127.0.0.1", 0) as bound:
+    _, bound, _ = app._server(None, AccessControl(limits=Limits(stall=4)), "127.0.0.1", 0, 1)
+    with bound:
         assert bound.proto == socket.IPPROTO_TCP
+        if hasattr(
+            socket, "TCP_USER_TIMEOUT"
+        ):  # Linux closes connections whose data is not read, also those being closed
+            assert bound.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 4000

@@ -245,7 +245,7 @@ def _pieces(items: list[AnyItem]) -> list[tuple[bool, list[AnyItem]]]:
     return pieces
 
 
-_OF_MODEL = ("reasoning", "mcp_list_tools", "mcp_approval_request")
+_OF_MODEL = ("reasoning", "compaction", "mcp_list_tools", "mcp_approval_request")
 
 
 def _renamed(item: AnyItem, named: dict[str, str]) -> AnyItem:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from llm_rest.responses import Request, Response
 from llm_rest.responses.items import (
     AnyItem,
+    Compaction,
     FunctionCall,
     FunctionCallOutput,
     Message,
@@ -65,6 +66,7 @@ ITEMS: dict[str, AnyItem] = {
     "thought": THOUGHT,
     "whole-thought": replace(THOUGHT, content=[ReasoningText(text="Hm.")]),
     "search": WebSearchCall(id="ws_1", action=Search(query="Oslo")),
+    "compacted": Compaction(encrypted_content="of the vendor"),
     "forged": Reasoning(summary=[], encrypted_content="another"),
     "call": call("weather", arguments='{"city":"Oslo","n":1}'),
     "call-spaced": call("weather", arguments='{ "n": 1, "city": "Oslo" }'),
@@ -87,6 +89,7 @@ what a turn brings stays              | thought call       | user thought call o
 a thought gets the text that it lost  | whole-thought call | user thought call output       | user whole-thought call output
 a search of the vendor is in its turn | thought search text | user thought search text user  | user thought search text user
 a search comes back with its turn     | thought search text | user text user                 | user thought search text user
+a compaction is in its turn, once     | compacted thought text | user compacted thought text | user compacted thought text
 an edited turn loses what it brings   | thought call       | user thought added call output | user added call output
 forged state is replaced              | thought call       | user forged call output        | user thought call output
 the same text elsewhere is another    | thought text       | other-user text user           | other-user text user

@@ -120,10 +120,8 @@ def memory(pids: set[int]) -> int:
         pids = pids | more
     kibibytes = 0
     for pid in pids:
-        with contextlib.suppress(OSError):
-            kibibytes += int(
-                re.findall(r"^Pss: *(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)[0]
-            )
+        with contextlib.suppress(OSError):  # it has ended
+            kibibytes += sum(map(int, re.findall(r"\nPss: *(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text())))
     return kibibytes // 1024
 
 
@@ -147,8 +145,8 @@ def main(options: list[str]) -> int:
     if not options:
         os.environ.setdefault("LLM_REST_TESTS", "sample")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what runs is ended, too
-    import_shared()
     began = measured = time.monotonic()
+    import_shared()
     jobs, waiting, names = int(os.environ.get("LLM_REST_JOBS") or 3), [*parts().items()], dict[int, str]()
     running, outcomes, failed, most = dict[int, IO[bytes]](), Counter[str](), list[str](), 0
     try:

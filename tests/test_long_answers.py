@@ -93,7 +93,7 @@ def asked(server: Any) -> list[tuple[str, Any]]:
 # --- hops -----------------------------------------------------------------------------------------------------------
 
 
-class Told(NamedTuple):
+class Case(NamedTuple):
     """What the server sends, the text of the answer, and the token that each request had."""
 
     acts: list[Any]
@@ -112,8 +112,8 @@ LONG: dict[str, Any] = {"max_output_tokens": 65_536, "reasoning": {"effort": "hi
 """Gemini 4 refuses more than 32,768 tokens without a stream."""
 
 RETRIED = ["stream_interrupted", "200"]
-WHOLE: dict[str, tuple[dict[str, Any], Told]] = {
-    "continued by the same request with its token": ({"max_output_tokens": 30_000}, Told(
+WHOLE: dict[str, tuple[dict[str, Any], Case]] = {
+    "continued by the same request with its token": ({"max_output_tokens": 30_000}, Case(
         [
             whole("One ", token="T1", finish="CONTINUATION", usage=counts(10, 100, 5)),
             whole("two ", token="T2", finish="CONTINUATION", usage=counts(110, 50)),
@@ -121,19 +121,19 @@ WHOLE: dict[str, tuple[dict[str, Any], Told]] = {
         ],
         "One two three.", [None, "T1", "T2"], usage=(280, 162, 5),
     )),
-    "more of MAX_TOKENS needs a higher limit, which is the caller's to give": ({}, Told(
+    "more of MAX_TOKENS needs a higher limit, which is the caller's to give": ({}, Case(
         [whole("One", token="T1", finish="MAX_TOKENS")], "One", [None], status="incomplete",
     )),
-    "the same token twice ends the answer": ({}, Told(
+    "the same token twice ends the answer": ({}, Case(
         [whole("One", token="T1", finish="CONTINUATION")], "OneOne", [None, "T1"], status="incomplete",
     )),
-    "the next hop is refused": ({}, Told(
+    "the next hop is refused": ({}, Case(
         [ONE_WHOLE, send(EXPIRED)], "One ", [None, "T1"], (BadRequestError, "Token expired"), usage=(1, 2, 0),
     )),
-    "all hops share one deadline": ({"timeout": 0.5}, Told(
+    "all hops share one deadline": ({"timeout": 0.5}, Case(
         [ONE_WHOLE, send_and_stall(b"")], "One ", [None, "T1"], (APITimeoutError, ""),
     )),
-    "streamed where it may be long": (LONG, Told(
+    "streamed where it may be long": (LONG, Case(
         [
             streamed(document("One ", usage=counts(10, 1)), document(token="T1", finish="CONTINUATION", usage=counts(10, 60))),
             streamed(DONE),
@@ -141,7 +141,7 @@ WHOLE: dict[str, tuple[dict[str, Any], Told]] = {
         "One two.", [None, "T1"], usage=(80, 69, 0),
     )),
     **{
-        f"a stream that breaks off after {len(came)} chunks is retried, nothing of it was returned": (LONG, Told(
+        f"a stream that breaks off after {len(came)} chunks is retried, nothing of it was returned": (LONG, Case(
             [broken(*came), streamed(document("One "), DONE)], "One two.", [None, None], outcomes=RETRIED,
         ))
         for came in ([], [document("One ")], [document("One "), document("two ")])
@@ -167,8 +167,8 @@ CONTINUED = document("One ", token="T1", finish="CONTINUATION")
 LAST_OF_TWO = streamed(document("two.", finish="STOP"))
 LAST_OF_THREE = streamed(document("three."), document(finish="STOP", usage=counts(18, 2)))
 INTERRUPTED = (StreamInterruptedError, "broke off|ended")
-TOLD = {
-    "a hop follows the other": Told(
+STREAMED = {
+    "a hop follows the other": Case(
         [
             streamed(
                 document("One ", usage=counts(10, 1)),
@@ -176,87 +176,67 @@ TOLD = {
             ),
             LAST_OF_THREE,
         ],
-        "One two three.",
-        [None, "T1"],
-        usage=(28, 10, 0),
+        "One two three.", [None, "T1"], usage=(28, 10, 0),
     ),
-    "resumed at the last checkpoint, and what was counted by then was billed": Told(
+    "resumed at the last checkpoint, and what was counted by then was billed": Case(
         [broken(document("One ", token="T1"), document("two ", token="T2", usage=counts(10, 8))), LAST_OF_THREE],
-        "One two three.",
-        [None, "T2"],
-        usage=(28, 10, 0),
+        "One two three.", [None, "T2"], usage=(28, 10, 0),
     ),
-    "what had come behind the checkpoint is not said twice": Told(
+    "text after the checkpoint is not repeated": Case(
         [
             broken(document("One ", token="T1"), document("two "), document("thr")),
             streamed(document("two"), document(" three."), document(finish="STOP")),
         ],
-        "One two three.",
-        [None, "T1"],
+        "One two three.", [None, "T1"],
     ),
-    "it just ends behind a checkpoint": Told(
-        [streamed(document("One ", token="T1")), LAST_OF_TWO], "One two.", [None, "T1"]
-    ),
-    "a hop comes whole": Told([streamed(CONTINUED), whole("two.", finish="STOP")], "One two.", [None, "T1"]),
-    "resumed three times at one checkpoint": Told(
+    "it just ends after a checkpoint": Case([streamed(document("One ", token="T1")), LAST_OF_TWO], "One two.", [None, "T1"]),
+    "a hop is not streamed": Case([streamed(CONTINUED), whole("two.", finish="STOP")], "One two.", [None, "T1"]),
+    "resumed three times at one checkpoint": Case(
         [ONE, broken(), broken(), broken(), LAST_OF_TWO], "One two.", [None, "T1", "T1", "T1", "T1"]
     ),
-    "given up after that": Told([ONE, broken()], "One ", [None, "T1", "T1", "T1", "T1"], INTERRUPTED),
-    "no checkpoint came": Told([broken(document("One "))], "One ", [None], INTERRUPTED),
-    "a call came behind it": Told(
-        [broken(document("One ", token="T1"), document({"functionCall": {"name": "f"}}))],
-        "One ",
-        [None],
-        INTERRUPTED,
+    "given up after that": Case([ONE, broken()], "One ", [None, "T1", "T1", "T1", "T1"], INTERRUPTED),
+    "no checkpoint came": Case([broken(document("One "))], "One ", [None], INTERRUPTED),
+    "a call came after it": Case(
+        [broken(document("One ", token="T1"), document({"functionCall": {"name": "f"}}))], "One ", [None], INTERRUPTED
     ),
-    "a hop that said something has no checkpoint of its own": Told(
-        [streamed(CONTINUED), broken(document("two "))],
-        "One two ",
-        [None, "T1"],
-        INTERRUPTED,
+    "a hop with text has no checkpoint of its own": Case(
+        [streamed(CONTINUED), broken(document("two "))], "One two ", [None, "T1"], INTERRUPTED
     ),
-    "the next hop is refused": Told(
-        [ONE, send(EXPIRED)],
-        "One ",
-        [None, "T1"],
-        (BadRequestError, "Token expired"),
+    "the next hop is refused": Case(
+        [ONE, send(EXPIRED)], "One ", [None, "T1"], (BadRequestError, "Token expired"),
         outcomes=["stream_interrupted", "bad_request"],
     ),
-    "a hop is retried like any request": Told(
+    "a hop is retried like any request": Case(
         [ONE, send(BUSY), reset(), LAST_OF_TWO], "One two.", [None, "T1", "T1", "T1"]
     ),
-    "an error in the middle, though a checkpoint came": Told(
+    "an error in the middle, though a checkpoint came": Case(
         [streamed(document("One ", token="T1"), {"error": {"code": 500, "message": "Oh.", "status": "INTERNAL"}})],
-        "One ",
-        [None],
-        (LLMError, "Oh"),
+        "One ", [None], (LLMError, "Oh"),
     ),
-    "the connection breaks behind the end": Told([broken(document("One.", finish="STOP"))], "One.", [None]),
-    "more comes behind the end": Told(
+    "the connection breaks after the end": Case([broken(document("One.", finish="STOP"))], "One.", [None]),
+    "more comes after the end": Case(
         [streamed(document("One ", finish="STOP"), document("two.", finish="STOP"))],
-        "One two.",
-        [None],
-        losses=(("candidates[0].finishReason", "changed"),),
+        "One two.", [None], losses=(("candidates[0].finishReason", "changed"),),
     ),
-}
+}  # fmt: skip
 
 
 CASES = [
-    *(pytest.param(options, told, id=f"whole: {name}") for name, (options, told) in WHOLE.items()),
-    *(pytest.param(None, told, id=f"streamed: {name}") for name, told in TOLD.items()),
+    *(pytest.param(options, case, id=f"whole: {name}") for name, (options, case) in WHOLE.items()),
+    *(pytest.param(None, case, id=f"streamed: {name}") for name, case in STREAMED.items()),
 ]
 
 
-@pytest.mark.parametrize(("options", "told"), CASES)
+@pytest.mark.parametrize(("options", "case"), CASES)
 async def test_an_answer_of_several_hops_is_one_answer(
-    new_client: NewClient, options: dict[str, Any] | None, told: Told
+    new_client: NewClient, options: dict[str, Any] | None, case: Case
 ) -> None:
     """gemini.long.1, gemini.long.2, gemini.long.3, gemini.long.4, gemini.long.5, gemini.long.6, gemini.long.7 and
     gemini.stream.23
     """
-    retry, said = RetryPolicy(attempts=3, base_delay=0), told.text
+    retry, said = RetryPolicy(attempts=3, base_delay=0), case.text
     known: Any
-    with loopback(*told.acts) as server:
+    with loopback(*case.acts) as server:
         async with new_client(MODEL, base_url=server.url, on_loss="ignore", retry=retry) as client:
             try:
                 if options is None:
@@ -266,26 +246,26 @@ async def test_an_answer_of_several_hops_is_one_answer(
                 known = response.info
             except LLMError as error:
                 known, response = error, error.partial
-    if told.error is None:
-        assert (response.status, len(response.output)) == (told.status, 1)
-        assert response.stop_reason == ("stop" if told.status == "completed" else "max_output_tokens")
-        assert tuple((loss.path, loss.kind) for loss in known.losses) == told.losses
-        assert options is None or known.metadata["api_calls"] == str(len(told.tokens) - (told.outcomes == RETRIED))
+    if case.error is None:
+        assert (response.status, len(response.output)) == (case.status, 1)
+        assert response.stop_reason == ("stop" if case.status == "completed" else "max_output_tokens")
+        assert tuple((loss.path, loss.kind) for loss in known.losses) == case.losses
+        assert options is None or known.metadata["api_calls"] == str(len(case.tokens) - (case.outcomes == RETRIED))
     else:
-        assert isinstance(known, told.error[0])
-        assert re.search(told.error[1], str(known))
-    assert (response.output_text, said) == (told.text, told.text)
+        assert isinstance(known, case.error[0])
+        assert re.search(case.error[1], str(known))
+    assert (response.output_text, said) == (case.text, case.text)
     bodies = [body for _, body in asked(server)]
-    assert [body.pop("continuationToken", None) for body in bodies] == told.tokens
+    assert [body.pop("continuationToken", None) for body in bodies] == case.tokens
     assert all(body == bodies[0] for body in bodies), "the token stands beside the request, and no partial answer"
     verb = "streamGenerateContent?alt=sse" if options in (None, LONG) else "generateContent"
     assert all(path.endswith(f":{verb}") for path, _ in asked(server))
     outcomes = [attempt.outcome for attempt in known.attempts]
-    assert outcomes == told.outcomes or (len(outcomes) == len(told.tokens) and told.outcomes is None)
-    if told.usage is not None:
+    assert outcomes == case.outcomes or (len(outcomes) == len(case.tokens) and case.outcomes is None)
+    if case.usage is not None:
         used = response.usage
         details = used.output_tokens_details
-        assert (used.input_tokens, used.output_tokens, details.reasoning_tokens if details else 0) == told.usage
+        assert (used.input_tokens, used.output_tokens, details.reasoning_tokens if details else 0) == case.usage
 
 
 async def test_the_deadline_of_a_stream_is_for_all_its_hops(new_client: NewClient) -> None:

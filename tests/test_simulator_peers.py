@@ -12,7 +12,7 @@ from llm_rest import wires
 from llm_rest.errors import ErrorFacts
 from llm_rest.server.handler import Context
 from llm_rest.simulator import MAKERS
-from llm_rest.simulator.refusals import TESTS, problems, reserved, rules
+from llm_rest.simulator.refusals import TESTS, problems, rules
 from llm_rest.vendors.dialects import CHAT_HOSTS, ResponsesDialect
 from llm_rest.vendors.models import UNKNOWN, capabilities, check
 from llm_rest.vendors.rows import DIALECTS
@@ -392,13 +392,6 @@ def test_sampling_is_for_the_older_version_and_beta_fields_for_requests_that_nam
 
 
 # --- all of them ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("wire", wires.NAMES)
-def test_every_wire_has_rows_and_errors_of_its_own(wire: str) -> None:
-    assert len(rules(wire)) > 10
-    assert reserved(wire, "key", "invalid").status == (400 if wire == "gemini_generate_content" else 401)
-    assert "missing" in reserved(wire, "model", "missing").message
 
 
 def test_every_test_of_a_row_exists_and_none_is_left_over() -> None:

@@ -233,11 +233,6 @@ def test_a_wire_that_is_given_is_used() -> None:
     assert at("ollama/m", base_url="http://nas:11434/v1", wire="openai_responses").wire == "openai_responses"
 
 
-def test_two_compatible_hosts_do_not_share_opaque_state() -> None:
-    one, two = (at("compatible/m", base_url=f"https://{host}.example/v1").dialect.issuer for host in ("a", "b"))
-    assert one != two
-
-
 # --- a row of one's own ---------------------------------------------------------------------------------------------
 
 MINE = Vendor(

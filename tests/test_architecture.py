@@ -126,7 +126,7 @@ SIZES = {
     "wires.ollama_chat": Size(2_020, 9),
     "wires.gemini_generate_content": Size(4_540, 9),
     "vendors": Size(2_845, 6),
-    "transport": Size(3_185, 12, goal=2_300),
+    "transport": Size(3_168, 12, goal=2_300),
     "tools": Size(1_675, 11),
     "loop": Size(2_235, 11),
     "client": Size(7_290, 27),

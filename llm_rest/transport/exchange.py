@@ -59,19 +59,18 @@ _STEP = 1024 * 1024
 class Body:
     """Decompresses a body (content coding): `feed` decompresses a piece of it, `close` checks that it was complete.
 
-    With `cut`, a body above the limit is truncated and `full` is set; without, `ResponseTooLargeError` is raised.
+    Raises `ResponseTooLargeError` for a body above the limit.
     """
 
-    __slots__ = ("_behind", "_coding", "_cut", "_held", "_inflate", "_left", "_limit", "full", "more")
+    __slots__ = ("_behind", "_coding", "_held", "_inflate", "_left", "_limit", "more")
 
-    def __init__(self, headers: Mapping[str, str], limit: int, *, cut: bool = False) -> None:
+    def __init__(self, headers: Mapping[str, str], limit: int) -> None:
         self._coding = headers.get("content-encoding", "identity").strip().lower() or "identity"
         self._inflate: Any = None  # set at the first byte
         self._limit = self._left = limit
-        self._cut = cut
         self._held = b""  # received and not decompressed yet
         self._behind = False  # whether bytes follow the end of the compressed data
-        self.full = self.more = False
+        self.more = False
         if self._coding not in ("identity", "gzip", "x-gzip", "deflate"):
             what = f"the answer has a content coding that was not requested: {self._coding[:100]}"
             raise ProtocolError(what, retryable=False)
@@ -82,10 +81,7 @@ class Body:
             piece = self._inflated(self._held + piece)
         self._left -= len(piece)
         if self._left < 0:
-            if not self._cut:
-                raise ResponseTooLargeError(f"the answer is larger than {self._limit} bytes")
-            piece = piece[: self._left]
-            self.full = True
+            raise ResponseTooLargeError(f"the answer is larger than {self._limit} bytes")
         return piece
 
     def _inflated(self, packed: bytes) -> bytes:
@@ -423,13 +419,13 @@ async def _next(connection: Connection, body: Body, deadline: Deadline) -> bytes
 
 async def _body_of_error(connection: Connection, headers: dict[str, str], deadline: Deadline) -> bytes:
     """The readable part of an error's body; an exception in it must not hide the status."""
-    pieces: list[bytes] = []
+    found = bytearray()
     with suppress(Exception):
         deadline.limit_rest(ERROR_BODY_SECONDS)
-        body = Body(headers, MAX_ERROR_BODY, cut=True)
-        while not body.full and (piece := await _next(connection, body, deadline)) is not None:
-            pieces.append(piece)
-    return b"".join(pieces)
+        body = Body(headers, MAX_BODY)
+        while len(found) < MAX_ERROR_BODY and (piece := await _next(connection, body, deadline)) is not None:
+            found += piece
+    return bytes(found[:MAX_ERROR_BODY])
 
 
 def _decoded(raw: RawHeaders) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
 import pytest
@@ -36,6 +37,15 @@ async def test_a_total_timeout_is_retryable_where_no_answer_began(
     with loopback(send_and_stall(sent)) as server, pytest.raises(APITimeoutError) as caught:
         await exchange(new_transport, server.url, Timeouts(total=0.4))
     assert caught.value.retryable is again
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+async def test_the_body_of_an_error_is_read_up_to_its_limit(new_transport: NewTransport, coding: str) -> None:
+    body = b"x" * 3_000_000
+    sent = gzip.compress(body) if coding == "gzip" else body
+    with loopback(send(http(sent, "400 No", f"content-encoding: {coding}"))) as server:
+        answer = await exchange(new_transport, server.url)
+    assert (answer.status, answer.body) == (400, body[: 64 * 1024])
 
 
 @pytest.mark.parametrize("name", ["connect", "first_byte", "read", "stall", "total"])

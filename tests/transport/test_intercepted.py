@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from llm_rest.errors import APITimeoutError, ClientClosedError, ConfigError, ConnectError, Failure
+from llm_rest.sync import drive
 from llm_rest.transport import Timeouts
 from llm_rest.transport.connection import HTTPConnection
 from tests.callers import NewClient, answer, frames
@@ -279,15 +280,13 @@ async def test_a_connection_is_not_reused_where_the_answer_was_not_read_to_its_e
     name = "handle_request" if way == "sync" else "handle_async_request"
     real = getattr(kind, name)
 
-    def replaced(self: Any, request: httpx.Request) -> httpx.Response:
-        real(self, request)  # whose answer nobody reads
+    async def replaced(self: Any, request: httpx.Request) -> httpx.Response:
+        answer = real(self, request)  # its body is not read
+        if way != "sync":
+            await answer
         return httpx.Response(200, content=b"instead")
 
-    async def replaced_async(self: Any, request: httpx.Request) -> httpx.Response:
-        await real(self, request)
-        return httpx.Response(200, content=b"instead")
-
-    monkeypatch.setattr(kind, name, replaced if way == "sync" else replaced_async)
+    monkeypatch.setattr(kind, name, (lambda *given: drive(replaced(*given))) if way == "sync" else replaced)
     with loopback(send(http(b"secret of another"))) as server:
         transport = new_transport()
         for _ in range(2):

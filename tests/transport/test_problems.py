@@ -67,13 +67,11 @@ def opened(new_client: NewClient, way: str, through: str, request: pytest.Fixtur
     @contextlib.asynccontextmanager
     async def opening(model: str = "openai/gpt-4o", **options: Any) -> AsyncIterator[Any]:
         async with contextlib.AsyncExitStack() as at_the_end:
-            if through == "own":
-                yield await at_the_end.enter_async_context(new_client(model, **options))
-            elif way == "sync":
-                yield new_client(model, http=at_the_end.enter_context(import_module(through).Client()), **options)
-            else:
-                mine = await at_the_end.enter_async_context(import_module(through).AsyncClient())
-                yield new_client(model, http=mine, **options)
+            if through != "own" and way == "sync":
+                options["http"] = at_the_end.enter_context(import_module(through).Client())
+            elif through != "own":
+                options["http"] = await at_the_end.enter_async_context(import_module(through).AsyncClient())
+            yield await at_the_end.enter_async_context(new_client(model, **options))
 
     return opening
 

@@ -14,7 +14,6 @@ import pytest
 
 from llm_rest import RequestStart
 from llm_rest.errors import ConnectError, ProtocolError, RequestTooLargeError
-from llm_rest.transport.connection import HTTPConnection
 from tests.callers import NewClient, answer
 from tests.loopback import Act, Loopback, early, gated, half_closed, http, loopback, reset, send, send_and_close
 from tests.transport.certificates import serving, trusting
@@ -42,10 +41,8 @@ def serving_both(tls: bool, *acts: Act) -> Iterator[tuple[Loopback, dict[str, ob
 @TLS_OR_NOT
 @pytest.mark.parametrize("end", [send_and_close(), reset(), send_and_close(http(b"", "408 Too late"))])
 async def test_an_end_that_came_before_the_request_costs_no_attempt(
-    new_transport: NewTransport, tls: bool, end: Act, monkeypatch: pytest.MonkeyPatch
+    new_transport: NewTransport, tls: bool, end: Act
 ) -> None:
-    """Also where the connection ends between the check whether it can be used and the request."""
-    monkeypatch.setattr(HTTPConnection, "usable", lambda line: True)
     with serving_both(tls, gated(GOOD, then=end), send(GOOD)) as (server, options):
         transport = new_transport(**options)
         assert (await transport.send(post(server.url), TEN_SECONDS)).status == 200
@@ -55,6 +52,19 @@ async def test_an_end_that_came_before_the_request_costs_no_attempt(
         assert (await transport.send(post(server.url), TEN_SECONDS)).status == 200
         await transport.close()
     assert (server.connections, len(server.bodies)) == (2, 2)
+
+
+async def test_a_connection_that_was_idle_for_too_long_is_replaced(
+    new_transport: NewTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llm_rest.transport.connection.KEEP_ALIVE", 0.01)
+    with loopback(send(GOOD)) as server:
+        transport = new_transport()
+        for _ in range(2):
+            assert (await transport.send(post(server.url), TEN_SECONDS)).status == 200
+            await anyio.sleep(0.02)
+        await transport.close()
+    assert server.connections == 2
 
 
 async def test_a_request_that_was_cut_while_it_was_written_is_written_again_outside_the_attempts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 import zlib
 from typing import Any
 
@@ -46,7 +47,9 @@ async def test_a_stream_whose_end_does_not_come_is_closed_when_it_is_finished(ne
         transport = new_transport()
         incoming = await transport.open(post(server.url), SOON)
         assert await incoming.read() == b"one"
+        began = time.monotonic()
         await incoming.finish()
+        assert time.monotonic() - began < 5, "it does not wait as long as for content"
         assert server.left.wait(5)
         await transport.close()
 

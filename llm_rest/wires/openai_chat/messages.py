@@ -468,14 +468,15 @@ class MessageWriter:
             self._finish_message()
         self._open = None
         call_id = item.call_id or ""
-        if call_id not in self._waiting:
-            call_id = fit_call_id(call_id, self._dialect)
         calls = self._waiting.get(call_id)
         if calls is None:
-            self._lost.refused(f"input[{i}]", "an output without a call before it")
-        else:
-            if call_id != item.call_id:
+            call_id = fit_call_id(call_id, self._dialect)
+            calls = self._waiting.get(call_id)
+            if calls is None:
+                self._lost.refused(f"input[{i}]", "an output without a call before it")
+            else:
                 self._lost.changed(f"input[{i}].call_id", f"an id this host does not support, sent as {call_id}")
+        if calls is not None:
             calls.popleft()
             if not calls:
                 del self._waiting[call_id]

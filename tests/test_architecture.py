@@ -120,9 +120,9 @@ class Size(NamedTuple):
 SIZES = {
     "": Size(2_160, 10),  # the modules at the top alone
     "responses": Size(4_620, 14),
-    "wires": Size(20_715, 58, goal=15_700),
+    "wires": Size(20_720, 58, goal=15_700),
     "wires.openai_responses": Size(1_660, 9),
-    "wires.openai_chat": Size(4_165, 9),
+    "wires.openai_chat": Size(4_170, 9),
     "wires.anthropic_messages": Size(4_770, 10),
     "wires.ollama_chat": Size(1_985, 9),
     "wires.gemini_generate_content": Size(4_540, 9),
@@ -182,7 +182,6 @@ LONGER = {
     "vendors.dialects": 740,
     "vendors.models": 785,
     "vendors.rows": 835,
-    "wires.openai_chat.messages": 615,
     "wires.schema": 475,
 }
 """Files that are longer still, or tables; these numbers go down as well."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import chain, islice
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from msgspec import UNSET
@@ -23,10 +22,10 @@ from ... import responses as ours
 from ...losses import Losses
 from ...responses.carriers import BEGINS, SPELLING, digest, own, report_foreign
 from ...responses.lenient import derived_call_id
-from ...unknown import Unknown, given, or_none
+from ...unknown import Unknown, given
 from ..call_ids import PlacedOutputs
 from ..kept import Rules, diff, patch, unknown
-from ..leftovers import as_object, carrier, known, report_item, report_unknown
+from ..leftovers import as_object, known, report_item, report_unknown
 from ..tools import Call
 from . import reasoning, types
 from .content import (
@@ -42,7 +41,7 @@ from .content import (
     encode_plain_message,
     unlimited,
 )
-from .reasoning import CallState, MessageState, Thought, decode_thinking, text_of
+from .reasoning import CallState, MessageState, Thought, decode_thinking, has_state, message_state, notes_of, text_of
 from .tools import add_call, call_state, decode_call, encode_call, fit_call_id
 from .types import USED, WIRE, AnyMessage, AnyPart, AssistantFields, Json, Text
 
@@ -64,20 +63,12 @@ REPEATED = (("reasoning_details", "reasoning_content", "reasoning"),)
 FLAT = (("function", "name", "arguments"),)
 
 _NOTHING = types.AssistantMessage(content=None)
-_NO_NOTES: Json = {}
-_state_of_message = attrgetter(*"reasoning_content reasoning reasoning_details extra_content thought_signature".split())
-_NO_STATE = (UNSET,) * 5
-
-
-def _notes(item: Any) -> Json:
-    """The notes on an item about its document's notation."""
-    return as_object(own(item.leftovers, WIRE).get(SPELLING)) if item.leftovers else _NO_NOTES
 
 
 def _note(item: ours.AnyItem, **notes: Any) -> None:
     """Add a note on an item about its document's notation."""
     if not isinstance(item, Unknown):
-        item.leftovers = {WIRE: {**own(item.leftovers, WIRE), SPELLING: {**_notes(item), **notes}}}
+        item.leftovers = {WIRE: {**own(item.leftovers, WIRE), SPELLING: {**notes_of(item), **notes}}}
 
 
 def keep_message(items: list[ours.AnyItem], left: Json) -> None:
@@ -92,7 +83,7 @@ def keep_message(items: list[ours.AnyItem], left: Json) -> None:
         return
     kept = own(msg.leftovers, WIRE)
     if isinstance(msg, ours.Message):
-        notes = {**_notes(msg), **as_object(left.get(SPELLING))}
+        notes = {**notes_of(msg), **as_object(left.get(SPELLING))}
         msg.leftovers = {WIRE: {**kept, **left, **({SPELLING: notes} if notes else {})}}
     else:
         msg.leftovers = {WIRE: {**kept, BEGINS: left}}
@@ -106,19 +97,13 @@ def decode_message(
 ) -> list[ours.AnyItem]:
     """The items of an assistant message. In an `answer` text becomes a part; in a request a string stays a string."""
     items: list[ours.AnyItem] = []
-    has_state = _state_of_message(msg) != _NO_STATE
-    if has_state:
+    stateful = has_state(msg)
+    if stateful:
         items += decode_thinking(msg, dialect, answer=answer)
     if msg.content or msg.refusal or isinstance(msg.content, dict):
         decode_text(items, msg, dialect, answer)
-    if has_state and (given(msg.extra_content) or given(msg.thought_signature)):
-        texts = [item for item in items if isinstance(item, ours.Message)]
-        state = MessageState(
-            shown=digest(texts[-1].text) if texts else "",
-            extra_content=or_none(msg.extra_content),
-            thought_signature=or_none(msg.thought_signature),
-        )
-        items.append(carrier(state, WIRE, dialect.issuer))
+    if stateful:
+        items += message_state(msg, [item.text for item in items if isinstance(item, ours.Message)], dialect)
     if msg.tool_calls:
         seen: set[str] = set()
         for position, call in enumerate(msg.tool_calls):
@@ -162,24 +147,20 @@ def message_rules(msg: AssistantFields) -> Rules:
 class AssistantMessage(Generic[S]):
     """One assistant message, built from items, each with its path; `finish` returns it."""
 
-    # Rarely changed state is in class attributes: there are as many of these objects as messages.
-    has_text = False
-    left: Json = _NO_NOTES
-    used = ""
-    _late: list[tuple[ours.Reasoning, Thought | None, str, str]] | None = None
-    _more: list[str] | None = None  # texts that follow the one in the message
-    _length = 0  # of those texts
-    _text = ""  # the last text
-    _at = ""  # and its path
-    _thought = ""  # the position of reasoning that shares a field with later text
-
     def __init__(self, msg: S, dialect: ChatDialect, lost: Losses, *, answer: bool = False, said: str = "") -> None:
         self.msg = msg
         self._dialect = dialect
         self._lost = lost
         self._answer = answer
-        if isinstance(msg.content, str):  # which came from the path `said`
-            self.has_text, self._text, self._at = True, msg.content, said
+        self.has_text = isinstance(msg.content, str)
+        self.left: Json = {}
+        self.used = ""
+        self._text = msg.content if isinstance(msg.content, str) else ""  # the last text
+        self._at = said  # and its path
+        self._more: list[str] = []  # texts that follow the one in the message
+        self._length = 0  # of those texts
+        self._late: list[tuple[ours.Reasoning, Thought | None, str, str]] = []
+        self._thought = ""  # the position of reasoning that shares a field with later text
 
     def keep(self, left: Json) -> None:
         """Add the leftovers of the whole message."""
@@ -201,7 +182,6 @@ class AssistantMessage(Generic[S]):
             elif text:
                 reasoning.add_part(self.msg, Text(text=text))
         elif self.has_text:
-            self._more = self._more or []
             self._more += ["\n\n", text]
             self._length += len(text) + 2
             self._joined("text", self._at, path)
@@ -272,7 +252,6 @@ class AssistantMessage(Generic[S]):
                 self._joined("reasoning", self._thought, path)
             self._thought = path
         if self._dialect.replay_reasoning == "with_tools" and not self._answer:
-            self._late = self._late or []
             self._late.append((item, state, place, path))
         else:
             self._put(item, state, place, path)
@@ -281,7 +260,7 @@ class AssistantMessage(Generic[S]):
         """Append the later texts to the message: all at once, since there may be many."""
         if self._more:
             self.msg.content = "".join([str(self.msg.content or ""), *self._more])
-            self._more, self._length = None, 0
+            self._more, self._length = [], 0
 
     def _put(self, item: ours.Reasoning, state: Thought | None, place: str, path: str) -> None:
         if state is not None and state.place in ("thinking", "think"):
@@ -305,7 +284,7 @@ class AssistantMessage(Generic[S]):
         """The message."""
         msg, dialect = self.msg, self._dialect
         self._join()
-        for item, state, place, path in self._late or ():
+        for item, state, place, path in self._late:
             if msg.tool_calls:
                 self._put(item, state, place, path)
             else:
@@ -408,7 +387,7 @@ class MessageWriter:
         content: Any = item.content
         if msg is not None:
             has_text = msg.content is not None if self._builder is None else self._builder.has_text
-            if APART in _notes(item) or (has_text and not msg.tool_calls and CONTINUES not in _notes(item)):
+            if APART in notes_of(item) or (has_text and not msg.tool_calls and CONTINUES not in notes_of(item)):
                 self._finish_message()
         msg = self._begin(i)
         bare = type(content) is str and item.leftovers is None and item.phase is None
@@ -418,7 +397,7 @@ class MessageWriter:
             self._keep(msg, item, i).add_text(item, f"input[{i}]")
 
     def _add_call(self, i: int, item: Call) -> None:
-        if item.leftovers and APART in _notes(item):
+        if item.leftovers and APART in notes_of(item):
             self._finish_message()
         msg = self._begin(i)
         if item.leftovers:
@@ -428,7 +407,7 @@ class MessageWriter:
         self._waiting.setdefault(made.id or "", deque()).append(i)
 
     def _add_reasoning(self, i: int, item: ours.Reasoning) -> None:
-        notes = _notes(item)
+        notes = notes_of(item)
         if APART in notes:
             self._finish_message()
         state = reasoning.state_of(item, self._dialect)
@@ -489,14 +468,15 @@ class MessageWriter:
             self._finish_message()
         self._open = None
         call_id = item.call_id or ""
-        if call_id not in self._waiting:
-            call_id = fit_call_id(call_id, self._dialect)
         calls = self._waiting.get(call_id)
         if calls is None:
-            self._lost.refused(f"input[{i}]", "an output without a call before it")
-        else:
-            if call_id != item.call_id:
+            call_id = fit_call_id(call_id, self._dialect)
+            calls = self._waiting.get(call_id)
+            if calls is None:
+                self._lost.refused(f"input[{i}]", "an output without a call before it")
+            else:
                 self._lost.changed(f"input[{i}].call_id", f"an id this host does not support, sent as {call_id}")
+        if calls is not None:
             calls.popleft()
             if not calls:
                 del self._waiting[call_id]
@@ -605,7 +585,7 @@ class _Reader:
         if is_legacy(message):
             message = replace(message, function_call=UNSET, tool_calls=msg.tool_calls)
         # Without state of a host equal structs are equal JSON.
-        same = message == msg and _state_of_message(message) == _NO_STATE
+        same = message == msg and not has_state(message)
         left = {} if same else diff(message, msg, message_rules(message))
         if used:
             left[SPELLING] = {**as_object(left.get(SPELLING)), USED: used}

@@ -10,6 +10,7 @@ Mistral and Google's compatible endpoint (read 2026-11-20).
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec import UNSET, Struct
@@ -18,7 +19,7 @@ from ... import responses as ours
 from ...responses.carriers import SPELLING, digest, own, seal, unseal
 from ...unknown import given, or_none, or_unset
 from ..kept import patch, unknown
-from ..leftovers import as_list, as_object
+from ..leftovers import as_list, as_object, carrier
 from . import types
 from .types import USED, WIRE, AnyPart, AssistantFields, Json, Text, Thinking
 
@@ -81,16 +82,24 @@ class MessageState(Struct, tag="message", omit_defaults=True):
 
 State = Thought | CallState | MessageState
 
+_state = attrgetter(*TEXT_PLACES, "reasoning_details", "extra_content", "thought_signature")
+_NO_STATE = (UNSET,) * 5
+
 
 def state_of(item: ours.Reasoning, dialect: ChatDialect) -> State | None:
     """The state from the host of `dialect`; `None` if that host did not issue the item."""
     if given(item.encrypted_content):
         return unseal(item.encrypted_content, WIRE, dialect.issuer, State)
-    noted = as_object(own(item.leftovers, WIRE).get(SPELLING)) if item.leftovers else {}
-    place = noted.get(USED)
-    if place in TEXT_PLACES and noted.get("issuer") == dialect.issuer:
+    notes = notes_of(item)
+    place = notes.get(USED)
+    if place in TEXT_PLACES and notes.get("issuer") == dialect.issuer:
         return Thought(place=place, shown=digest(text_of(item)))
     return None
+
+
+def notes_of(item: Any) -> Json:
+    """The notes on an item about its document's notation."""
+    return as_object(own(item.leftovers, WIRE).get(SPELLING)) if item.leftovers else {}
 
 
 def is_foreign(item: ours.Reasoning, dialect: ChatDialect) -> bool:
@@ -131,6 +140,21 @@ def decode_thinking(msg: AssistantFields, dialect: ChatDialect, *, answer: bool)
         if text and not any(map(text_of, items)):
             items.append(thought(text, place, dialect, answer=answer))
     return items
+
+
+def has_state(msg: AssistantFields) -> bool:
+    """Whether a message has reasoning, or state of its host."""
+    values: tuple[Any, ...] = _state(msg)
+    return values != _NO_STATE
+
+
+def message_state(msg: AssistantFields, said: Sequence[str], dialect: ChatDialect) -> list[ours.Reasoning]:
+    """A carrier of the host's state of a message with the texts `said`, if there is any."""
+    state = MessageState(extra_content=or_none(msg.extra_content), thought_signature=or_none(msg.thought_signature))
+    if state == MessageState():
+        return []
+    state.shown = digest(said[-1]) if said else ""
+    return [carrier(state, WIRE, dialect.issuer)]
 
 
 def readable_text(details: Sequence[Json]) -> str:

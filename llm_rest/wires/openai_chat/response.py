@@ -86,7 +86,7 @@ def decode_response(
     choice = body.choices[0] if body.choices else _NO_CHOICE
     msg = choice.message or _NO_ANSWER
     origin = body.id or f"resp_{digest(msgspec.json.encode(body).decode())}"
-    output = decode_message(msg, dialect, origin, MESSAGE, lost, answer=True)
+    output: list[Any] = decode_message(msg, dialect, origin, MESSAGE, lost, answer=True)
     if msg.annotations or body.citations or choice.logprobs:
         _decode_about_text(output, msg, body, choice)
     if type(msg) is not types.Answer and not keep:
@@ -98,17 +98,18 @@ def decode_response(
     response.service_tier, response.moderation = or_none(body.service_tier), or_none(body.moderation)
     if body.usage:
         response.usage = decode_usage(body.usage, dialect, keep=keep)
-    set_status(response, status, reason, f"the answer ended with {choice.finish_reason or 'no reason'!r}")
+    response.status = status
+    if status != "completed":
+        set_status(response, status, reason, f"the answer ended with {choice.finish_reason or 'no reason'!r}")
     if keep:
         keep_answer(response, body, dialect)
     names = sent_tools(request, custom_tools=dialect.custom_tools, naming=sent_name) if request is not None else {}
-    item: Any
     for i, item in enumerate(output):
         if names and isinstance(item, ours.FunctionCall | ours.CustomToolCall):
             output[i] = item = restore_tool(item, names, f"output[{i}]", lost)
         item.id, item.status = item_id(item, origin, i), "completed"
-        if status != "completed" and i == len(output) - 1:
-            item.status = "incomplete"
+    if output and status != "completed":
+        output[-1].status = "incomplete"
     return response, lost
 
 

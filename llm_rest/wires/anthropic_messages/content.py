@@ -24,7 +24,7 @@ from ...unknown import Decoder, Model, Opt, Unknown, base, extras, given, or_non
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
 from ..kept import Rules, diff, note, own_leftovers, patch, recall
 from ..leftovers import report_unknown, struct_of
-from ..tools import Call, SentTools, call_arguments, object_arguments, restore_tool, wire_name
+from ..tools import Call, SentTools, call_arguments, json_value, object_arguments, restore_tool, wire_name
 from . import types
 from .types import WIRE, Json
 
@@ -95,9 +95,9 @@ class Context:
             self.marks.append((path, cast("Any", block)))
         return block
 
-    def patched(self, block: M, left: Json, path: str) -> M:
-        """`block` with the leftovers of its document restored."""
-        return self.marked(patch(block, left), path) if left else block
+    def path(self, i: int) -> str:
+        """The path of the item at position `i`."""
+        return f"{'input' if self.replay else 'output'}[{i}]"
 
     def thin_marks(self) -> None:
         """Remove cache breakpoints beyond the vendor's limit of four: the first three and the newest stay."""
@@ -235,10 +235,8 @@ def _encode_part(
             return encode_text(part.refusal, path, context)
         case ours.InputImage() | ours.ComputerScreenshot() | ours.InputFile():
             return _encode_media(part, path, context)
-        case ours.InputAudio():
-            context.lost.refused(path, not_taken("audio", "Anthropic"))
-        case ours.InputVideo():
-            context.lost.refused(path, not_taken("video", "Anthropic"))
+        case ours.InputAudio() | ours.InputVideo():
+            context.lost.refused(path, not_taken(part.type.removeprefix("input_"), "Anthropic"))
         case Unknown():
             pass
     return None
@@ -356,11 +354,17 @@ def _namespace(toolset: Opt[str]) -> str | None:
     return toolset if given(toolset) and toolset in TOOLSETS else None
 
 
-def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolUse:
-    """The block of a call at `path`, with its id at Anthropic."""
-    lost = context.lost
-    input = object_arguments(call_arguments(item, path, lost), path, lost)
-    block = types.ToolUse(id=id, name=wire_name(item.name), input=input)
+def encode_call(item: Call, id: str, i: int, context: Context) -> types.ToolUse:
+    """The block of the call at position `i`, with its id at Anthropic."""
+    text = item.arguments if isinstance(item, ours.FunctionCall) else ""
+    input = json_value(text) if text[:1] == "{" else None
+    block = types.ToolUse(id=id, name=wire_name(item.name), input=NOTHING if input is None else input)
+    bare = item.leftovers is item.caller is item.namespace is item.async_ is None
+    if bare and input is not None and type(item) is ours.FunctionCall:
+        return block  # as nearly all
+    lost, path = context.lost, context.path(i)
+    if input is None:
+        block.input = object_arguments(call_arguments(item, path, lost), path, lost)
     if item.namespace in TOOLSETS:
         block.toolset_name = item.namespace
     elif item.namespace is not None:
@@ -370,7 +374,7 @@ def encode_call(item: Call, id: str, path: str, context: Context) -> types.ToolU
         lost.dropped(f"{path}.async", "Anthropic waits for every call")
     if item.caller is not None:
         block.caller = _encode_caller(item.caller, path, context)
-    return context.patched(block, own_leftovers(item, WIRE, path, lost), path)
+    return context.marked(patch(block, own_leftovers(item, WIRE, path, lost)), path)
 
 
 def _encode_caller(caller: ours.Caller, path: str, context: Context) -> Opt[types.Caller]:
@@ -399,23 +403,28 @@ def decode_call(block: types.ToolUse, id: str | None, status: str | None, names:
     call.namespace = _namespace(block.toolset_name)
     found = restore_tool(call, names, "", Losses())
     found.caller = call.caller
-    made = encode_call(found, block.id, "", comparing())
+    made = encode_call(found, block.id, 0, comparing())
     if text != "null":
         made.input = block.input  # its text is the call's, JSON or not
     found.leftovers = as_leftovers(diff(block, made, RULES))
     return found
 
 
-def encode_result(item: Output, call: types.ToolUse, path: str, context: Context) -> types.ToolResult:
-    """The block of an output at `path`, for the block of its call."""
-    output = item.output
-    content = (output or UNSET) if isinstance(output, str) else _encode_output(output, f"{path}.output", context)
-    block = types.ToolResult(tool_use_id=call.id, content=content, is_error=or_unset(item.is_error))
+def encode_result(item: Output, call: types.ToolUse, i: int, context: Context) -> types.ToolResult:
+    """The block of the output at position `i`, for the block of its call."""
+    text = item.output if isinstance(item.output, str) else ""
+    block = types.ToolResult(tool_use_id=call.id, content=text or UNSET, is_error=or_unset(item.is_error))
+    bare = item.leftovers is None and call.toolset_name is UNSET
+    if bare and text and type(item) is ours.FunctionCallOutput and item.namespace is None:
+        return block  # as nearly all
+    path = context.path(i)
+    if not isinstance(item.output, str):
+        block.content = _encode_output(item.output, f"{path}.output", context)
     if isinstance(item, ours.FunctionCallOutput) and item.namespace in TOOLSETS:
         block.toolset_name = item.namespace
     elif call.toolset_name in TOOLSETS:
         block.toolset_name = call.toolset_name
-    return context.patched(block, own_leftovers(item, WIRE, path, context.lost), path)
+    return context.marked(patch(block, own_leftovers(item, WIRE, path, context.lost)), path)
 
 
 def _encode_output(output: Sequence[ours.ContentPart], path: str, context: Context) -> Any:
@@ -439,5 +448,5 @@ def decode_result(block: types.ToolResult) -> ours.FunctionCallOutput:
     bare = type(block) is types.ToolResult and block.cache_control is block.is_error is block.toolset_name is UNSET
     if not bare or type(content) is not str or not content:
         call = types.ToolUse(block.tool_use_id, "", NOTHING)
-        item.leftovers = as_leftovers(diff(block, encode_result(item, call, "", comparing()), RULES))
+        item.leftovers = as_leftovers(diff(block, encode_result(item, call, 0, comparing()), RULES))
     return item

@@ -57,16 +57,16 @@ SYSTEM = ("system", "developer")
 class Earlier(Struct, frozen=True):
     """The state of earlier turns that the writer of a turn needs."""
 
-    ids: set[str]
+    ids: set[str] = set()
     """The ids of their calls."""
-    repeated: dict[str, int]
+    repeated: dict[str, int] = {}
     """The number of times each call id was repeated."""
-    system: list[types.Text]
-    marks: list[tuple[str, Any, Any]]
+    system: list[types.Text] = []
+    marks: list[tuple[str, Any, Any]] = []
     """The cache breakpoints: those that are never removed, and the newest, which a newer one replaces."""
-    begins_alone: bool
+    begins_alone: bool = False
     """Whether the first message is the assistant's, and nothing represents earlier turns."""
-    begins_with_thinking: bool | None
+    begins_with_thinking: bool | None = None
     """Whether the assistant's turn began with thinking and waits for results at the end; `None` without such a turn."""
 
 
@@ -92,20 +92,21 @@ class MessageWriter:
         self.messages: list[types.InputMessage] = []
         self.state = state
         self._marks_before = len(context.marks)  # those of tools
-        for path, block, mark in state.marks if state is not None else ():
+        earlier = state or Earlier()
+        for path, block, mark in earlier.marks:
             block.cache_control = mark
             context.marks.append((path, block))
         self._writer = AssistantMessage(context)
         self._waiting: dict[str, deque[tuple[types.ToolUse, int]]] = {}  # calls without a result yet
         self._ids: set[str] = set()  # of calls in these turns
-        self._earlier = state.ids if state is not None else ()  # of calls in earlier turns
+        self._earlier = earlier.ids  # of calls in earlier turns
         self._deferred: list[tuple[types.InputMessage, str]] = []  # system messages that wait for a legal position
         self.lost = context.lost
-        self.system: list[types.Text] = [*state.system] if state is not None else []
+        self.system: list[types.Text] = [*earlier.system]
         self._offered = offered
         self._items = items
         self._outputs = PlacedOutputs(items)  # those that were moved up
-        self._repeated = {**state.repeated} if state is not None else {}  # the number of times a call id was repeated
+        self._repeated = {**earlier.repeated}
         self._left: Json = {}  # leftovers of a message that has not begun yet
 
     def write(self, start: int, end: int) -> None:
@@ -129,7 +130,7 @@ class MessageWriter:
             self.context.thin_marks()
             places = (i for i, message in enumerate(self.messages) if _holds(message.content, marks[-1][1]))
             self.changing = next(places, None)
-        before = self.state or Earlier(set(), {}, [], [], begins_alone(self.messages[0]), None)
+        before = self.state or Earlier(begins_alone=begins_alone(self.messages[0]))
         before.ids.update(self._ids)
         self.state = replace(
             before,
@@ -175,7 +176,7 @@ class MessageWriter:
             case ours.ItemReference():
                 self.lost.refused(f"input[{i}]", "an item by its id; Anthropic stores nothing between calls")
             case _:
-                blocks = self._writer.write(item, f"input[{i}]")
+                blocks = self._writer.write(item, i)
                 self._fell_back |= any(isinstance(block, types.Fallback) for block in blocks)
                 if blocks:
                     self._answer_with(blocks, i)
@@ -191,7 +192,7 @@ class MessageWriter:
                 return
         if role == "assistant":
             self.context.beside_call = self._is_beside_call(i)
-            blocks = self._writer.write(item, f"input[{i}]")
+            blocks = self._writer.write(item, i)
             self.context.beside_call = False
             if blocks:
                 self._answer_with(blocks, i)
@@ -297,7 +298,7 @@ class MessageWriter:
         while (id := wire_id(call_id, repeated)) in self._ids or id in self._earlier:
             repeated = self._repeated[call_id] = self._repeated.get(call_id, 0) + 1
         self._ids.add(id)
-        block = encode_call(item, id, f"input[{i}]", self.context)
+        block = encode_call(item, id, i, self.context)
         self._answer_with([block], i)
         self._waiting.setdefault(call_id, deque()).append((block, i))
 
@@ -317,7 +318,7 @@ class MessageWriter:
             call, _ = waiting.popleft()
             if waiting:
                 self._waiting[call_id] = waiting
-        block = encode_result(item, call, f"input[{i}]", self.context)
+        block = encode_result(item, call, i, self.context)
         if self._role == "user" and not self._closed and self._results == len(blocks := self._blocks()):
             blocks.append(block)
             self._results += 1

@@ -443,18 +443,18 @@ class AssistantMessage:
         self._texts: list[types.Text | None] = []
         self._uncited: list[str] = []
 
-    def write(self, item: ours.AnyItem, path: str) -> list[types.AnyBlock]:
-        """The blocks of one item, at `path`, after those of pending items that can no longer be completed."""
+    def write(self, item: ours.AnyItem, i: int) -> list[types.AnyBlock]:
+        """The blocks of the item at position `i`, after those of pending items that can no longer be completed."""
         self.is_open = True
+        if isinstance(item, Call):
+            return [*self.flush(), encode_call(item, wire_id(item.call_id), i, self.context)]
+        path = self.context.path(i)
         if isinstance(item, ours.Message):
             before = self.flush() if self.pending or self._uncited else []
             if type(item) is not ours.Message or item.leftovers is not None:
                 own_leftovers(item, WIRE, path, self.lost)
             blocks = self._message(item, path)
             return before + blocks if before else blocks
-        if isinstance(item, Call):
-            id = wire_id(item.call_id)
-            return [*self.flush(), encode_call(item, id, path, self.context)]
         if not isinstance(item, Unknown):
             own_leftovers(item, WIRE, path, self.lost)
         if isinstance(item, ours.Reasoning):

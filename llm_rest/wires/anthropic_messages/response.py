@@ -103,7 +103,7 @@ def encode_response(
         return encode_failure(response, request, lost), lost
     model = model_of(response, request)
     message = AssistantMessage(Context(lost, dialect, messages_model(model), replay=False))
-    content = [block for i, item in enumerate(response.output) for block in message.write(item, f"output[{i}]")]
+    content = [block for i, item in enumerate(response.output) for block in message.write(item, i)]
     content += message.close()
     return encode_end(response, model, content, lost), lost
 

@@ -291,8 +291,6 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
     def _end_block(self) -> None:
         """End the block: read it, and send the rest that was not sent in pieces."""
         block = self._block
-        if block is None:
-            return
         for name, pieces in self._pieces.items():
             whole: Any = "".join(pieces)
             if isinstance(block, Unknown):

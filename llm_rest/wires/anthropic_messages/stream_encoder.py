@@ -180,7 +180,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
         self._send_whole(self._writer.flush())
         if isinstance(item, Call):
             empty = replace(item, arguments="{}") if isinstance(item, ours.FunctionCall) else replace(item, input="")
-            call = encode_call(empty, wire_id(item.call_id), self._path, self._comparing())
+            call = encode_call(empty, wire_id(item.call_id), self._at, self._comparing())
             self._start(replace(call, input=NOTHING))
             self._held_arguments = ""
 
@@ -195,10 +195,10 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
             case ours.Reasoning() if isinstance(self._block, types.Thinking):
                 self._end_thinking(item, self._block)
             case ours.Reasoning() if isinstance(opened(item, WIRE, self._dialect.issuer, AnyPayload), Citations):
-                self._writer.write(item, self._path)
+                self._writer.write(item, self._at)
                 self._add_late_citations()
             case _:
-                self._send_whole(self._writer.write(item, self._path))
+                self._send_whole(self._writer.write(item, self._at))
         self._end_item_turn()
 
     def _end_item_turn(self) -> None:
@@ -317,7 +317,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
             self._begin_item(item)
         for index in range(max(self._part, 0), len(parts)):
             self._end_part(parts[index], index)
-        self._final_texts = [block for block in self._writer.write(item, self._path) if isinstance(block, types.Text)]
+        self._final_texts = [block for block in self._writer.write(item, self._at) if isinstance(block, types.Text)]
         for sent, expected in zip(self._sent_texts, self._final_texts, strict=False):
             self._compare(replace(sent, citations=UNSET), replace(expected, text="", citations=UNSET))
 
@@ -338,7 +338,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
     def _end_thinking(self, item: ours.Reasoning, sent: types.Thinking) -> None:
         """End thinking with its vendor's signature; without a valid one, as for other vendors, with an envelope."""
         text = GAP.join(part.text for part in getattr(item, self._thought_field) or ())
-        blocks = self._writer.write(item, self._path)
+        blocks = self._writer.write(item, self._at)
         own = (block for block in blocks if isinstance(block, types.Thinking) and block.thinking == text)
         block = next(own, None) or encode_foreign_thinking(item, self._thought_field)
         if text[self._sent_length :]:
@@ -376,7 +376,7 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
             expected = replace(item, arguments="{}")
             if json_value(item.arguments) is None:
                 self.losses.changed(f"{self._path}.arguments", "not a JSON object; streamed unchanged")
-        block: Any = self._writer.write(expected, self._path)[-1]
+        block: Any = self._writer.write(expected, self._at)[-1]
         if isinstance(item, ours.FunctionCall):
             self._send_input(block)
         self._compare(sent, replace(block, input=NOTHING))

@@ -320,8 +320,6 @@ def _fingerprinted(item: ours.AnyItem) -> list[Any]:
             return ["tool search", asked]
         case ours.ToolSearchOutput(tools=found):
             return ["found", *(tool.name for tool in found if isinstance(tool, ours.FunctionTool))]
-        case Unknown():
-            return ["unknown", dict(item)]
         case _:
             return [type(item).__name__]
 

@@ -91,10 +91,6 @@ def is_grounded(leftovers: ours.Leftovers | None) -> bool:
 # --- Responses to this wire -----------------------------------------------------------------------------------------
 
 
-PART = types.Part()
-"""An empty part; a copy of it with other values costs less than a new struct."""
-
-
 def encode_content(
     content: Sequence[ours.ContentPart], path: str, context: Context, first: int = 0
 ) -> list[types.Part]:
@@ -103,7 +99,7 @@ def encode_content(
     for j, part in enumerate(content, first):
         if type(part) is ours.InputText and part.leftovers is None and part.prompt_cache_breakpoint is None:
             if part.text:
-                parts.append(replace(PART, text=part.text))
+                parts.append(types.Part(text=part.text))
         else:
             found = _encode(part, f"{path}[{j}]", context)
             if found is not None:

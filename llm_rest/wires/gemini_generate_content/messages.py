@@ -22,10 +22,10 @@ from ...responses.carriers import SPELLING
 from ...unknown import given
 from ..call_ids import TOOL_OUTPUTS, PlacedOutputs, UnansweredCalls
 from ..kept import Rules, diff, keep_message, kept_message, own_leftovers, patch
-from ..leftovers import as_object, copies
+from ..leftovers import as_object
 from ..tools import json_value
 from . import types
-from .content import PART, comparing, decode_content, encode_content
+from .content import comparing, decode_content, encode_content
 from .reasoning import AssistantMessage, Reader
 from .tools import Output, encode_call
 from .types import WIRE, Json, encode, text_of
@@ -42,9 +42,6 @@ SAME_CONTENT = "joined"
 
 
 # --- Responses -> Gemini --------------------------------------------------------------------------------------------
-
-
-_CONTENT = types.Content()
 
 
 class MessageWriter(AssistantMessage):
@@ -99,7 +96,7 @@ class MessageWriter(AssistantMessage):
             self.lost.refused("input", "a conversation cannot begin with a call")
 
     def _add_content(self, role: str, parts: list[types.Part]) -> None:
-        content = replace(_CONTENT, role=role, parts=parts)
+        content = types.Content(role=role, parts=parts)
         if self._left is not None:
             content = patch(content, self._left)
             content.parts, self._left = parts, None
@@ -150,7 +147,7 @@ class MessageWriter(AssistantMessage):
         bare = item.leftovers is None and type(item) is ours.Message
         left: Json = {} if bare else own_leftovers(item, WIRE, path, self.lost)
         if isinstance(item.content, str):
-            parts = [replace(PART, text=item.content)] if item.content else []
+            parts = [types.Part(text=item.content)] if item.content else []
         else:
             parts = encode_content(item.content, f"{path}.content", self.context)
         if item.role in ("system", "developer"):
@@ -188,9 +185,6 @@ FORM = "response"
 """Key of the note on an output object that is more than its text: the `whole` is the text, or the `value` of its only key."""
 
 
-new_response = copies(types.FunctionResponse())
-
-
 def encode_output(
     item: Output, call: types.FunctionCall | None, path: str, context: Context, beside: list[types.Part]
 ) -> types.Part:
@@ -206,13 +200,12 @@ def encode_output(
     form = as_object(left.get(SPELLING)).get(FORM) if left else None
     value = Raw(b"{}") if text is None else _object_of(text, form, item.is_error)
     id = item.call_id or ""
-    made = new_response()
-    made.id, made.name, made.response = call.id if call else id, call.name if call else id, value
-    if inside:
-        made.parts = inside
+    made = types.FunctionResponse(
+        id=call.id if call else id, name=call.name if call else id, response=value, parts=inside or UNSET
+    )
     if item.caller is not None and not isinstance(item.caller, ours.Direct):
         lost.dropped(f"{path}.caller", "which program made the call")
-    part = replace(PART, function_response=made)
+    part = types.Part(function_response=made)
     if left:
         part = patch(part, left)
     if isinstance(item, ours.CustomToolCallOutput):
@@ -276,7 +269,7 @@ def decode_messages(contents: Sequence[types.Content], issuer: str, lost: Losses
     for k, content in enumerate(contents):
         role = "model" if content.role == "model" else "user"
         if role == "model":
-            reader = Reader(issuer, f"call_{k}", lost)
+            reader = Reader(issuer, str(k), lost)
             for part in content.parts or ():
                 reader.add(part)
             found = reader.close()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple
 
 from ... import responses as ours
 from ...errors import DecodeError
@@ -24,11 +24,10 @@ from ...losses import no_such
 from ...responses.carriers import digest, own
 from ...unknown import given
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import ID_PREFIXES, carrier, new_message, new_text, opened, report_item, report_unopened
+from ..leftovers import ID_PREFIXES, carrier, opened, report_item, report_unopened
 from ..tools import Call, SentTools, restore_tool
 from . import types
 from .content import (
-    PART,
     SIGNED,
     VISIBLE,
     VisibleItem,
@@ -231,7 +230,7 @@ class AssistantMessage:
         if item.phase is not None:
             self.lost.dropped(f"{path}.phase", no_such("field", "Gemini"))
         if isinstance(item.content, str):
-            self._show(item, [replace(PART, text=item.content)] if item.content else [])
+            self._show(item, [types.Part(text=item.content)] if item.content else [])
             return
         parts: list[types.Part] = []
         for j, part in enumerate(item.content):
@@ -405,10 +404,12 @@ IMAGES = {"png": "image/png", "jpeg": "image/jpeg", "webp": "image/webp", "gif":
 IMAGES_BACK = {theirs: our for our, theirs in IMAGES.items()}
 
 
+_NO_OTHERS = astuple(types.Part())[3:]
+
+
 def has_other_fields(part: types.Part) -> bool:
-    """Whether a part with text has another field."""
-    plain = replace(PART, text=part.text, thought=part.thought, thought_signature=part.thought_signature)
-    return type(part) is not types.Part or part != plain
+    """Whether a part with text has a field, declared or not, beside the first three: text, `thought` and signature."""
+    return astuple(part)[3:] != _NO_OTHERS
 
 
 def encode_image(item: ours.ImageGenerationCall, data: str) -> types.Part:
@@ -420,8 +421,8 @@ def encode_image(item: ours.ImageGenerationCall, data: str) -> types.Part:
 class Reader:
     """Turns the parts of one content into items: `add` each part, then `close`.
 
-    `origin` begins the ids of calls that came without one. With `answer`, the id of an answer, items get ids and
-    statuses. `outputs` holds the texts among the parts, each with the place of its part, for the grounding, and `texts`
+    `origin` is in the ids of calls that came without one. Items of an answer (`is_answer`) have ids, with `origin` in them,
+    and statuses. `outputs` holds the texts among the parts, each with the place of its part, for the grounding, and `texts`
     those of the open item.
     """
 
@@ -431,11 +432,11 @@ class Reader:
         origin: str,
         lost: Losses,
         *,
-        answer: str | None = None,
+        is_answer: bool = False,
         named: SentTools | None = None,
     ) -> None:
         self.items: list[ours.AnyItem] = []
-        self.answer = answer
+        self.is_answer = is_answer
         self.outputs: list[tuple[int, ours.OutputText]] = []
         self.place = 0
         self.texts: list[Any] = []
@@ -443,7 +444,7 @@ class Reader:
         self._lost = lost
         self._issuer = issuer
         self._origin = origin
-        self._status = None if answer is None else "completed"
+        self._status = "completed" if is_answer else None
         self._calls = 0
         self._open: bool | None = None  # whether the texts are a thought, if an item is open
         self._marks: list[Mark] = []
@@ -453,13 +454,13 @@ class Reader:
         """Add the next part."""
         text, blob = part.text, part.inline_data
         if text is not UNSET:
-            self._add_text(part, text, thought=bool(part.thought))
-        elif given(part.function_call):
+            self._add_text(part, text, thought=part.thought is True)
+        elif (call := part.function_call) is not UNSET:
             if self._open is False:
                 self._close_texts()
             if self._run:
                 self._close_run()
-            self._call(part, part.function_call)
+            self._call(part, call)
         else:
             self._close_texts()
             if given(blob) and not part.thought and given(blob.data) and (blob.mime_type or "").startswith("image/"):
@@ -467,7 +468,7 @@ class Reader:
                 self._image(part, blob, blob.data)
             else:
                 self._run.append(part)
-                if self.answer is not None and not part.thought and (given(blob) or given(part.file_data)):
+                if self.is_answer and not part.thought and (given(blob) or given(part.file_data)):
                     media = blob or part.file_data or types.Blob()
                     what = f"media of {media.mime_type or 'an unknown type'}, for which the output has no item; "
                     what += "it stays in a reasoning item, and goes back with it"
@@ -482,7 +483,7 @@ class Reader:
 
     def id(self, prefix: str) -> str | None:
         """The id of the next item; `None` outside of an answer."""
-        return None if self.answer is None else f"{prefix}_{self.answer}_{len(self.items)}"
+        return f"{prefix}_{self._origin}_{len(self.items)}" if self.is_answer else None
 
     # --- texts and thoughts
 
@@ -508,8 +509,7 @@ class Reader:
         if thought:
             outputs = ours.SummaryText(text=text)
         else:
-            outputs = new_text()
-            outputs.text, outputs.annotations = text, None if self.answer is None else []
+            outputs = ours.OutputText(text=text, annotations=[] if self.is_answer else None)
             self.outputs.append((self.place, outputs))
         if more or part.thought is False or not (text or thought):
             left = diff(part, types.Part(text=text, thought=True if thought else UNSET), SIGNED)
@@ -524,9 +524,8 @@ class Reader:
         self._open, self.texts, self._marks = None, [], []
         if thought is False:
             if texts:
-                item = new_message()
-                item.id, item.status, item.content = self.id("msg"), self._status, texts
-                self.items.append(item)
+                id = self.id("msg")
+                self.items.append(ours.Message(id=id, role="assistant", status=self._status, content=texts))
                 if marks:
                     self._sign("".join(part.text for part in texts), marks)
             elif marks:
@@ -547,10 +546,10 @@ class Reader:
     # --- calls and images
 
     def _call(self, part: types.Part, call: types.FunctionCall) -> None:
-        item = decode_call(part, call, f"{self._origin}_{self._calls}")
+        item = decode_call(part, call, call.id or f"call_{self._origin}_{self._calls}")
         self._calls += 1
         signature = part.thought_signature
-        if given(signature) or self._open is not None:
+        if signature is not UNSET or self._open is not None:
             ref = call_ref(call.id or None, item.name, item.arguments) if signature else ""
             self._close_texts(ref, signature or "", item.name if ref and not call.id else "")
         item.id, item.status = self.id("fc"), self._status

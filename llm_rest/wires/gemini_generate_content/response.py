@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from copy import copy
 from datetime import UTC, datetime
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET
@@ -22,11 +21,11 @@ from msgspec.structs import replace
 from ... import responses as ours
 from ...losses import Loss, Losses
 from ...responses.carriers import GROUP, SPELLING, WITHIN, digest
-from ...unknown import given, or_none, with_extras
+from ...unknown import given, with_extras
 from ...vendors.dialects import GeminiDialect, gemini_model
 from ..errors import error_facts, status_of
 from ..kept import Rules, diff, keep_message, kept_message, note, own_leftovers, patch, unknown
-from ..leftovers import as_object, new_answer, new_usage, report_answer, report_unknown, report_usage, set_status
+from ..leftovers import as_object, new_answer, report_answer, report_unknown, report_usage, set_status
 from ..tools import sent_tools
 from . import types
 from .content import Context, annotated, grounding_of, search_of
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ...errors import ErrorFacts
-    from ...unknown import Opt
 
 __all__ = ["decode_error", "decode_response", "encode_error", "encode_response"]
 
@@ -120,23 +118,18 @@ BARE = types.Candidate(content=types.Content(role="model"), index=0)
 
 def id_of(body: types.Response) -> str:
     """The id of an answer, derived from its content if it has none."""
-    return body.response_id if given(body.response_id) else f"resp_{digest(encode(body).decode())}"
+    return body.response_id if body.response_id is not UNSET else f"resp_{digest(encode(body).decode())}"
 
 
 def reader_of(response_id: str, request: ours.Request | None, dialect: GeminiDialect, lost: Losses) -> Reader:
     """A reader for the parts of one answer."""
     named = sent_tools(request, custom_tools=False, naming=wire_name) if request is not None else None
-    return Reader(dialect.issuer, f"call_{response_id}", lost, answer=response_id, named=named)
+    return Reader(dialect.issuer, response_id, lost, is_answer=True, named=named)
 
 
 def begin_response(body: types.Response, response_id: str, request: ours.Request | None, now: float) -> ours.Response:
     """The response before any output."""
-    return new_answer(response_id, or_none(decode_time(body.create_time, now)), body.model_version, request)
-
-
-_about = attrgetter("citation_metadata", "grounding_metadata", "logprobs_result")
-_NOTHING = _about(types.Candidate())
-_INPUT, _OUTPUT = ours.InputTokensDetails(cache_write_tokens=0), ours.OutputTokensDetails()
+    return new_answer(response_id, decode_time(body.create_time, now), body.model_version, request)
 
 
 def finish_response(
@@ -149,7 +142,8 @@ def finish_response(
     keep: bool,
 ) -> None:
     """Complete a response whose parts are all read: its output, finish reason, and data that describes only it."""
-    response.output = reader.items if _about(candidate) == _NOTHING else _with_sources(candidate, reader)
+    bare = candidate.citation_metadata is candidate.grounding_metadata is candidate.logprobs_result is UNSET
+    response.output = reader.items if bare else _with_sources(candidate, reader)
     decode_finish_reason(response, body, candidate)
     counted = body.usage_metadata
     if counted is not UNSET:
@@ -290,7 +284,7 @@ FINISH_REASONS_BACK = {"max_output_tokens": "MAX_TOKENS", FILTERED: "SAFETY"}
 def decode_finish_reason(response: ours.Response, body: types.Response, candidate: types.Candidate) -> None:
     """Set the status, and the reason if it is not completed."""
     finish, message, feedback = candidate.finish_reason, candidate.finish_message, body.prompt_feedback
-    if given(body.error):
+    if body.error is not UNSET:
         response.status, response.error = "failed", decode_failure(body.error)
         _cut(response)
         return
@@ -356,15 +350,15 @@ def is_blocked(response: ours.Response) -> bool:
 # --- creation time --------------------------------------------------------------------------------------------------
 
 
-def decode_time(stamp: Opt[str], now: float) -> Opt[int | float]:
+def decode_time(stamp: types.Maybe[str], now: float) -> float | None:
     """The creation time of an answer, in seconds; `now` where it has none."""
-    if not given(stamp):
-        return now or UNSET
+    if stamp is UNSET:
+        return now or None
     try:
         time = datetime.fromisoformat(stamp)
         found = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        return now or UNSET
+        return now or None
     return int(found) if found.is_integer() else found
 
 
@@ -416,30 +410,33 @@ def _score(one: ours.Logprob | ours.TopLogprob) -> types.ScoredToken:
 
 # --- token usage ----------------------------------------------------------------------------------------------------
 
-COUNTS = (
-    "prompt_token_count cached_content_token_count candidates_token_count thoughts_token_count total_token_count "
-    "tool_use_prompt_token_count"
-).split()
-"""Counts that Responses has too; the others are leftovers."""
-_counts, _NO_COUNTS = attrgetter(*COUNTS), (UNSET,) * len(COUNTS)
-
 
 def decode_usage(counted: types.UsageMetadata, *, keep: bool) -> ours.Usage | None:
     """Token counts of Responses: input with tool results, output with thoughts; `None` where there are none."""
-    prompt, cached, visible, thought, total, tools = counts = _counts(counted)
-    if counts == _NO_COUNTS:
+    prompt, cached, tools = (
+        counted.prompt_token_count,
+        counted.cached_content_token_count,
+        counted.tool_use_prompt_token_count,
+    )
+    visible, thought, total = counted.candidates_token_count, counted.thoughts_token_count, counted.total_token_count
+    if prompt is cached is tools is visible is thought is total is UNSET:
         return None
-    usage = new_usage()
-    usage.input_tokens, usage.output_tokens = (prompt or 0) + (tools or 0), (visible or 0) + (thought or 0)
-    usage.total_tokens = usage.input_tokens + usage.output_tokens if total is UNSET else total
-    read, made = replace(_INPUT, cached_tokens=cached or 0), replace(_OUTPUT, reasoning_tokens=thought or 0)
-    usage.input_tokens_details, usage.output_tokens_details = read, made
+    sent, made = (prompt or 0) + (tools or 0), (visible or 0) + (thought or 0)
+    read = ours.InputTokensDetails(cached_tokens=cached or 0, cache_write_tokens=0)
+    wrote = ours.OutputTokensDetails(reasoning_tokens=thought or 0)
+    usage = ours.Usage(
+        input_tokens=sent,
+        output_tokens=made,
+        total_tokens=sent + made if total is UNSET else total,
+        input_tokens_details=read,
+        output_tokens_details=wrote,
+    )
     if not keep:
         if counted.prompt_tokens_details or counted.cache_tokens_details:
             media = {**_media(counted.prompt_tokens_details), **_media(counted.cache_tokens_details, "cached_")}
             usage.input_tokens_details = with_extras(read, media)
         if counted.candidates_tokens_details:
-            usage.output_tokens_details = with_extras(made, _media(counted.candidates_tokens_details))
+            usage.output_tokens_details = with_extras(wrote, _media(counted.candidates_tokens_details))
     else:
         same = _encode_usage(usage, tools or 0, Losses())
         same.service_tier = counted.service_tier if counted.service_tier in TIERS_BACK else UNSET

@@ -11,7 +11,7 @@ reference of `streamGenerateContent` (read 2026-11-20).
 from __future__ import annotations
 
 from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET
@@ -21,7 +21,7 @@ from ... import responses as ours
 from ...losses import Loss, Losses
 from ...responses import events as ev
 from ...responses.carriers import report_failure
-from ...unknown import extras, given, or_none, with_extras
+from ...unknown import extras, given, with_extras
 from ...vendors.dialects import GeminiDialect, gemini_model
 from .. import stream
 from . import types
@@ -207,9 +207,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         body, candidate = self._whole.body, self._whole.candidate
         if given(candidate.finish_reason) or given(candidate.content):
             body.candidates = [candidate]
-        response = replace(
-            begun, model=body.model_version or "", created_at=or_none(decode_time(body.create_time, self._now))
-        )
+        response = replace(begun, model=body.model_version or "", created_at=decode_time(body.create_time, self._now))
         finish_response(response, body, candidate, self._reader, self._dialect, keep=self._keep)
         self._emit(response.output)
         return response
@@ -325,8 +323,6 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
 KEEP_FIRST = ("response_id", "create_time")
 KEEP_LAST = ("model_version", "prompt_feedback", "model_status", "error")
 KEEP_LAST_CANDIDATE = "finish_reason finish_message safety_ratings avg_logprobs token_count continuation_token".split()
-_more = attrgetter(*(name for name in types.Candidate.__struct_fields__ if name not in ("content", "index")))
-_NO_MORE = _more(types.Candidate())
 
 
 class WholeAnswer:
@@ -368,7 +364,7 @@ class WholeAnswer:
         whole = self.candidate
         if candidate.index is not UNSET:
             whole.index = candidate.index
-        if _more(candidate) == _NO_MORE and type(candidate) is types.Candidate:
+        if candidate == types.Candidate(content=candidate.content, index=candidate.index):
             return
         _take(whole, candidate, KEEP_LAST_CANDIDATE)
         joins: dict[str, Join | None] = {

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import UNSET, Raw
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from ... import responses as ours
 from ...losses import Losses
 from ...responses.carriers import SPELLING
 from ...unknown import Unknown, given, or_none, or_unset
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import as_list, as_object, copies, new_call, report_unknown
+from ..leftovers import as_list, as_object, report_unknown
 from ..options import report_missing
 from ..schema import GEMINI, fitted
 from ..tools import (
@@ -43,7 +43,7 @@ from ..tools import (
     report_unsaid,
 )
 from . import types
-from .content import MEDIA, PART, SIGNED
+from .content import MEDIA, SIGNED
 from .types import WIRE, Json, encode, from_openapi, merge, restored, text_of
 
 if TYPE_CHECKING:
@@ -414,21 +414,17 @@ def _arrange(tools: list[types.Tool], groups: Any) -> list[types.Tool]:
 Output = ours.FunctionCallOutput | ours.CustomToolCallOutput
 
 
-new_function_call = copies(types.FunctionCall())
-
-
 def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
     """The part of a call, without its signature."""
     found = Losses() if item.leftovers else lost
     text = item.arguments if isinstance(item, ours.FunctionCall) else call_arguments(item, path, lost)
     args = object_arguments(text, path, found)
-    call = new_function_call()
-    call.id, call.name, call.args = item.call_id, wire_name(item.name, item.namespace or ""), args
+    call = types.FunctionCall(id=item.call_id, name=wire_name(item.name, item.namespace or ""), args=args)
     if item.namespace or item.caller or item.async_:
         report_unsaid(item, path, lost)
     if call.name != item.name and call.name != qualified(item.name, item.namespace):
         found.changed(f"{path}.name", f"a name that Gemini does not support, sent as {call.name}")
-    part = replace(PART, function_call=call)
+    part = types.Part(function_call=call)
     if item.leftovers is None and type(item) is ours.FunctionCall:
         return part
     if left := own_leftovers(item, WIRE, path, lost):
@@ -440,18 +436,22 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
     return part
 
 
-def decode_call(part: types.Part, call: types.FunctionCall, origin: str) -> ours.FunctionCall:
-    """The call in a part; `origin` is its id if it has none."""
-    item = new_call()
-    item.call_id, item.name = call.id or origin, call.name or ""
-    item.arguments = "{}" if call.args is UNSET else text_of(call.args)
-    same = new_function_call()
-    same.id, same.name, same.args = call.id, call.name, call.args
-    plain = replace(PART, function_call=same, thought_signature=part.thought_signature)
-    # Where `diff` finds nothing, as in nearly every answer.
-    if not (call.id and call.name and call.args) or part.thought_signature == "" or part != plain:
+_NO_MORE = astuple(types.FunctionCall())[3:]
+"""The values of a call behind its id, name and arguments, in the usual call."""
+_NO_OTHERS = astuple(types.Part())[4:]
+"""The values of a part behind its call, in a usual part."""
+
+
+def decode_call(part: types.Part, call: types.FunctionCall, id: str) -> ours.FunctionCall:
+    """The call in a part, with this id."""
+    arguments = "{}" if call.args is UNSET else text_of(call.args)
+    item = ours.FunctionCall(call_id=id, name=call.name or "", arguments=arguments)
+    signature = part.thought_signature
+    more = astuple(call)[3:] != _NO_MORE or astuple(part) != (UNSET, UNSET, signature, call, *_NO_OTHERS)
+    # In nearly every answer `diff` finds nothing.
+    if more or signature == "" or not (call.id and call.name and call.args):
         made = encode_call(item, "", Losses())
-        if left := diff(part, made, SIGNED if part.thought_signature else MEDIA):
+        if left := diff(part, made, SIGNED if signature else MEDIA):
             item.leftovers = {WIRE: left}
     return item
 

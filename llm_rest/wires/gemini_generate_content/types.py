@@ -33,7 +33,7 @@ __all__ = ["COUNT", "COUNT_REQUEST", "EVENT", "MODEL", "MODELS", "REQUEST", "RES
 
 WIRE = "gemini_generate_content"
 
-NULL = b"null"
+NULL = Raw(b"null")
 """A field that is not set, where a client writes it."""
 
 encode = msgspec.json.Encoder().encode
@@ -106,7 +106,7 @@ def _object(values: dict[str, Raw], model: type[Struct]) -> dict[str, Any]:
         theirs, declared = fields.get(name, (name, None))
         if declared is None or (theirs != name and theirs in values):
             rewritten[name] = raw  # unknown; or both notations are there, of which the wire's own counts
-        elif bytes(raw) != NULL:
+        elif raw != NULL:
             rewritten[theirs] = _value(raw, declared)
     return rewritten
 
@@ -164,7 +164,7 @@ class FunctionCall(Document, kw_only=True):
     will_continue: Maybe[bool] = UNSET
 
     def __post_init__(self) -> None:
-        if self.args is not UNSET and bytes(self.args) == NULL:
+        if self.args == NULL:
             self.args = UNSET
 
 
@@ -179,7 +179,7 @@ class FunctionResponse(Document, kw_only=True):
     will_continue: Maybe[bool] = UNSET
 
     def __post_init__(self) -> None:
-        if self.response is not UNSET and bytes(self.response) == NULL:
+        if self.response == NULL:
             self.response = UNSET
 
 
@@ -667,7 +667,7 @@ MODEL: Decoder[ModelInfo] = ProtoDecoder(ModelInfo)
 
 def text_of(raw: Raw) -> str:
     """The JSON text of a value, unchanged; msgspec does not check whether it is UTF-8."""
-    return str(raw, "utf-8", "replace")
+    return bytes(raw).decode("utf-8", "replace")
 
 
 @lru_cache(maxsize=64)

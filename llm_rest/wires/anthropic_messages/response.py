@@ -17,13 +17,13 @@ from ... import responses as ours
 from ...errors import ErrorFacts
 from ...losses import Loss, Losses
 from ...responses.carriers import NEAR, SPELLING, digest, inexact
-from ...unknown import Model, Opt, Unknown, base, extras, given, with_extras
+from ...unknown import Model, Opt, Unknown, as_object, base, extras, given, with_extras
 from ...vendor_errors import error_class
 from ...vendors.dialects import MessagesDialect, messages_model
 from .. import Route
 from ..errors import error_facts, status_of
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import DETAILS, as_object, as_plain, new_answer, report_answer, report_usage
+from ..leftovers import DETAILS, as_plain, new_answer, report_answer, report_usage
 from ..tools import Call, sent_tools, wire_name
 from . import types
 from .content import ANTHROPIC, RULES, Context, as_leftovers, encode, set_fields

@@ -20,8 +20,8 @@ from ...errors import DecodeError
 from ...losses import Losses, no_such
 from ...responses import Schema
 from ...responses.carriers import digest
-from ...unknown import Decoder, Opt, Unknown, extras, given, or_none, or_unset
-from ..leftovers import as_list, as_object, item_id, report_unknown
+from ...unknown import Decoder, Opt, Unknown, as_object, extras, given, or_none, or_unset
+from ..leftovers import as_list, item_id, report_unknown
 from ..options import report_missing
 from ..schema import ANTHROPIC, fitted
 from ..tools import NO_PARAMETERS, PLACE, WebSearch, as_function, each_tool, refuse_tool, report_name, wire_name

@@ -21,10 +21,10 @@ from ... import responses as ours
 from ...losses import Losses, no_such, not_in
 from ...responses.carriers import SPELLING, digest, own, report_foreign
 from ...responses.parts import data_url, parse_data_url, standard
-from ...unknown import Unknown, given, or_none, or_unset
+from ...unknown import Unknown, as_object, given, or_none, or_unset
 from ...vendors.dialects import GeminiDialect, GeminiModel
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import as_object, kind_of, report_unknown
+from ..leftovers import kind_of, report_unknown
 from . import types
 from .types import WIRE
 

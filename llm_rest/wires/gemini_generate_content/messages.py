@@ -19,10 +19,9 @@ from msgspec.structs import replace
 from ... import responses as ours
 from ...losses import Losses
 from ...responses.carriers import SPELLING
-from ...unknown import given
+from ...unknown import as_object, given
 from ..call_ids import TOOL_OUTPUTS, PlacedOutputs, UnansweredCalls
 from ..kept import Rules, diff, keep_message, kept_message, own_leftovers, patch
-from ..leftovers import as_object
 from ..tools import json_value
 from . import types
 from .content import comparing, decode_content, encode_content

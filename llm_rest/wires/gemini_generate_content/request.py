@@ -20,12 +20,12 @@ from ...losses import Loss, Losses
 from ...responses.carriers import SPELLING, digest
 from ...responses.request import items_of
 from ...responses.tools import strict_if_possible
-from ...unknown import Unknown, given, or_none, or_unset
+from ...unknown import Unknown, as_object, given, or_none, or_unset
 from ...vendors.dialects import GeminiDialect, gemini_model
 from .. import Route
 from ..call_ids import paired
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import as_object, report_unknown
+from ..leftovers import report_unknown
 from ..options import (
     INCLUDED,
     LOGPROBS,

@@ -16,12 +16,11 @@ from ... import responses as ours
 from ...losses import Loss, Losses, no_such
 from ...responses.request import items_of
 from ...responses.tools import strict_if_possible
-from ...unknown import Unknown, extras, given, or_none, or_unset, with_extras
+from ...unknown import Unknown, as_object, extras, given, or_none, or_unset, with_extras
 from ...vendors.dialects import OllamaDialect
 from .. import Route
 from ..call_ids import paired
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import as_object
 from ..options import (
     ENCRYPTED,
     LOGPROBS,

@@ -21,19 +21,11 @@ from msgspec import UNSET
 from ... import responses as ours
 from ...losses import Loss, Losses
 from ...responses.carriers import SPELLING, WITHIN, digest, own
-from ...unknown import Decoder, Opt, given
+from ...unknown import Decoder, Opt, as_object, given
 from ...vendors.dialects import OllamaDialect
 from ..errors import error_facts, status_of
 from ..kept import Rules, diff, keep_message, kept_message, note, own_leftovers, patch, recall
-from ..leftovers import (
-    as_object,
-    item_id,
-    new_answer,
-    report_answer,
-    report_item,
-    report_usage,
-    set_status,
-)
+from ..leftovers import item_id, new_answer, report_answer, report_item, report_usage, set_status
 from ..tools import SentTools, restore_tool, sent_tools
 from . import types
 from .messages import AssistantMessage, decode_message

@@ -22,10 +22,10 @@ from ... import responses as ours
 from ...losses import Losses
 from ...responses.carriers import BEGINS, SPELLING, digest, own, report_foreign
 from ...responses.lenient import derived_call_id
-from ...unknown import Unknown, given
+from ...unknown import Unknown, as_object, given
 from ..call_ids import PlacedOutputs
 from ..kept import Rules, diff, patch, unknown
-from ..leftovers import as_object, known, report_item, report_unknown
+from ..leftovers import known, report_item, report_unknown
 from ..tools import Call
 from . import reasoning, types
 from .content import (

@@ -13,6 +13,7 @@ import pytest
 from llm_rest import AuthenticationError, Client, simulator, wires
 from llm_rest.client.reply import Reply
 from llm_rest.responses import FunctionCallOutput, Message
+from tests import peers
 from tests.gateway.upstreams import VERSION, question
 
 Plain = dict[str, Any]
@@ -22,11 +23,20 @@ SCRIPT = (
 )
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
+server: list[Any] = [simulator]
+
+
+@pytest.fixture(autouse=True, params=[simulator, peers], ids=["sealed alike", "sealed as the vendors do"])
+def answering(request: pytest.FixtureRequest) -> Any:
+    """The simulator, and the one with the signatures of the vendors."""
+    server[:] = [request.param]
+    return request.param
+
 
 def post(path: str, document: Plain, **headers: str) -> tuple[int, Plain]:
     """The simulator's answer to a vendor's own JSON."""
     sent = [*VERSION.items(), *((name.replace("_", "-"), value) for name, value in headers.items())]
-    status, _, body = simulator.handle("POST", path, sent, json.dumps(document).encode())
+    status, _, body = server[0].handle("POST", path, sent, json.dumps(document).encode())
     return status, json.loads(body)
 
 
@@ -190,6 +200,17 @@ def test_what_is_returned_is_checked(path: str, script: str, change: Callable[[A
         accepted(path, follow_up)
 
 
+@pytest.mark.parametrize("answering", [peers], indirect=True)
+def test_the_signature_of_gemini_covers_a_text() -> None:
+    """In the format of the vendor; the simulator signs calls alone."""
+    script = "say One.\nsay Two."
+    (said,) = said_in(accepted(GEMINI, asked(GEMINI, script)))
+    follow_up = {"contents": [*asked(GEMINI, script)["contents"], said, GEMINI_ANSWERED[1]]}
+    accepted(GEMINI, follow_up)
+    said["parts"][0]["text"] = "Three."
+    assert "Corrupted thought signature" in refused(GEMINI, follow_up)
+
+
 # --- the formats of the vendors -------------------------------------------------------------------------------------
 
 
@@ -325,7 +346,7 @@ def test_a_key_and_a_model_are_reserved_for_errors(wire: str) -> None:
 def test_the_same_request_gets_the_same_bytes(wire: str) -> None:
     """BUGS 81"""
     path, document = question(wire, "m", SCRIPT)
-    one, same = (simulator.handle("POST", path, VERSION, json.dumps(document).encode()) for _ in range(2))
+    one, same = (server[0].handle("POST", path, VERSION, json.dumps(document).encode()) for _ in range(2))
     assert one == same
 
 

@@ -20,6 +20,7 @@ from llm_rest.server.handler import Context
 from llm_rest.simulator.refusals import problems
 from llm_rest.vendors.dialects import ResponsesDialect
 from llm_rest.vendors.rows import DIALECTS, VENDORS
+from tests import peers
 from tests.laws import strategies
 
 MODELS = ("gpt-5", "claude-haiku-4-5", "claude-opus-5-5", "some-model")
@@ -69,7 +70,7 @@ class Stop(NamedTuple):
     vendor: str
     wire: str
 
-    def answer(self, items: list[Any]) -> list[Any]:
+    def answer(self, items: list[Any], server: Any) -> list[Any]:
         """The answer to the conversation so far, over the bytes that a client and a server would exchange."""
         surface = next(s for s in VENDORS[self.vendor].surfaces if s.wire == self.wire)
         dialect: Any = msgspec.structs.replace(surface.dialect or DIALECTS[self.wire](), issuer=self.vendor)
@@ -80,7 +81,7 @@ class Stop(NamedTuple):
         assert [loss for loss in lost if loss.kind == "refused"] == []
         route = wire.route(request, dialect=dialect)
         sent = msgspec.json.encode(body)
-        status, _, received = simulator.handle("POST", f"/{self.vendor}{route.path}", route.headers, sent)
+        status, _, received = server.handle("POST", f"/{self.vendor}{route.path}", route.headers, sent)
         assert status == 200, (self, received.decode(), sent.decode())
         response, _ = wire.decode_response(wire.RESPONSE.decode(received), request=request, dialect=dialect)
         return response.output
@@ -116,9 +117,10 @@ WALKS = st.lists(
 )
 
 
+@pytest.mark.parametrize("server", [peers, simulator], ids=["sealed as the vendors do", "sealed alike"])
 @given(walk=WALKS)
 def test_a_conversation_that_changes_vendors_is_accepted_by_each(
-    walk: list[tuple[str, list[Stop]]],
+    server: Any, walk: list[tuple[str, list[Stop]]]
 ) -> None:
     """BUGS 1, 3, 4, 5, 6, 8, 11: signatures come back to their issuer whole and in place, and to no other vendor."""
     items: list[Any] = []
@@ -127,7 +129,7 @@ def test_a_conversation_that_changes_vendors_is_accepted_by_each(
         for answers in range(6):
             # As a conversation is kept: in a file, between two answers.
             items = saved_and_loaded(items)
-            said = stops[answers % len(stops)].answer(items)
+            said = stops[answers % len(stops)].answer(items, server)
             items = [*items, *said]
             calls = [item for item in said if isinstance(item, FunctionCall | CustomToolCall)]
             if not calls:

@@ -74,6 +74,10 @@ class Simulator:
         """Whether there is a model of this name: any but `missing`."""
         return name != MISSING
 
+    def problems(self, document: Plain, context: Context) -> Iterator[ErrorFacts]:
+        """The validation errors of the vendor for a request's JSON."""
+        return refusals.problems(document, context, marks="~*")
+
     def signed(self, response: Response, document: Plain, context: Context) -> Response:
         """`response` with ids and signatures in the vendor's format."""
         return signatures.signed(response, document, context)
@@ -94,8 +98,7 @@ class Simulator:
         if request.model == MISSING:
             raise Refused(refusals.reserved(wire, "model", MISSING))
         document = refusals.canonical(msgspec.json.decode(context.body.removeprefix(b"\xef\xbb\xbf")), wire)
-        wrong = next(refusals.problems(document, context, marks="~*"), None)
-        facts = wrong or _unfit(request, document, context, whole=whole)
+        facts = next(self.problems(document, context), None) or _unfit(request, document, context, whole=whole)
         if facts is not None:
             raise Refused(facts)
         return document

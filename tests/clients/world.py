@@ -21,9 +21,9 @@ from llm_rest.server.config import Config, Upstream
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.handler import Context, HandlerEvent, Refused
 from llm_rest.server.history import StoredHistory
-from llm_rest.simulator import Simulator
 from llm_rest.simulator.signatures import opened
 from llm_rest.sync import drive
+from tests.peers import Peers
 
 from .neutral import Client
 from .of_anthropic import Messages
@@ -53,7 +53,7 @@ The Chat wire has them at hosts that route to other vendors; OpenAI itself gives
 """
 
 
-class Spy(Simulator):
+class Spy(Peers):
     """The simulated vendors, who refuse what they did not sign; tells what came, and which signatures went out and came back."""
 
     def __init__(self) -> None:

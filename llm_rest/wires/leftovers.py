@@ -14,15 +14,12 @@ from msgspec import UNSET, Struct
 
 from ..losses import no_such, not_in, not_taken
 from ..responses.carriers import NAMES, seal, sender, unseal
-from ..responses.items import Compaction, FunctionCall, Message, Reasoning
-from ..responses.parts import OutputText
+from ..responses.items import Compaction, Reasoning
 from ..responses.response import ECHOED, IncompleteDetails, Response, ResponseError, Usage, echo
 from ..responses.tools import ChooseAllowed
 from ..unknown import Model, Opt, Unknown, as_object, base, extras, given, or_none, with_extras
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..losses import Losses
     from ..responses.items import AnyItem
     from ..responses.request import Request
@@ -42,23 +39,9 @@ def as_list(value: Any) -> list[Any]:
     return cast("Any", value) if isinstance(value, list) else []
 
 
-def copies(struct: S) -> Callable[[], S]:
-    """Copies structs like this one. Setting the fields of such a copy costs half of making a new struct."""
-    return cast("Callable[[], S]", getattr(struct, "__copy__"))  # noqa: B009 - msgspec's types do not declare it
-
-
-new_response = copies(Response(id="", status="in_progress", output=[]))
-new_message = copies(Message(role="assistant", content=[]))
-new_text = copies(OutputText(text=""))
-new_call = copies(FunctionCall(call_id="", name="", arguments=""))
-new_usage = copies(Usage(input_tokens=0, output_tokens=0, total_tokens=0))
-"""Templates for the parts of answers; the user sets the lists and the required fields of a copy."""
-
-
 def new_answer(id: str, created_at: float | None, model: Opt[str], request: Request | None) -> Response:
     """A response in progress without output, with the fields that repeat its request."""
-    response = new_response()
-    response.id, response.created_at, response.model, response.output = id, created_at, model or "", []
+    response = Response(id=id, status="in_progress", created_at=created_at, model=model or "", output=[])
     if request is not None:
         for name, value in echo(request).items():
             setattr(response, name, value)

@@ -122,7 +122,7 @@ SIZES = {
     "wires": Size(20_815, 58, goal=15_700),
     "wires.openai_responses": Size(1_660, 9),
     "wires.openai_chat": Size(4_185, 9),
-    "wires.anthropic_messages": Size(4_815, 10),
+    "wires.anthropic_messages": Size(4_775, 10),
     "wires.ollama_chat": Size(2_020, 9),
     "wires.gemini_generate_content": Size(4_540, 9),
     "vendors": Size(2_845, 6),
@@ -187,7 +187,6 @@ LONGER = {
     "vendors.dialects": 740,
     "vendors.models": 785,
     "vendors.rows": 835,
-    "wires.anthropic_messages.messages": 810,
     "wires.openai_chat.messages": 660,
     "wires.schema": 475,
 }
@@ -197,7 +196,7 @@ EIGHT = {"types", "request", "messages", "content", "reasoning", "tools", "respo
 """The modules of a wire, the same names in each, where there is something to say."""
 
 NINTH = {"wires.anthropic_messages.stream_encoder"}
-"""The two stream machines of Anthropic's wire are 785 lines together, in one file more than a file of a wire may have."""
+"""The two stream machines of Anthropic's wire are 790 lines together, in one file more than a file of a wire may have."""
 
 NETWORK = {"httpx", "httpx2", "httpcore", "h11", "anyio", "asyncio", "socket", "ssl", "http", "urllib.request"}
 

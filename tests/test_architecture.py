@@ -120,7 +120,7 @@ class Size(NamedTuple):
 SIZES = {
     "": Size(2_160, 10),  # the modules at the top alone
     "responses": Size(4_620, 14),
-    "wires": Size(20_700, 58, goal=15_700),
+    "wires": Size(20_685, 58, goal=15_700),
     "wires.openai_responses": Size(1_660, 9),
     "wires.openai_chat": Size(4_170, 9),
     "wires.anthropic_messages": Size(4_775, 10),
@@ -190,7 +190,7 @@ EIGHT = {"types", "request", "messages", "content", "reasoning", "tools", "respo
 """The modules of a wire, the same names in each; a wire has those that it needs."""
 
 NINTH = {"wires.anthropic_messages.stream_encoder"}
-"""The two stream machines of Anthropic's wire are 785 lines together, in one file more than a file of a wire may have."""
+"""The two stream machines of Anthropic's wire are 790 lines together, in one file more than a file of a wire may have."""
 
 UNDECLARED = {"hypothesis", "pytest", "trio", "typing_extensions"}
 """Imported only by what brings them: tests that use our strategies, pytest that loads our plugin, a program on that event loop,

@@ -356,14 +356,13 @@ def _namespace(toolset: Opt[str]) -> str | None:
 
 def encode_call(item: Call, id: str, i: int, context: Context) -> types.ToolUse:
     """The block of the call at position `i`, with its id at Anthropic."""
-    text = item.arguments if isinstance(item, ours.FunctionCall) else ""
-    input = json_value(text) if text[:1] == "{" else None
-    block = types.ToolUse(id=id, name=wire_name(item.name), input=NOTHING if input is None else input)
-    bare = item.leftovers is item.caller is item.namespace is item.async_ is None
-    if bare and input is not None and type(item) is ours.FunctionCall:
+    is_function = type(item) is ours.FunctionCall
+    input = json_value(item.arguments) if is_function and item.arguments.startswith("{") else None
+    block = types.ToolUse(id, wire_name(item.name), input or NOTHING)
+    if input and item.leftovers is item.caller is item.namespace is item.async_ is None:
         return block  # as nearly all
     lost, path = context.lost, context.path(i)
-    if input is None:
+    if not input:
         block.input = object_arguments(call_arguments(item, path, lost), path, lost)
     if item.namespace in TOOLSETS:
         block.toolset_name = item.namespace
@@ -412,14 +411,15 @@ def decode_call(block: types.ToolUse, id: str | None, status: str | None, names:
 
 def encode_result(item: Output, call: types.ToolUse, i: int, context: Context) -> types.ToolResult:
     """The block of the output at position `i`, for the block of its call."""
-    text = item.output if isinstance(item.output, str) else ""
-    block = types.ToolResult(tool_use_id=call.id, content=text or UNSET, is_error=or_unset(item.is_error))
-    bare = item.leftovers is None and call.toolset_name is UNSET
-    if bare and text and type(item) is ours.FunctionCallOutput and item.namespace is None:
+    output = item.output
+    block = types.ToolResult(call.id, output if output and type(output) is str else UNSET)
+    bare = item.leftovers is item.is_error is None and call.toolset_name is UNSET
+    if bare and type(item) is ours.FunctionCallOutput and item.namespace is None and type(output) is str:
         return block  # as nearly all
     path = context.path(i)
-    if not isinstance(item.output, str):
-        block.content = _encode_output(item.output, f"{path}.output", context)
+    block.is_error = or_unset(item.is_error)
+    if not isinstance(output, str):
+        block.content = _encode_output(output, f"{path}.output", context)
     if isinstance(item, ours.FunctionCallOutput) and item.namespace in TOOLSETS:
         block.toolset_name = item.namespace
     elif call.toolset_name in TOOLSETS:

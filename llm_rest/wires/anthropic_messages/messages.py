@@ -186,8 +186,8 @@ class MessageWriter:
         content: Any = item.content
         if type(content) is str and role != self._role and (role == "user" or role == "assistant"):
             bare = item.leftovers is None and item.phase is None and type(item) is ours.Message
-            said = bare and content and not content.isspace()
-            if said and not (self._waiting or self._deferred or self._writer.is_open):
+            bare = bare and content and not content.isspace()
+            if bare and not (self._waiting or self._deferred or self._writer.is_open):
                 self._open(role, content)
                 return
         if role == "assistant":
@@ -218,7 +218,7 @@ class MessageWriter:
         else:
             if role != "user":
                 self.lost.changed(f"{path}.role", f"{role!r} is sent as a user")
-            self._ask(content)
+            self._add_user_content(content)
 
     def _is_beside_call(self, i: int) -> bool:
         """Whether the item at `i` is in one message with a call directly before or after it."""
@@ -342,7 +342,7 @@ class MessageWriter:
 
     # --- user and system messages
 
-    def _ask(self, content: Content) -> None:
+    def _add_user_content(self, content: Content) -> None:
         """Add user content to the open message if that has only results, else to a new message."""
         if self._role == "user" and self._joins and not self._closed:
             self._blocks().extend(as_blocks(content))

@@ -61,8 +61,8 @@ THINKING_OPTIONS: Decoder[ThinkingOptions] = Decoder(ThinkingOptions)
 def binds(request: ours.Request) -> bool:
     """Whether the model rejects thinking blocks with a changed prefix, and drops them in a request with thinking."""
     model = messages_model(request.model or "")
-    asks_for_none = request.reasoning is not None and request.reasoning.effort == "none"
-    return model.binds_prefix and not (asks_for_none and any(kind in model.thinking for kind in NOT_THINKING))
+    is_off = request.reasoning is not None and request.reasoning.effort == "none"
+    return model.binds_prefix and not (is_off and any(kind in model.thinking for kind in NOT_THINKING))
 
 
 def encode_effort(
@@ -70,21 +70,21 @@ def encode_effort(
 ) -> ThinkingOptions:
     """The thinking options for `reasoning`; with `drops`, thinking blocks with a changed prefix are to be dropped."""
     lost, model = context.lost, context.model
-    asked = _encode_effort(or_unset(options.effort), max_tokens, context)
+    encoded = _encode_effort(or_unset(options.effort), max_tokens, context)
     if drops:  # by a model that thinks by default
-        asked.thinking = asked.thinking or types.ThinkingConfig(type="adaptive")
-        asked.thinking.block_binding = DROP_BLOCK
+        encoded.thinking = encoded.thinking or types.ThinkingConfig(type="adaptive")
+        encoded.thinking.block_binding = DROP_BLOCK
     if not given(options.summary):
-        return asked
-    if asked.thinking is UNSET and "adaptive" in model.thinking and model.thinks == "yes":
-        asked.thinking = types.ThinkingConfig(type="adaptive")
-    if not given(asked.thinking) or asked.thinking.type not in ("adaptive", "enabled"):
+        return encoded
+    if encoded.thinking is UNSET and "adaptive" in model.thinking and model.thinks == "yes":
+        encoded.thinking = types.ThinkingConfig(type="adaptive")
+    if not given(encoded.thinking) or encoded.thinking.type not in ("adaptive", "enabled"):
         lost.dropped("reasoning.summary", "the model does not think for this request")
-        return asked
-    asked.thinking.display = SUMMARIES.get(options.summary, "summarized")
+        return encoded
+    encoded.thinking.display = SUMMARIES.get(options.summary, "summarized")
     if options.summary != "auto":
         lost.changed("reasoning.summary", "Anthropic has one kind of summary")
-    return asked
+    return encoded
 
 
 def _encode_effort(effort: Opt[str], max_tokens: int, context: Context) -> ThinkingOptions:
@@ -112,17 +112,17 @@ def _encode_effort(effort: Opt[str], max_tokens: int, context: Context) -> Think
     if budget >= max_tokens:
         lost.changed("reasoning.effort", f"an answer of {max_tokens} tokens is too short for thinking")
         return ThinkingOptions(thinking=types.ThinkingConfig(type="disabled"), effort=nearest)
-    asked = ThinkingOptions(thinking=types.ThinkingConfig(type="enabled", budget_tokens=budget), effort=nearest)
-    expected = decode_effort(asked, max_tokens, model)
+    encoded = ThinkingOptions(thinking=types.ThinkingConfig(type="enabled", budget_tokens=budget), effort=nearest)
+    expected = decode_effort(encoded, max_tokens, model)
     if expected and expected.effort != effort:
         what = f"thinking with {budget} of {max_tokens} tokens, which reads as {expected.effort!r}"
         lost.changed("reasoning.effort", what)
-    return asked
+    return encoded
 
 
-def decode_effort(asked: ThinkingOptions, max_tokens: int, model: MessagesModel) -> ours.ReasoningOptions | None:
+def decode_effort(options: ThinkingOptions, max_tokens: int, model: MessagesModel) -> ours.ReasoningOptions | None:
     """The reasoning options; `None` where thinking and effort are absent."""
-    thinking, effort = asked.thinking, or_none(asked.effort)
+    thinking, effort = options.thinking, or_none(options.effort)
     summary: str | None = None
     if given(thinking) and thinking != types.ThinkingConfig(type="adaptive", block_binding=DROP_BLOCK):
         if thinking.type in NOT_THINKING:
@@ -562,8 +562,8 @@ class AssistantMessage:
 
     def _restore_citations(self, payload: Citations, path: str) -> None:
         citations = unsealed(CITATIONS, payload.citations)
-        said = digest("".join(part.text for part in self._content if isinstance(part, ours.OutputText)))
-        if citations is None or len(citations) != len(self._texts) or said != payload.digest:
+        text_digest = digest("".join(part.text for part in self._content if isinstance(part, ours.OutputText)))
+        if citations is None or len(citations) != len(self._texts) or text_digest != payload.digest:
             self.lost.dropped(path, "citations of a text that was changed or left out since")
             return
         for block, cited in zip(self._texts, citations, strict=True):

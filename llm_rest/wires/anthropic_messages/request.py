@@ -175,12 +175,12 @@ def _leftovers(body: types.Request, request: ours.Request, known: list[bool], mo
     made.compaction = body.compaction if body.compaction == SUMMARIZE else made.compaction
     for name in SAMPLING:
         setattr(made, name, or_unset(or_none(getattr(body, name))))
-    asked, made_asked = _thinking_options(body), _thinking_options(made)
+    options, encoded = _thinking_options(body), _thinking_options(made)
     if request.reasoning:
-        near |= _inexact_thinking(asked, made_asked, request.reasoning)
-        if asked != made_asked:
-            notes[THINKING_NOTE] = note(asked, made_asked)
-            _ask(made, asked)
+        near |= _inexact_thinking(options, encoded, request.reasoning)
+        if options != encoded:
+            notes[THINKING_NOTE] = note(options, encoded)
+            _set_thinking(made, options)
     empty = {name: value for name in EMPTY_FIELDS if not (value := getattr(body, name))}
     left = diff(body, made, replace(RULES, defaults={**RULES.defaults, **empty}))
     notes |= left.get(SPELLING, {})
@@ -196,16 +196,16 @@ def _leftovers(body: types.Request, request: ours.Request, known: list[bool], mo
     return {**left, SPELLING: notes} if notes else left
 
 
-def _inexact_thinking(asked: ThinkingOptions, made: ThinkingOptions, reasoning: ours.ReasoningOptions) -> Json:
+def _inexact_thinking(options: ThinkingOptions, encoded: ThinkingOptions, reasoning: ours.ReasoningOptions) -> Json:
     """The fields of thinking that Responses has only approximately."""
-    thinking = asked.thinking
+    thinking = options.thinking
     if not given(thinking):
         return {}
     known = ("type",) if thinking.type in ("enabled", "disabled", "adaptive") else ()
-    expected: Json = as_plain(made.thinking) if given(made.thinking) else {}
-    near = unsaid(as_plain(thinking), expected, "thinking", *known) if asked != made else {}
+    expected: Json = as_plain(encoded.thinking) if given(encoded.thinking) else {}
+    near = unsaid(as_plain(thinking), expected, "thinking", *known) if options != encoded else {}
     if given(thinking.budget_tokens) and thinking.type == "enabled":
-        beside = f", beside the effort {asked.effort!r}" if given(asked.effort) else ""
+        beside = f", beside the effort {options.effort!r}" if given(options.effort) else ""
         read = beside or f", read as the effort {reasoning.effort!r}"
         near["thinking.budget_tokens"] = f"a budget of {thinking.budget_tokens} tokens{read}"
     return near
@@ -218,7 +218,7 @@ def _patch_options(request: ours.Request, body: types.Request, left: Json, lost:
     if lost and unchanged.get("digest") == _digest_of(request):
         lost[:] = [loss for loss in lost if loss.path not in as_list(unchanged.get("paths"))]
     if THINKING_NOTE in notes:
-        _ask(body, recall(notes[THINKING_NOTE], _thinking_options(body), THINKING_OPTIONS))
+        _set_thinking(body, recall(notes[THINKING_NOTE], _thinking_options(body), THINKING_OPTIONS))
     return patch(body, {name: value for name, value in left.items() if name != "messages"})
 
 
@@ -298,8 +298,8 @@ def _decode_options(body: types.Request, request: ours.Request) -> None:
     if edits and all(edit.type == COMPACT for edit in edits):
         thresholds = [edit.trigger.value if given(edit.trigger) else None for edit in edits]
         request.context_management = [ours.ContextManagement(compact_threshold=or_none(each)) for each in thresholds]
-    asked = body.output_config.format if given(body.output_config) else UNSET
-    format = asked if given(asked) else body.output_format
+    newer = body.output_config.format if given(body.output_config) else UNSET
+    format = newer if given(newer) else body.output_format
     if given(format) and format.type == "json_schema" and given(format.schema):
         request.text = ours.TextOptions(format=schema_format(format.schema))
 
@@ -328,13 +328,12 @@ def _encode_text(text: ours.TextOptions, lost: Losses) -> types.OutputFormat | N
     """The format of the answer."""
     report_format(text, WIRE, lost)
     match text.format:
-        case ours.JsonSchemaFormat() as asked:
-            if not given(asked.schema):
+        case ours.JsonSchemaFormat(schema=schema):
+            if not given(schema):
                 lost.refused("text.format", "a format without a schema")
                 return None
-            return types.OutputFormat(
-                type="json_schema", schema=fitted(asked.schema, SCHEMA_HOST, lost, "text.format.schema")
-            )
+            fitting = fitted(schema, SCHEMA_HOST, lost, "text.format.schema")
+            return types.OutputFormat(type="json_schema", schema=fitting)
         case ours.JsonObjectFormat():
             lost.emulated("text.format", "a JSON object, requested in the instructions")
         case _:
@@ -368,11 +367,11 @@ def _decode_cache(body: types.Request) -> ours.CacheOptions | None:
 
 def _encode_context(edits: Sequence[ours.ContextManagement], lost: Losses) -> Opt[types.ContextManagement]:
     found: list[types.ContextEdit] = []
-    for i, asked in enumerate(edits):
-        if asked.type != "compaction":
-            lost.dropped(f"context_management[{i}]", not_in(repr(asked.type), "Anthropic"))
+    for i, entry in enumerate(edits):
+        if entry.type != "compaction":
+            lost.dropped(f"context_management[{i}]", not_in(repr(entry.type), "Anthropic"))
             continue
-        edit, least = types.ContextEdit(type=COMPACT), asked.compact_threshold
+        edit, least = types.ContextEdit(type=COMPACT), entry.compact_threshold
         if given(least):
             if least < LEAST_COMPACTED:
                 lost.changed(f"context_management[{i}].compact_threshold", f"at least {LEAST_COMPACTED} at Anthropic")
@@ -396,7 +395,9 @@ def _encode_options(
     encode_tools(request, body, _without_toolset(notes), context)
     drops = binds(request) and UNBOUND not in notes and types.BINDING in betas(request, prefix)
     if drops or request.reasoning is not None:
-        _ask(body, encode_effort(request.reasoning or ours.ReasoningOptions(), max_tokens, context, drops=drops))
+        _set_thinking(
+            body, encode_effort(request.reasoning or ours.ReasoningOptions(), max_tokens, context, drops=drops)
+        )
     format = _encode_text(request.text, context.lost) if request.text is not None else None
     if format is not None and notes.get(OLDER_FORMAT):
         body.output_format = format
@@ -415,11 +416,11 @@ def _thinking_options(body: types.Request) -> ThinkingOptions:
     return ThinkingOptions(thinking=body.thinking, effort=body.output_config.effort if body.output_config else UNSET)
 
 
-def _ask(body: types.Request, asked: ThinkingOptions) -> None:
-    body.thinking = asked.thinking
-    if body.output_config or asked.effort is not UNSET:
+def _set_thinking(body: types.Request, options: ThinkingOptions) -> None:
+    body.thinking = options.thinking
+    if body.output_config or options.effort is not UNSET:
         body.output_config = body.output_config or types.OutputConfig()
-        body.output_config.effort = asked.effort
+        body.output_config.effort = options.effort
 
 
 def _encode_input(request: ours.Request, body: types.Request, context: Context, left: Json, turns: Turns) -> None:
@@ -516,7 +517,7 @@ def betas(request: ours.Request, prefix: EncodedPrefix | None = None) -> list[st
         found, start = set[str](), 0
     else:
         for item in turns.not_seen():
-            _search_item(item, request, turns.seen)
+            _add_item_betas(item, request, turns.seen)
         found, start = {*turns.seen}, turns.count
     kept, more = own(request.leftovers, WIRE), _additions(request)
     if request.context_management:
@@ -528,24 +529,24 @@ def betas(request: ours.Request, prefix: EncodedPrefix | None = None) -> list[st
             alone = _without_toolset(own(kept, SPELLING))
             found.add(types.FIRST_MCP if tool.server_label in alone else types.MCP_BETA)
         elif isinstance(tool, Unknown):
-            _search(dict(tool), found)
+            _add_betas(dict(tool), found)
     for item in islice(items, start, None):
-        _search_item(item, request, found)
+        _add_item_betas(item, request, found)
     if UNBOUND in own(kept, SPELLING) or not binds(request):
         found.discard(types.BINDING)
-    _search({name: value for name, value in kept.items() if name != "mcp_servers"}, found)
-    _search(more, found)
+    _add_betas({name: value for name, value in kept.items() if name != "mcp_servers"}, found)
+    _add_betas(more, found)
     named: Any = more.get("betas", ())
     return sorted(found | {name for name in named if isinstance(name, str)})
 
 
-def _search_item(item: ours.AnyItem, request: ours.Request, found: set[str]) -> None:
+def _add_item_betas(item: ours.AnyItem, request: ours.Request, found: set[str]) -> None:
     match item:
         case ours.Message():
-            _search(own(item.leftovers, WIRE), found)
+            _add_betas(own(item.leftovers, WIRE), found)
             for part in item.content if isinstance(item.content, list) else ():
                 if not isinstance(part, Unknown) and part.leftovers:
-                    _search(own(part.leftovers, WIRE), found)
+                    _add_betas(own(part.leftovers, WIRE), found)
         case ours.Reasoning():
             if (sender(item.encrypted_content or "") or ("",))[0] == WIRE:
                 found.add(types.BINDING)
@@ -562,11 +563,11 @@ def _search_item(item: ours.AnyItem, request: ours.Request, found: set[str]) -> 
             pass
 
 
-def _search(value: Any, found: set[str]) -> None:
+def _add_betas(value: Any, found: set[str]) -> None:
     """Add the betas that plain values of this wire need."""
     if isinstance(value, list | tuple):
         for one in cast("list[Any]", value):
-            _search(one, found)
+            _add_betas(one, found)
     for name, one in cast("Json", value).items() if isinstance(value, dict) else ():
         if name in (SPELLING, BLOCK):
             one = [noted(one)] if name == BLOCK else {each: noted(kept) for each, kept in as_object(one).items()}
@@ -575,4 +576,4 @@ def _search(value: Any, found: set[str]) -> None:
         if name in ("type", "display", "speed") and isinstance(one, str) and one in types.BETA_VALUES:
             found.add(types.BETA_VALUES[one])
         if name not in _FREE:
-            _search(one, found)
+            _add_betas(one, found)

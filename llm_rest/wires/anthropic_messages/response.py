@@ -139,8 +139,8 @@ def finish_response(
             response.service_tier = TIERS.get(tier, tier)
     if reader.hosted:
         container = message.container.get("id") if message.container else None
-        going_on = stop in ("pause_turn", "tool_use")
-        finish_runs(reader.hosted, going_on, container if isinstance(container, str) else None)
+        continues = stop in ("pause_turn", "tool_use")
+        finish_runs(reader.hosted, continues, container if isinstance(container, str) else None)
     if stop != "end_turn" and stop != "tool_use":
         _end_early(response, message, reader, blocks)
     if message.input_transformations is not UNSET:
@@ -160,10 +160,10 @@ def keep_response(response: ours.Response, message: types.Message) -> None:
     notes = as_object(left.get(SPELLING))
     if "stop_details" in notes and given(message.stop_details):
         expected = as_object(made.stop_details)
-        odd = {
+        unusual = {
             name: value for name, value in message.stop_details.items() if given(value) and value != expected.get(name)
         }
-        notes[NEAR] = {f"stop_details.{name}": inexact(value) for name, value in odd.items() if name in expected}
+        notes[NEAR] = {f"stop_details.{name}": inexact(value) for name, value in unusual.items() if name in expected}
     response.leftovers = as_leftovers(left)
 
 
@@ -189,11 +189,11 @@ def _end_early(response: ours.Response, message: types.Message, reader: BlockRea
             last.status = "incomplete"
 
 
-def _decode_transformation(came: Json) -> Json:
-    action = "removed" if came.get("type") == "thinking_dropped" else "kept"
-    reason = came.get("reason")
+def _decode_transformation(change: Json) -> Json:
+    action = "removed" if change.get("type") == "thinking_dropped" else "kept"
+    reason = change.get("reason")
     word = reason.replace("_binding_mismatch", "_mismatch") if isinstance(reason, str) else ""
-    return {"type": "reasoning", "action": action, "reason": word, "path": came.get("path", "")}
+    return {"type": "reasoning", "action": action, "reason": word, "path": change.get("path", "")}
 
 
 def encode_end(response: ours.Response, model: str, content: list[types.AnyBlock], lost: Losses) -> types.Message:
@@ -389,10 +389,10 @@ CODES = {
 def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
     """The facts of an error answer."""
     facts = error_facts(WIRE, status, headers, body)
-    said = facts.leftovers.get(WIRE, {})
-    facts.code = _error_code(as_object(said.get("error")).get("details")) or facts.code
-    if facts.request_id is None and isinstance(said.get("request_id"), str):
-        facts.request_id = said["request_id"]
+    document = facts.leftovers.get(WIRE, {})
+    facts.code = _error_code(as_object(document.get("error")).get("details")) or facts.code
+    if facts.request_id is None and isinstance(document.get("request_id"), str):
+        facts.request_id = document["request_id"]
     return facts
 
 

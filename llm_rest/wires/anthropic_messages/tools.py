@@ -139,12 +139,12 @@ def _encode_toolset(tool: ours.McpTool, path: str, context: Context) -> list[typ
 
 def decode_server(server: types.McpServer) -> ours.McpTool:
     """An MCP server in Responses, with the tools it has itself, as in the first connector."""
-    said = server.tool_configuration or types.McpServerTools()
+    chosen = server.tool_configuration or types.McpServerTools()
     return ours.McpTool(
         server_label=server.name,
         server_url=server.url,
         authorization=or_none(server.authorization_token),
-        allowed_tools=[] if said.enabled is False else or_none(said.allowed_tools),
+        allowed_tools=[] if chosen.enabled is False else or_none(chosen.allowed_tools),
         require_approval="never",
     )
 
@@ -196,12 +196,12 @@ def block_items(
     return cast("list[ours.AnyItem]", items)
 
 
-def finish_runs(hosted: Sequence[ours.AnyItem], going_on: bool, container: str | None) -> None:
+def finish_runs(hosted: Sequence[ours.AnyItem], continues: bool, container: str | None) -> None:
     """Set the data known only at the end of an answer: where its code ran, and whether a use without result is in progress."""
     for item in hosted:
         if isinstance(item, ours.CodeInterpreterCall):
             item.container_id = container
-        if not isinstance(item, Unknown) and item.status == "in_progress" and not going_on:
+        if not isinstance(item, Unknown) and item.status == "in_progress" and not continues:
             item.status = "incomplete"
 
 
@@ -316,8 +316,8 @@ def _fingerprinted(item: ours.AnyItem) -> list[Any]:
             return ["mcp", label, name, arguments, item.output or "", item.error or None]
         case ours.McpListTools(server_label=label, tools=listed):
             return ["tools", label, *(tool.name for tool in listed)]
-        case ours.ToolSearchCall(arguments=asked):
-            return ["tool search", asked]
+        case ours.ToolSearchCall(arguments=arguments):
+            return ["tool search", arguments]
         case ours.ToolSearchOutput(tools=found):
             return ["found", *(tool.name for tool in found if isinstance(tool, ours.FunctionTool))]
         case _:

@@ -3,8 +3,8 @@
 Follows the Messages reference of Anthropic and the types of its SDK 2.10.0 (both read 2026-11-20), in their order. One
 struct serves a block wherever it occurs, sent or received. Before changing this file, know that tool inputs stay `Raw`
 (the text that the model wrote), and that data describing only one document (usage details, container, diagnostics)
-stays plain JSON, because it is stored unchanged. The four structs that are most of a long conversation also take their
-first fields by position, which makes them twice as fast to build.
+stays plain JSON, because it is stored unchanged. In the four structs that are most of a long conversation the vendor's
+fields come first in JSON, before those of their bases; they may be given by position.
 """
 
 from __future__ import annotations

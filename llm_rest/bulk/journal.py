@@ -199,7 +199,8 @@ class Journal(SQLiteFile):
 
     def find(self, column: Literal["custom_id", "key"], value: str | bytes) -> int | None:
         """The first row with this `custom_id` or `key`."""
-        return self._one(f"SELECT min(n) FROM row WHERE {column}=?", (value,))[0]
+        found: int | None = self._one(f"SELECT min(n) FROM row WHERE {column}=?", (value,))[0]
+        return found
 
     def copies(self) -> list[tuple[int, str | None, bytes]]:
         """Duplicates without an output whose original has one: their numbers and ids, and its line."""

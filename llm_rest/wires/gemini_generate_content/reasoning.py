@@ -426,14 +426,25 @@ class Reader:
     those of the open item.
     """
 
+    __slots__ = (
+        *(
+            "items",
+            "is_answer",
+            "outputs",
+            "place",
+            "texts",
+            "_named",
+            "_lost",
+            "_issuer",
+            "_origin",
+            "_calls",
+            "_open",
+        ),
+        *("_marks", "_run"),
+    )
+
     def __init__(
-        self,
-        issuer: str,
-        origin: str,
-        lost: Losses,
-        *,
-        is_answer: bool = False,
-        named: SentTools | None = None,
+        self, issuer: str, origin: str, lost: Losses, is_answer: bool = False, named: SentTools | None = None
     ) -> None:
         self.items: list[ours.AnyItem] = []
         self.is_answer = is_answer
@@ -444,7 +455,6 @@ class Reader:
         self._lost = lost
         self._issuer = issuer
         self._origin = origin
-        self._status = "completed" if is_answer else None
         self._calls = 0
         self._open: bool | None = None  # whether the texts are a thought, if an item is open
         self._marks: list[Mark] = []
@@ -524,8 +534,8 @@ class Reader:
         self._open, self.texts, self._marks = None, [], []
         if thought is False:
             if texts:
-                id = self.id("msg")
-                self.items.append(ours.Message(id=id, role="assistant", status=self._status, content=texts))
+                id, status = self.id("msg"), "completed" if self.is_answer else None
+                self.items.append(ours.Message(id=id, role="assistant", status=status, content=texts))
                 if marks:
                     self._sign("".join(part.text for part in texts), marks)
             elif marks:
@@ -552,7 +562,7 @@ class Reader:
         if signature is not UNSET or self._open is not None:
             ref = call_ref(call.id or None, item.name, item.arguments) if signature else ""
             self._close_texts(ref, signature or "", item.name if ref and not call.id else "")
-        item.id, item.status = self.id("fc"), self._status
+        item.id, item.status = self.id("fc"), "completed" if self.is_answer else None
         self.items.append(
             restore_tool(item, self._named, f"output[{len(self.items)}]", self._lost) if self._named else item
         )

@@ -183,9 +183,8 @@ def route(
     prefix: EncodedPrefix | None = None,
 ) -> Route:
     """The route of a request: the model and the method are in the path."""
-    if stream:
-        return Route(f"{model_path(request.model or '', dialect)}:streamGenerateContent", {"alt": "sse"})
-    return Route(f"{model_path(request.model or '', dialect)}:generateContent")
+    path = model_path(request.model or "", dialect)
+    return Route(f"{path}:streamGenerateContent", {"alt": "sse"}) if stream else Route(f"{path}:generateContent")
 
 
 def collected(model: str, dialect: GeminiDialect) -> str:
@@ -217,7 +216,6 @@ def _encode_options(request: ours.Request, added: Added, left: Json, context: Co
     if request.parallel_tool_calls is False:
         lost.dropped("parallel_tool_calls", "Gemini has no such option; the model may make several calls at once")
     encode_numbers(request, config, context)
-    encode_logprobs(request, config, context)
     encode_format(or_unset(request.text), config, context, tools=bool(offer.functions or offer.hosted))
     config.thinking_config = encode_effort(or_unset(request.reasoning), context)
     if offer.makes_images:
@@ -239,7 +237,6 @@ def _decode_options(body: types.Request, request: ours.Request, lost: Losses) ->
     if not given(config):
         return
     decode_numbers(config, request)
-    decode_logprobs(config, request)
     request.text = or_none(decode_format(config))
     if given(config.thinking_config):
         request.reasoning = or_none(decode_effort(config.thinking_config, lost))
@@ -296,7 +293,7 @@ def _decode_system(body: types.Request, request: ours.Request, lost: Losses) -> 
     return [ours.Message(role="developer", content=decode_content([part])) for part in parts]
 
 
-# --- numbers --------------------------------------------------------------------------------------------------------
+# --- sampling, length, log probabilities ----------------------------------------------------------------------------
 
 OPTIONS = {
     "temperature": "sampling",
@@ -311,7 +308,7 @@ OPTIONS = {
 
 
 def encode_numbers(request: ours.Request, config: types.GenerationConfig, context: Context) -> None:
-    """Set the numeric options of a request that the model supports."""
+    """Set the options of a request about sampling, length and log probabilities that the model supports."""
     model = context.model
     takes = {
         "sampling": model.sampling,
@@ -328,19 +325,6 @@ def encode_numbers(request: ours.Request, config: types.GenerationConfig, contex
             context.lost.dropped(name, "this model does not support this option")
     if request.stop is not None:
         config.stop_sequences = [request.stop] if isinstance(request.stop, str) else list(request.stop)
-
-
-def decode_numbers(config: types.GenerationConfig, request: ours.Request) -> None:
-    """Set on a request the numeric options of a document."""
-    for name in OPTIONS:
-        value = getattr(config, name)
-        if value is not UNSET:
-            setattr(request, name, int(value) if name == "top_k" else value)
-    request.stop = or_none(config.stop_sequences)
-
-
-def encode_logprobs(request: ours.Request, config: types.GenerationConfig, context: Context) -> None:
-    """Request log probabilities, and report other values of `include`."""
     if asks_for_logprobs(request, context.lost):
         config.response_logprobs = True
         config.logprobs = or_unset(request.top_logprobs)
@@ -349,8 +333,13 @@ def encode_logprobs(request: ours.Request, config: types.GenerationConfig, conte
     report_include(request, (LOGPROBS, *INCLUDED), WIRE, context.lost)
 
 
-def decode_logprobs(config: types.GenerationConfig, request: ours.Request) -> None:
-    """Set on a request the log probability options of a document."""
+def decode_numbers(config: types.GenerationConfig, request: ours.Request) -> None:
+    """Set on a request the options of a document about sampling, length and log probabilities."""
+    for name in OPTIONS:
+        value = getattr(config, name)
+        if value is not UNSET:
+            setattr(request, name, int(value) if name == "top_k" else value)
+    request.stop = or_none(config.stop_sequences)
     request.top_logprobs = or_none(config.logprobs)
     if config.response_logprobs:
         request.include = [LOGPROBS]

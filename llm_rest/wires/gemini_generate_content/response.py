@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from copy import copy
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from ...unknown import as_object, given, with_extras
 from ...vendors.dialects import GeminiDialect, gemini_model
 from ..errors import error_facts, status_of
 from ..kept import Rules, diff, keep_message, kept_message, note, own_leftovers, patch, unknown
-from ..leftovers import new_answer, report_answer, report_unknown, report_usage, set_status
+from ..leftovers import as_list, new_answer, report_answer, report_unknown, report_usage, set_status
 from ..tools import sent_tools
 from . import types
 from .content import Context, annotated, grounding_of, search_of
@@ -35,7 +35,7 @@ from .tools import wire_name
 from .types import WIRE, Json, encode, restored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from ...errors import ErrorFacts
 
@@ -124,7 +124,7 @@ def id_of(body: types.Response) -> str:
 def reader_of(response_id: str, request: ours.Request | None, dialect: GeminiDialect, lost: Losses) -> Reader:
     """A reader for the parts of one answer."""
     named = sent_tools(request, custom_tools=False, naming=wire_name) if request is not None else None
-    return Reader(dialect.issuer, response_id, lost, is_answer=True, named=named)
+    return Reader(dialect.issuer, response_id, lost, True, named)
 
 
 def begin_response(body: types.Response, response_id: str, request: ours.Request | None, now: float) -> ours.Response:
@@ -517,27 +517,19 @@ _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{0,9})?)s")
 def decode_error(status: int, headers: Mapping[str, str], body: bytes) -> ErrorFacts:
     """The facts of an error answer."""
     facts = error_facts(WIRE, status, headers, body)
-    error: Any = as_object(facts.leftovers.get(WIRE)).get("error")
-    if not isinstance(error, dict):
-        return facts
-    word = cast("types.Json", error).get("status")
-    if isinstance(word, str):
+    error = as_object(as_object(facts.leftovers.get(WIRE)).get("error"))
+    if isinstance(word := error.get("status"), str):
         facts.type = word
-    for detail in _objects(cast("types.Json", error).get("details")):
+    for detail in map(as_object, as_list(error.get("details"))):
         delay = _DURATION.fullmatch(str(detail.get("retryDelay")))
         if delay and float(delay[1]) > 0:
             facts.retry_after = max(float(delay[1]), facts.retry_after or 0)
         reason = detail.get("reason")
         if isinstance(reason, str) and reason:
             facts.code = reason
-        if any("PerDay" in str(one.get("quotaId")) for one in _objects(detail.get("violations"))):
+        if any("PerDay" in str(one.get("quotaId")) for one in map(as_object, as_list(detail.get("violations")))):
             facts.should_retry = False  # a daily quota is not available again after the delay in the error
     return facts
-
-
-def _objects(value: Any) -> Iterator[types.Json]:
-    found: list[Any] = cast("Any", value) if isinstance(value, list) else []
-    return (cast("types.Json", one) for one in found if isinstance(one, dict))
 
 
 def encode_error(facts: ErrorFacts) -> tuple[int, types.Response]:
@@ -549,8 +541,7 @@ def encode_error(facts: ErrorFacts) -> tuple[int, types.Response]:
         else TYPES.get(status) or ("INVALID_ARGUMENT" if status < 500 else "INTERNAL")
     )
     error = types.Status(code=status, message=facts.message, status=word)
-    kept: Any = as_object(facts.leftovers.get(WIRE)).get("error")
-    found = restored(types.Status, kept) if isinstance(kept, dict) else None
+    found = restored(types.Status, as_object(facts.leftovers.get(WIRE)).get("error"))
     if found is not None and given(found.details):
         error.details = found.details
         return status, types.Response(error=error)

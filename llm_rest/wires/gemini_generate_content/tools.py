@@ -447,7 +447,7 @@ def decode_call(part: types.Part, call: types.FunctionCall, id: str) -> ours.Fun
     arguments = "{}" if call.args is UNSET else text_of(call.args)
     item = ours.FunctionCall(call_id=id, name=call.name or "", arguments=arguments)
     signature = part.thought_signature
-    more = astuple(call)[3:] != _NO_MORE or astuple(part) != (UNSET, UNSET, signature, call, *_NO_OTHERS)
+    more = part.thought is not UNSET or astuple(part)[4:] != _NO_OTHERS or astuple(call)[3:] != _NO_MORE
     # In nearly every answer `diff` finds nothing.
     if more or signature == "" or not (call.id and call.name and call.args):
         made = encode_call(item, "", Losses())

@@ -105,6 +105,19 @@ def test_the_script_is_strict_about_its_ends() -> None:
         Broken(at="limits")
 
 
+def test_a_run_with_tools_needs_two_entries_and_its_requests_are_recorded() -> None:
+    def weather(city: str) -> str:
+        return f"rain in {city}"
+
+    script = [ToolCall("weather", {"city": "Oslo"}), "It rains."]
+    with FakeModel(script) as model, model.client("anthropic/claude-haiku-4-5") as llm:
+        found = llm.run("hi", tools=[weather], instructions="Be brief.", temperature=0.5).result()
+    assert found.output_text == "It rains."
+    first, second = model.requests
+    assert (first.model, first.instructions, first.temperature) == ("claude-haiku-4-5", "Be brief.", 0.5)
+    assert "rain in Oslo" in str(second.input)
+
+
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 @pytest.mark.anyio
 async def test_async_clients_get_typed_output_and_streams() -> None:

@@ -356,10 +356,10 @@ def _namespace(toolset: Opt[str]) -> str | None:
 
 def encode_call(item: Call, id: str, i: int, context: Context) -> types.ToolUse:
     """The block of the call at position `i`, with its id at Anthropic."""
-    is_function = type(item) is ours.FunctionCall
-    input = json_value(item.arguments) if is_function and item.arguments.startswith("{") else None
+    text = item.arguments if type(item) is ours.FunctionCall else ""
+    input = json_value(text) if text.startswith("{") else None
     block = types.ToolUse(id, wire_name(item.name), input or NOTHING)
-    if input and item.leftovers is item.caller is item.namespace is item.async_ is None:
+    if input and item.leftovers is None and item.caller is None and item.namespace is None and item.async_ is None:
         return block  # as nearly all
     lost, path = context.lost, context.path(i)
     if not input:
@@ -413,7 +413,7 @@ def encode_result(item: Output, call: types.ToolUse, i: int, context: Context) -
     """The block of the output at position `i`, for the block of its call."""
     output = item.output
     block = types.ToolResult(call.id, output if output and type(output) is str else UNSET)
-    bare = item.leftovers is item.is_error is None and call.toolset_name is UNSET
+    bare = item.leftovers is None and item.is_error is None and call.toolset_name is UNSET
     if bare and type(item) is ours.FunctionCallOutput and item.namespace is None and type(output) is str:
         return block  # as nearly all
     path = context.path(i)

@@ -186,8 +186,8 @@ class MessageWriter:
         content: Any = item.content
         if type(content) is str and role != self._role and (role == "user" or role == "assistant"):
             bare = item.leftovers is None and item.phase is None and type(item) is ours.Message
-            bare = bare and content and not content.isspace()
-            if bare and not (self._waiting or self._deferred or self._writer.is_open):
+            has_text = bool(content) and not content.isspace()
+            if bare and has_text and not (self._waiting or self._deferred or self._writer.is_open):
                 self._open(role, content)
                 return
         if role == "assistant":

@@ -113,7 +113,7 @@ REFUSED = [
 
 
 def words(fact: str, **names: Any) -> str:
-    return REFUSALS[fact].says.format(**names)
+    return REFUSALS[fact].message.format(**names)
 
 
 @pytest.mark.parametrize(("fact", "model", "options", "path"), REFUSED)
@@ -213,7 +213,7 @@ def test_a_host_refuses_what_its_models_do_not_take(path: str, body: dict[str, A
 
 
 def test_a_refusal_has_the_text_of_the_vendor_and_its_source() -> None:
-    assert all(refusal.says and "2026" in refusal.source for refusal in REFUSALS.values())
+    assert all(refusal.message and "2026" in refusal.source for refusal in REFUSALS.values())
 
 
 def test_sampling_options_that_gemini_4_ignores_are_a_loss_and_no_error() -> None:

@@ -266,14 +266,16 @@ def job(group: BatchGroup, document: Plain) -> BatchJob:
     counts = {name: int(n) for name, n in counts.items() if str(n).isdecimal()}
     state = _STATES.get(str(_at(document, api.state)).lower().removeprefix("batch_state_").removeprefix("job_state_"))
     errors: Any = _at(document, "errors.data") or document.get("errors")
-    said: list[Any] = cast("Any", errors) if isinstance(errors, list) else []
+    failures: list[Any] = cast("Any", errors) if isinstance(errors, list) else []
     if alone := document.get("error") or document.get("cancel_by_xai_message"):
-        said = [*said, alone if isinstance(alone, dict) else {"message": str(alone)}]
+        failures = [*failures, alone if isinstance(alone, dict) else {"message": str(alone)}]
     if group.dialect.format == "xai":  # a format with counters and no state
-        begun = counts.get("num_requests", 0) > 0 and counts.get("num_pending", 0) == 0
-        state = ("failed" if said else "cancelled") if document.get("cancel_time") else "completed" if begun else None
+        started = counts.get("num_requests", 0) > 0 and counts.get("num_pending", 0) == 0
+        state = (
+            ("failed" if failures else "cancelled") if document.get("cancel_time") else "completed" if started else None
+        )
     if state is None and document.get("done"):
-        state = "failed" if said else "completed"
+        state = "failed" if failures else "completed"
     ended: Any = state if state != "cancelling" else None
     return BatchJob(
         id=str(_at(document, api.id) or ""),
@@ -284,19 +286,19 @@ def job(group: BatchGroup, document: Plain) -> BatchJob:
         marker=str(_at(document, api.marker) or ""),
         inputs=_names(_at(document, api.inputs)),
         outputs=_names(*(_at(document, path) for path in api.outputs)),
-        errors=tuple(convert(each, BatchError, strict=False) for each in said if isinstance(each, dict)),
+        errors=tuple(convert(each, BatchError, strict=False) for each in failures if isinstance(each, dict)),
     )
 
 
-def page(group: BatchGroup, document: Plain, asked: Route) -> tuple[list[Plain], Route | None]:
+def page(group: BatchGroup, document: Plain, route: Route) -> tuple[list[Plain], Route | None]:
     """The batches or files of a page, and where the next page is."""
     api = group.dialect.api
     entries: list[Plain] = document.get(api.listed) or document.get("files") or document.get("data") or []
     name, field = api.cursor
     after: Any = document.get(field) if document.get("has_more", True) else None
     if not field and len(entries) == 100:  # pages are counted
-        after = str(int(str(asked.query.get(name, 0))) + 1)
-    following = replace(asked, query={**asked.query, name: after}) if after and entries else None
+        after = str(int(str(route.query.get(name, 0))) + 1)
+    following = replace(route, query={**route.query, name: after}) if after and entries else None
     return entries, following
 
 
@@ -406,8 +408,8 @@ def without_result(job: BatchJob, custom_id: str, place: int) -> BatchResult:
             passes = any(str(error.code).endswith(("limit_exceeded", "RESOURCE_EXHAUSTED")) for error in errors)
             code = _word(errors[0].code)
             status = 429 if passes or code == "RESOURCE_EXHAUSTED" else 400
-            said = "; ".join(error.message or str(error.code) for error in errors)
-            about = {"message": f"the batch failed: {said}", "type": "invalid_request_error", "code": code}
+            messages = "; ".join(error.message or str(error.code) for error in errors)
+            about = {"message": f"the batch failed: {messages}", "type": "invalid_request_error", "code": code}
             return BatchResult(custom_id, "errored", status, _encode({"error": about}))
     outcome: Any = {"completed": "missing", "failed": "missing"}.get(job.ended_as, job.ended_as)
     return BatchResult(custom_id, outcome)
@@ -421,8 +423,8 @@ class _Page(Struct):
 _page = msgspec.json.Decoder(_Page).decode
 
 
-def entries(document: bytes, asked: Route) -> tuple[list[Raw], Route | None]:
+def entries(document: bytes, route: Route) -> tuple[list[Raw], Route | None]:
     """The results in a document of several, and the position of the next ones."""
     found = _page(document)
-    following = replace(asked, query={**asked.query, "pagination_token": found.pagination_token or ""})
-    return found.results or [], following if following.query["pagination_token"] and following != asked else None
+    following = replace(route, query={**route.query, "pagination_token": found.pagination_token or ""})
+    return found.results or [], following if following.query["pagination_token"] and following != route else None

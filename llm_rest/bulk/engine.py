@@ -93,7 +93,7 @@ class Engine:
         self._free = [f"row {i}" for i in range(job.rules.concurrency)]
         self._running: dict[int, tuple[Row, str]] = {}
         self._marked: set[int] = set()
-        self._begun: list[Row] = []  # rows with background responses in progress, which are polled
+        self._polled: list[Row] = []  # rows with background responses in progress, which are polled
         self._resumed = True  # whether rows in the journal are still being read
         self._window: list[tuple[Row, bytes]] = []
         self._warm: dict[bytes, bool] = {}  # groups by the digest of their prefix, and whether a row of it was answered
@@ -122,32 +122,32 @@ class Engine:
         if self._running:
             for _, row, answer, error in await self._reports(workers):
                 self._settle(row, answer, error, results)
-        starting, self._begun = [] if self._stopping else self._begun, []
+        starting, self._polled = [] if self._stopping else self._polled, []
         try:
             while len(starting) < len(self._free) and not self._stopping and (row := self._next(results)) is not None:
                 starting.append(row)
         except BaseException:  # received answers are committed even where the input raises
             if self._journal is not None:
                 for row in starting:
-                    if row.begun is None:
+                    if row.response_id is None:
                         self._journal.mark(row.n, NEW)
             self._commit(last=True)
             raise
         self._copy_outputs(results)
         for row in starting:
             self._running[row.n] = row, self._free.pop()
-            if self._journal is not None and row.n not in self._marked and row.begun is None:
+            if self._journal is not None and row.n not in self._marked and row.response_id is None:
                 self._journal.mark(row.n, SENT)
         self._marked.clear()
         self._commit(last=not self._running)
         for row in starting:
-            workers.start(self._running[row.n][1], partial(self._ask, row, workers))
-        return results if results or self._running or self._more() or (self._begun and not self._stopping) else None
+            workers.start(self._running[row.n][1], partial(self._run_row, row, workers))
+        return results if results or self._running or self._more() or (self._polled and not self._stopping) else None
 
     def _more(self) -> bool:
         return not (self._exhausted or self._stopping)
 
-    async def _ask(self, row: Row, workers: Workers) -> None:
+    async def _run_row(self, row: Row, workers: Workers) -> None:
         try:
             workers.put((self, row, await self._call(row), None))
         except Exception as problem:  # an error that is not an `LLMError` ends the run
@@ -175,9 +175,9 @@ class Engine:
         if error is not None and self._journal is not None and self._is_left_open(error):
             return self._journal.mark(row.n, NEW)
         if answer is not None and answer.status in UNFINISHED:
-            if self._journal is not None and row.begun is None:
-                self._journal.begun(row.n, answer.id)
-            return self._begun.append(row._replace(begun=answer.id))
+            if self._journal is not None and row.response_id is None:
+                self._journal.mark_background(row.n, answer.id)
+            return self._polled.append(row._replace(response_id=answer.id))
         self._end(row, answer, error, results)
         self._look(error)
         return None
@@ -321,12 +321,12 @@ class Engine:
             if journal.output is None and (line := journal.line(n)) is not None:
                 results.append(self._lines.restored(n, line))
             return None, None
-        if known.begun is None and known.state == SENT:
+        if known.response_id is None and known.state == SENT:
             if self._rules.at_most_once:
                 what = "in flight when an earlier process ended, and not sent again (at_most_once)"
                 return row, problem or CallCancelledError(what)
             self._totals.repeated += 1
-        return row._replace(begun=known.begun), problem or self._taken_id(journal, row)
+        return row._replace(response_id=known.response_id), problem or self._taken_id(journal, row)
 
     def _taken_id(self, journal: Journal, row: Row) -> ConfigError | None:
         owner = None if row.custom_id is None else journal.find("custom_id", row.custom_id)

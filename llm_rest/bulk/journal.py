@@ -85,7 +85,7 @@ class JournalRow(NamedTuple):
     offset: int
     digest: bytes
     state: int
-    begun: str | None
+    response_id: str | None
     """The batch of the row, or the id of its background response, where the vendor is processing it."""
 
 
@@ -178,9 +178,9 @@ class Journal(SQLiteFile):
         was = {**msgspec.json.decode(known[0]), **first, "output": known[2]}
         now = {**msgspec.json.decode(_json(options)), **input(first.get("size")), "output": output}
         if found := [name for name in {**was, **now} if was.get(name) != now.get(name)]:
-            said = "; ".join(f"{name} is {_short(now.get(name))}, and was {_short(was.get(name))}" for name in found)
+            changes = "; ".join(f"{name} is {_short(now.get(name))}, and was {_short(was.get(name))}" for name in found)
             hint = "run the same command again to go on, name another journal, or start over with --fresh"
-            raise ConfigError(f"the journal {self.path} belongs to another run: {said}", hint=hint)
+            raise ConfigError(f"the journal {self.path} belongs to another run: {changes}", hint=hint)
         self._db.execute("UPDATE run SET lease=?, lease_time=?", (self._lease, self._renewed))
 
     # --- rows
@@ -258,7 +258,7 @@ class Journal(SQLiteFile):
             self._one("SELECT count(*) FROM row WHERE finished IS NULL AND state=? AND batch_id IS NULL", (SENT,))[0]
         )
 
-    def begun(self, n: int, response: str) -> None:
+    def mark_background(self, n: int, response: str) -> None:
         """Record the id of a row's background response."""
         self._do("UPDATE row SET batch_id=? WHERE n=?", (response, n))
 

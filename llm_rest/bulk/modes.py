@@ -48,19 +48,19 @@ def call_of(job: Job, window: str | None = None) -> Call:
     caller, site = job.caller, job.site
 
     async def call(row: Row) -> Reply:
-        if window is None and row.begun is None:
+        if window is None and row.response_id is None:
             return await generate(caller, row.input, {**row.options, **more}, site)
         of_row = {"model": row.options["model"]} if row.options.get("model") else {}
         target, _ = caller.resolve({**of_row})
         if window is not None and (target.vendor, target.endpoint.wire) != ("openai", "openai_responses"):
             raise ConfigError(f"{target.vendor} has no completion windows", hint="use mode='vendor' or mode='live'")
-        if row.begun is None:
+        if row.response_id is None:
             return await generate(caller, row.input, {**row.options, **more}, site)
         with caller.call() as waiting:
             await caller.transport.sleep(POLL_SECONDS)
         if waiting.stopped:
             return interrupted_reply(target, ())
-        found = raise_if_failed(target, await endpoints.stored(caller, row.begun, of_row, site))
+        found = raise_if_failed(target, await endpoints.stored(caller, row.response_id, of_row, site))
         if window is not None and found.info.cost is not None:
             found.info.cost = round(found.info.cost * WINDOWS[window])
         return found
@@ -162,8 +162,8 @@ def estimated(
                 found.problems.append(place + str(problem).removeprefix(place))
             continue
         for loss in (*row.losses, *sent.losses):
-            said = re.sub(r"\[\d+\]", "[…]", str(loss))
-            found.losses[said] = found.losses.get(said, 0) + 1
+            loss_text = re.sub(r"\[\d+\]", "[…]", str(loss))
+            found.losses[loss_text] = found.losses.get(loss_text, 0) + 1
         if (key := sent.key) in keys:
             found.duplicates += 1
             if rules.dedupe:

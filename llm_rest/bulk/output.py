@@ -126,8 +126,8 @@ class Lines:
         if self._openai:
             fields["id"] = Raw(_encode(f"batch_req_{row.n}"))
             known = msgspec.json.decode(line)
-            said = known["error"] or known["response"]["body"].get("error")
-            error = None if said is None else LLMError(said["message"])
+            failure = known["error"] or known["response"]["body"].get("error")
+            error = None if failure is None else LLMError(failure["message"])
             return BulkRow(n=row.n, id=row.id, error=error, duplicate_of=original), _encode(fields)
         for name in ("usage", "cost", "attempts"):
             fields.pop(name, None)
@@ -162,10 +162,10 @@ def _openai_line(row: Row, answer: Reply | None, error: LLMError | None) -> dict
         body: Any = wires.load(row.wire).encode_response(answer)[0]
         return line | {"response": {"status_code": 200, "request_id": getattr(answer, "id", None), "body": body}}
     assert error is not None
-    said = {"code": error.vendor_code or error.kind, "message": error.message}
+    failure = {"code": error.vendor_code or error.kind, "message": error.message}
     if error.status is None:
-        return line | {"error": said}
-    body = {"error": {**said, "type": error.vendor_type or error.code, "param": None}}
+        return line | {"error": failure}
+    body = {"error": {**failure, "type": error.vendor_type or error.code, "param": None}}
     return line | {"response": {"status_code": error.status, "request_id": error.request_id, "body": body}}
 
 

@@ -88,7 +88,7 @@ def note(what: str) -> None:
     sys.stderr.write(f"note: {what}\n")
 
 
-def say(text: str) -> None:
+def write(text: str) -> None:
     """Print a piece of the answer without buffering."""
     sys.stdout.write(text)
     sys.stdout.flush()

@@ -10,7 +10,7 @@ import msgspec
 
 from ..client.client import Client
 from ..unknown import given
-from . import FAILED, complain, note, say
+from . import FAILED, complain, note, write
 from .question import input_of, model_of, options_of
 from .settings import settings
 from .tables import markdown, waiting
@@ -82,11 +82,11 @@ def print_text(model: str, stream: Any) -> Any:
         try:
             for piece in events.text:
                 arrived()
-                say(piece)
+                write(piece)
                 printed = True
         finally:
             if printed:
-                say("\n")
+                write("\n")
     return events
 
 

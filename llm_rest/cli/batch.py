@@ -114,10 +114,10 @@ async def _answer(bulk: AsyncBulk, source: Any, arguments: Namespace, progress: 
         group.cancel_scope.cancel()
     progress.end()
     status = bulk.status
-    said = _sentence(status)
+    summary = _sentence(status)
     if problem is not None and not status.finished and not status.done and not status.failed:
         raise problem
-    sys.stderr.write(f"{arguments.output}: {said}\n")
+    sys.stderr.write(f"{arguments.output}: {summary}\n")
     if ended_by or problem is not None:
         if problem is not None:
             complain(f"stopped: {problem}")
@@ -179,8 +179,8 @@ def _note_resumed(path: Path, arguments: Namespace) -> None:
 
 def _dry_run(bulk: AsyncBulk, source: Any) -> int:
     found = bulk.estimate(source)
-    for said in (*found.problems, *(f"{times:,} x {loss}" for loss, times in found.losses.items())):
-        note(said)
+    for line in (*found.problems, *(f"{times:,} x {loss}" for loss, times in found.losses.items())):
+        note(line)
     counted = f"{found.rows:,} rows, {found.invalid:,} invalid, {found.duplicates:,} duplicates"
     tokens = f"about {found.input_tokens:,} input and {found.output_tokens:,} output tokens"
     cost = "cost not known: no price file is named (--option prices=FILE), or it has no price for a model"

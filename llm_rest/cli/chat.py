@@ -13,7 +13,7 @@ from ..client.reply import COUNTS
 from ..conversation.limits import HistoryLimits
 from ..conversation.store import SQLiteConversationStore
 from ..errors import ConfigError, LLMError
-from . import complain, complain_of, note, say
+from . import complain, complain_of, note, write
 from .ask import client_of, print_text, report
 from .logs import transcript
 from .question import model_of
@@ -98,19 +98,19 @@ class _Session:
         value = value.strip()
         match name:
             case "/help":
-                say(_HELP)
+                write(_HELP)
             case "/model":
                 self._model(value)
             case "/history":
-                say("".join(f"{line}\n" for line in transcript(self.chat.conversation)))
+                write("".join(f"{line}\n" for line in transcript(self.chat.conversation)))
             case "/save":
                 self._save(value)
             case "/losses":
                 losses = [] if self.reply is None else self.reply.losses
-                say("".join(f"{loss}\n" for loss in losses) or "no losses\n")
+                write("".join(f"{loss}\n" for loss in losses) or "no losses\n")
             case "/tokens":
                 counts: dict[str, Any] = {} if self.reply is None else self.reply.info.metadata
-                say("".join(f"{name} {counts.get(name, 0)}\n" for name in COUNTS))
+                write("".join(f"{name} {counts.get(name, 0)}\n" for name in COUNTS))
             case _:
                 complain(f"no command {name}; /help lists them")
 
@@ -122,7 +122,7 @@ class _Session:
                 complain(str(problem))
                 return
             self.model = value
-        say(f"{self.model}\n")
+        write(f"{self.model}\n")
 
     def _save(self, value: str) -> None:
         if not value:

@@ -47,4 +47,4 @@ def run(arguments: Namespace) -> int:
 
 
 def _text(verdict: Verdict) -> str:
-    return f"{verdict.says}: {verdict.detail}" if verdict.detail else verdict.says
+    return f"{verdict.title}: {verdict.detail}" if verdict.detail else verdict.title

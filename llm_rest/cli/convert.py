@@ -52,8 +52,8 @@ def convert(document: bytes, source: str, target: str, kind: str) -> tuple[Any, 
     here, there = wires.load(source), wires.load(target)
     if kind == "request":
         request, before = here.decode_request(here.REQUEST.decode(document))
-        asked, after = there.encode_request(request)
-        return asked, [*before, *after]
+        sent, after = there.encode_request(request)
+        return sent, [*before, *after]
     response, before = here.decode_response(here.RESPONSE.decode(document))
     answer, after = there.encode_response(response)
     return answer, [*before, *after]
@@ -90,19 +90,19 @@ _ENDS = (*TERMINAL, ErrorEvent)
 
 def _events(reader: StreamReader) -> Iterator[list[AnyEvent]]:
     """The events in each line on stdin, as soon as it is complete. Raises `DecodeError` with the line."""
-    _told_to_type()
+    _prompt_for_input()
     stdin = cast("BufferedReader", sys.stdin.buffer)  # which it is, whatever its annotation says
-    number = said = 1
+    number = line_number = 1
     try:
         while chunk := stdin.read1():
             for line in chunk.splitlines(keepends=True):
                 if line.strip():
-                    said = number
+                    line_number = number
                 yield reader.feed(line)
                 number += line.endswith(b"\n")
         yield reader.close()
     except DecodeError as problem:
-        raise _at(f"line {said}: ", problem) from None
+        raise _at(f"line {line_number}: ", problem) from None
 
 
 def _at(place: str, problem: DecodeError) -> DecodeError:
@@ -111,7 +111,7 @@ def _at(place: str, problem: DecodeError) -> DecodeError:
 
 def _documents(lines: bool) -> Iterator[tuple[str, bytes]]:
     """Each document on stdin, and its name for messages."""
-    _told_to_type()
+    _prompt_for_input()
     if not lines:
         yield "", sys.stdin.buffer.read()
         return
@@ -120,6 +120,6 @@ def _documents(lines: bool) -> Iterator[tuple[str, bytes]]:
             yield f"line {number}: ", line
 
 
-def _told_to_type() -> None:
+def _prompt_for_input() -> None:
     if sys.stdin.isatty():
         note("reading from the terminal; end with Ctrl-D")

@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action="version", version=f"llm-rest {__version__}")
     commands = whole.add_subparsers(dest="command", metavar="command", title="commands")
     ask = _add(commands, "ask", "ask a model and print its answer")
-    _ask(ask)
+    _add_question(ask)
     ask.add_argument(
         "--stream",
         action=argparse.BooleanOptionalAction,
@@ -134,7 +134,7 @@ def _batch(command: argparse.ArgumentParser) -> None:
     command.add_argument("--max-cost", metavar="USD", type=float, help="stop when the replies have cost so much")
 
 
-def _ask(command: argparse.ArgumentParser) -> None:
+def _add_question(command: argparse.ArgumentParser) -> None:
     command.add_argument("text", nargs="?", help="the prompt; piped text is put before it")
     _model(command)
     command.add_argument(
@@ -213,7 +213,7 @@ def _logs(command: argparse.ArgumentParser) -> None:
 
 
 def _explain(command: argparse.ArgumentParser) -> None:
-    _ask(command)
+    _add_question(command)
     command.add_argument("--json", action="store_true", help="print the facts as JSON")
 
 

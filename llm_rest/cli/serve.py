@@ -16,7 +16,7 @@ from ..errors import ConfigError
 from ..server import app
 from ..server.access import GRACE
 from ..server.config import Config, access_control, load
-from . import note, say
+from . import note, write
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def run(arguments: Namespace) -> int:
     """Serve until Ctrl-C."""
     if arguments.simulate:
-        return _serve(arguments, lambda url: _told(url, "simulating every vendor", "any-name", []))
+        return _serve(arguments, lambda url: _announce(url, "simulating every vendor", "any-name", []))
     from ..server.gateway import Gateway  # a slow import of the HTTP client
 
     config = config_of(arguments)
@@ -41,7 +41,7 @@ def run(arguments: Namespace) -> int:
     _log()
 
     def ready(url: str) -> None:
-        _told(url, f"a gateway to {', '.join(names)}", names[0], list(config.tokens.values()))
+        _announce(url, f"a gateway to {', '.join(names)}", names[0], list(config.tokens.values()))
 
     return _serve(arguments, ready, handler, access_control(config, arguments.host), config.limits.grace)
 
@@ -89,9 +89,9 @@ def _log() -> None:
     logging.getLogger("llm_rest.server").setLevel(logging.INFO)
 
 
-def _told(url: str, what: str, model: str, tokens: list[str]) -> None:
+def _announce(url: str, what: str, model: str, tokens: list[str]) -> None:
     note(f"{what} at {url}; end with Ctrl-C")
-    say(f"\n{clients(url, model, tokens[0] if tokens else None)}\n")
+    write(f"\n{clients(url, model, tokens[0] if tokens else None)}\n")
 
 
 def clients(url: str, model: str, token: str | None) -> str:

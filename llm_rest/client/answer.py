@@ -143,10 +143,10 @@ def _is_error(raw: bytes, verdict: str) -> bool:
     try:
         check_depth(raw)
         fields = _peek.decode(raw)
-        said = _verdict.decode(fields[verdict]) if verdict in fields else _Verdict()
+        verdict_found = _verdict.decode(fields[verdict]) if verdict in fields else _Verdict()
     except (msgspec.MsgspecError, DecodeError, UnicodeDecodeError):
         return False
-    return said.status_code != 0 or bytes(fields.get("error", b"null")) not in _NO_ERROR
+    return verdict_found.status_code != 0 or bytes(fields.get("error", b"null")) not in _NO_ERROR
 
 
 def malformed_error(target: Target, sent: ReceivedAnswer, problem: str) -> MalformedResponseError:
@@ -225,7 +225,6 @@ class IncomingEvents:
     # With slots, error reporters that show object attributes do not show what a server sent.
     __slots__ = (
         "_any",
-        "_begun",
         "_continues",
         "_document",
         "_fault",
@@ -234,6 +233,7 @@ class IncomingEvents:
         "_request",
         "_start",
         "_target",
+        "_unread",
         "ended",
         "frames",
         "incoming",
@@ -261,7 +261,7 @@ class IncomingEvents:
         self._document: list[bytes] | None = None
         self._start = b""
         self._any = False
-        self._begun: list[AnyEvent] | None = None
+        self._unread: list[AnyEvent] | None = None
         self._fault: LLMError | None = None
         self._lost: list[Loss] = []
         self._lingers = False
@@ -276,15 +276,15 @@ class IncomingEvents:
 
         `more` yields both later.
         """
-        begun: list[AnyEvent] = []
-        self._begun = begun
+        received: list[AnyEvent] = []
+        self._unread = received
         try:
             while not self.ended:
                 events = await self._next()
-                begun += events
+                received += events
                 for event in events:
                     if isinstance(event, FAILURES):
-                        return self._failure(begun)
+                        return self._failure(received)
                     if isinstance(event, ev.TERMINAL) or not (whole or isinstance(event, NO_PROGRESS)):
                         return None
             return self.cut() if self.frames.checkpoint() is None else None
@@ -305,8 +305,8 @@ class IncomingEvents:
 
     async def more(self) -> list[AnyEvent]:
         """The events in the next bytes, or none; `ended` is true after the last. Raises the error that ends the stream."""
-        if self._begun is not None:
-            events, self._begun = self._begun, None
+        if self._unread is not None:
+            events, self._unread = self._unread, None
             return events
         if self._fault is not None:
             raise self._fault
@@ -359,7 +359,7 @@ class IncomingEvents:
         """The error for a body that ended before its last event."""
         if self._any:
             what = f"the stream from {self.incoming.deadline.peer} ended before its last event; make the call again"
-            return StreamInterruptedError(what, retryable=self._begun is not None)
+            return StreamInterruptedError(what, retryable=self._unread is not None)
         return malformed_error(self._target, self._sent(self._start), "it holds no event")
 
     async def leave(self, error: LLMError | None = None, *, complete: bool = False) -> None:

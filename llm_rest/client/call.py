@@ -177,8 +177,8 @@ class Caller:
 
     def _merged(self, options: Mapping[str, Any]) -> dict[str, Any]:
         # An option of None counts as not given and overrides no default; but `retry=None` means no retries.
-        said = {name: value for name, value in options.items() if value is not None or name == "retry"}
-        merged = {**self.defaults, **self._own, **said}
+        own = {name: value for name, value in options.items() if value is not None or name == "retry"}
+        merged = {**self.defaults, **self._own, **own}
         if merged.get("rate_limit") == "learn":
             merged["rate_limit"] = self._shared("learn")
         if merged.get("prices") is not None:
@@ -212,8 +212,8 @@ class Caller:
         check_names(options, stream=stream)
         if isinstance(input, Request):
             # Fields of the request itself override the defaults.
-            said = {name: getattr(input, name) for name in FIELDS if getattr(input, name) is not None}
-            options = {**said, **options}
+            own = {name: getattr(input, name) for name in FIELDS if getattr(input, name) is not None}
+            options = {**own, **options}
         merged = self._merged(options)
         settings = self.settings if SETTINGS.isdisjoint(options) else settings_of(merged)
         whole, allowed, history = input, 0, self.history

@@ -93,8 +93,8 @@ def user(*parts: str | ContentPart, role: Literal["user", "system", "developer",
     """A message of texts, images and files, in order. Raises `ConfigError` without any part."""
     if not parts:
         raise ConfigError("a message needs at least one part", hint='user("text", image("photo.png"))')
-    said = OutputText if role == "assistant" else InputText
-    return Message(role=role, content=[said(text=part) if isinstance(part, str) else part for part in parts])
+    part_type = OutputText if role == "assistant" else InputText
+    return Message(role=role, content=[part_type(text=part) if isinstance(part, str) else part for part in parts])
 
 
 def image(source: Source, *, detail: Detail | None = None) -> InputImage:

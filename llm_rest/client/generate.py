@@ -47,7 +47,7 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
         return await typed.generate(caller, input, options, site, form)
     if caller.fallback is not None:
         return await caller.fallback.call(caller, input, options, lambda one, how: generate(one, input, how, site))
-    return await ask(caller, caller.prepare(input, options), site)
+    return await send_call(caller, caller.prepare(input, options), site)
 
 
 async def generate_text(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite) -> str:
@@ -65,15 +65,15 @@ async def try_generate(caller: Caller, input: Input | None, options: dict[str, A
         return Failure(error.message, error.suggestions, error)
 
 
-async def ask(caller: Caller, prepared: PreparedCall, site: CallSite) -> Reply:
+async def send_call(caller: Caller, prepared: PreparedCall, site: CallSite) -> Reply:
     """The reply to a prepared call."""
     watch = watched(caller, prepared.target, "generate", prepared.request)
     limit, most = prepared.target.known.whole_output, prepared.request.max_output_tokens
     streams = limit is not None and given(most) and most > limit and not prepared.request.background
-    return await ended_by(watch, (_from_stream if streams else _ask)(caller, prepared, site, watch))
+    return await ended_by(watch, (_from_stream if streams else _send)(caller, prepared, site, watch))
 
 
-async def _ask(caller: Caller, prepared: PreparedCall, site: CallSite, watch: WatchedCall | None) -> Reply:
+async def _send(caller: Caller, prepared: PreparedCall, site: CallSite, watch: WatchedCall | None) -> Reply:
     target, settings, request = prepared.target, prepared.settings, prepared.request
     started = time.monotonic()
     outgoing, lost = prepared.encode(site)
@@ -90,15 +90,15 @@ async def _ask(caller: Caller, prepared: PreparedCall, site: CallSite, watch: Wa
 
     long, call = long_wire(target.wire), caller.call(watch)
     key, pieces = await caller.cached(prepared, outgoing)
-    came = None if pieces is None else read(ReceivedAnswer(HTTPAnswer(200, {}, b"".join(pieces)), {}, ()))
+    received = None if pieces is None else read(ReceivedAnswer(HTTPAnswer(200, {}, b"".join(pieces)), {}, ()))
     try:
-        if came is None:
-            came = await caller.send(target, settings, outgoing, read, call)
-        if isinstance(came, FirstPart):
+        if received is None:
+            received = await caller.send(target, settings, outgoing, read, call)
+        if isinstance(received, FirstPart):
             left = prepared._replace(settings=with_time_left(settings, started))
-            came = await _in_hops(caller, left, outgoing, lost, came, call)
+            received = await _in_hops(caller, left, outgoing, lost, received, call)
             key = None
-        found, more = came
+        found, more = received
     except CallCancelledError as ended:
         return interrupted_reply(target, ended.attempts, request, lost)
     if settings.cache is not None and key is not None:
@@ -130,7 +130,7 @@ async def _in_hops(
     prepared: PreparedCall,
     outgoing: OutgoingRequest,
     lost: Losses,
-    came: FirstPart,
+    received: FirstPart,
     call: Call,
 ) -> tuple[Reply, list[Loss]]:
     """The reply of an answer in several hops, of which the first was received."""
@@ -147,22 +147,22 @@ async def _in_hops(
 
     def found() -> Reply:
         add(reader.close())
-        body, attempts = came.sent.answer.body, came.sent.attempts
+        body, attempts = received.sent.answer.body, received.sent.attempts
         facts: Any = {"calls": hops.count, "pricing": settings.pricing(target, prepared.request)}
         how = CallRecord(lambda: lost() + reader.losses, attempts, body, target.vendor, target.model, **facts)
         return reply(seen.response, how)
 
-    add(reader.document(came.document))
+    add(reader.document(received.document))
     while (hop := hops.next(reader.checkpoint())) is not None:
         next_request, timeouts = hop
         try:
-            came = await caller.send(target, settings._replace(timeouts=timeouts), next_request, read, call)
+            received = await caller.send(target, settings._replace(timeouts=timeouts), next_request, read, call)
         except LLMError as problem:
-            problem.partial = partial_reply(found(), problem, came.sent.secrets)
+            problem.partial = partial_reply(found(), problem, received.sent.secrets)
             raise
         reader.resume()
-        add(reader.document(came.document))
-    return raise_if_failed(target, found(), came.sent.secrets), reader.losses
+        add(reader.document(received.document))
+    return raise_if_failed(target, found(), received.sent.secrets), reader.losses
 
 
 # --- replies --------------------------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def _item(entry: Any) -> AnyItem:
 
 C = TypeVar("C")
 T = TypeVar("T")
-Asked = str | Sequence[AnyItem]
+Prompt = str | Sequence[AnyItem]
 """The input of a turn: a text of the user, or items."""
 
 
@@ -118,7 +118,7 @@ class _GeneratorBase(Generic[C, T]):
     def __init__(
         self,
         llm: C,
-        prompt: Asked,
+        prompt: Prompt,
         output: type[T] | Mapping[str, Any],
         *,
         context: PromptContext | None = None,
@@ -154,7 +154,7 @@ class _GeneratorBase(Generic[C, T]):
         self.history += self.context.items[self._entries :]
         self._entries = len(self.context.items)
 
-    def _question(self, input: Asked | None) -> Sequence[AnyItem]:
+    def _question(self, input: Prompt | None) -> Sequence[AnyItem]:
         question = self.prompt if input is None else input
         _check(question, "prompt" if input is None else "input")
         self._add_entries()
@@ -174,8 +174,8 @@ class _GeneratorBase(Generic[C, T]):
         return cast("T", found.parsed if "output" in self._options else text), found.info.metadata
 
 
-def _check(asked: Asked, name: str) -> None:
-    if not (asked.strip() if isinstance(asked, str) else asked):
+def _check(input_items: Prompt, name: str) -> None:
+    if not (input_items.strip() if isinstance(input_items, str) else input_items):
         raise ConfigError(f"{name} is empty", hint="give a text, or items")
 
 
@@ -187,18 +187,18 @@ class ContentGenerator(_GeneratorBase["Client", T]):
     for an empty prompt.
     """
 
-    def generate(self, input: Asked | None = None) -> tuple[T, dict[str, str]]:
+    def generate(self, input: Prompt | None = None) -> tuple[T, dict[str, str]]:
         """One turn: the answer as a value of the output type, and the metadata of its call (`CallInfo.metadata`).
 
         `input` is sent instead of the prompt. Raises the errors of `generate`, and `OutputError` where the answer does
         not match; a turn that fails is not added to the history.
         """
         question = self._question(input)
-        asked = [*self.history, *self.context.provided(), *question]
+        input_items = [*self.history, *self.context.provided(), *question]
         if not self._tools:
-            found = self._llm.generate(asked, **self._options)
-            return self._answered([*asked, *found.output], found)
-        run = self._llm.run(asked, self._tools, **self._options)
+            found = self._llm.generate(input_items, **self._options)
+            return self._answered([*input_items, *found.output], found)
+        run = self._llm.run(input_items, self._tools, **self._options)
         found = run.result()
         return self._answered(run.state.items, found)
 
@@ -206,17 +206,17 @@ class ContentGenerator(_GeneratorBase["Client", T]):
 class AsyncContentGenerator(_GeneratorBase["AsyncClient", T]):
     """`ContentGenerator` for async callers; providers of its context may be asynchronous."""
 
-    async def generate(self, input: Asked | None = None) -> tuple[T, dict[str, str]]:
+    async def generate(self, input: Prompt | None = None) -> tuple[T, dict[str, str]]:
         """One turn: the answer as a value of the output type, and the metadata of its call (`CallInfo.metadata`).
 
         `input` is sent instead of the prompt. Raises the errors of `generate`, and `OutputError` where the answer does
         not match; a turn that fails is not added to the history.
         """
         question = self._question(input)
-        asked = [*self.history, *await self.context.aprovided(), *question]
+        input_items = [*self.history, *await self.context.aprovided(), *question]
         if not self._tools:
-            found = await self._llm.generate(asked, **self._options)
-            return self._answered([*asked, *found.output], found)
-        run = self._llm.run(asked, self._tools, **self._options)
+            found = await self._llm.generate(input_items, **self._options)
+            return self._answered([*input_items, *found.output], found)
+        run = self._llm.run(input_items, self._tools, **self._options)
         found = await run.result()
         return self._answered(run.state.items, found)

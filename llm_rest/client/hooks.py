@@ -297,7 +297,7 @@ class WatchedCall:
         self.notify(RequestStart, attempt=self.attempts, method=method, url=url)
         self._in_flight = perf_counter(), None
 
-    def events_came(self) -> None:
+    def events_received(self) -> None:
         """More events of a streamed answer arrived."""
         if self.on_chunk is not None:
             self.on_chunk()
@@ -409,25 +409,25 @@ def watcher_of(hook: EventHook) -> Watcher:
     return lambda call, event, fields: hook(call.event(event, fields))
 
 
-def telemetry_of(wanted: Any) -> Telemetry | None:
+def telemetry_of(option: Any) -> Telemetry | None:
     """The telemetry of `telemetry=`. For `None`, `LLM_REST_TELEMETRY` decides, or else whether the program has set up tracing.
 
     Raises `ConfigError` for other values, and where OpenTelemetry is wanted and not installed.
     """
-    said = os.environ.get("LLM_REST_TELEMETRY", "").lower() if wanted is None else ""
-    if said not in ("", "true", "1", "false", "0"):
-        raise ConfigError(f"LLM_REST_TELEMETRY={said!r} is unknown", hint="use true or false")
-    if said:
-        wanted = said in ("true", "1")
+    setting = os.environ.get("LLM_REST_TELEMETRY", "").lower() if option is None else ""
+    if setting not in ("", "true", "1", "false", "0"):
+        raise ConfigError(f"LLM_REST_TELEMETRY={setting!r} is unknown", hint="use true or false")
+    if setting:
+        option = setting in ("true", "1")
     found = vars(sys.modules.get("opentelemetry.trace", sys)).get("_TRACER_PROVIDER") is not None
-    if wanted is False or (wanted is None and not found):
+    if option is False or (option is None and not found):
         return None
     try:
         from ..telemetry import Telemetry
     except ImportError as problem:
-        if wanted is None:
+        if option is None:
             return None
         raise ConfigError(f"telemetry needs OpenTelemetry: {problem}", hint="pip install 'llm_rest[otel]'") from None
-    if wanted not in (None, True) and not isinstance(wanted, Telemetry):
-        raise ConfigError(f"telemetry= takes True, False or a Telemetry, not a {type(wanted).__name__}")
-    return wanted if isinstance(wanted, Telemetry) else Telemetry()
+    if option not in (None, True) and not isinstance(option, Telemetry):
+        raise ConfigError(f"telemetry= takes True, False or a Telemetry, not a {type(option).__name__}")
+    return option if isinstance(option, Telemetry) else Telemetry()

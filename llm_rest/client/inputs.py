@@ -218,10 +218,10 @@ def surrogates_in(request: Request) -> ConfigError:
 
 
 def _refuse_empty(request: Request) -> None:
-    asked = request.input
-    if (isinstance(asked, str) and not asked.strip()) or (not asked and not given(request.prompt)):
+    input = request.input
+    if (isinstance(input, str) and not input.strip()) or (not input and not given(request.prompt)):
         raise ConfigError("input is empty", hint="give a text or items")
-    for name, entries in (("input", asked), ("tools", request.tools)):
+    for name, entries in (("input", input), ("tools", request.tools)):
         if not isinstance(entries, list) or Unknown not in map(type, entries):
             continue
         for i, entry in enumerate(entries):

@@ -237,13 +237,13 @@ def json_in(text: str) -> Found:
             # All text before the syntax error belongs to the broken value.
             fault, at, broken = (problem if at == 0 else fault), max(problem.pos, start.end()), broken + 1
         except (ValueError, RecursionError) as problem:
-            raise NotJSON(_said(problem)) from None
+            raise NotJSON(_reason(problem)) from None
         else:
             if not _GOES_ON.match(text, at):
                 (objects if isinstance(value, dict) else others).append(value)
     found = objects or others
     if len(found) != 1:
-        raise NotJSON("there is more than one JSON value in the answer" if found else _said(fault))
+        raise NotJSON("there is more than one JSON value in the answer" if found else _reason(fault))
     _checked(found[0])
     return Found(found[0], amid_text=True)
 
@@ -283,7 +283,7 @@ def _number(word: str) -> float:
 STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number, parse_float=_number)
 
 
-def _said(problem: Exception) -> str:
+def _reason(problem: Exception) -> str:
     if isinstance(problem, json.JSONDecodeError):
         return f"not JSON: {problem.msg} at line {problem.lineno} column {problem.colno}"
     return "nested too deeply" if isinstance(problem, RecursionError) else str(problem)

@@ -133,9 +133,9 @@ def run_of(
     past: Past = ((), ()),
 ) -> Run[Reply]:
     """A run that has not started, with the model of this client. Raises `ConfigError` for invalid arguments."""
-    asked = ModelCalls(caller, site, past)
-    engine = asked.engine(ThreadShell(), lambda request: drive(asked.answer(request)), Stream, input, tools, options)
-    return Run(engine, asked.final_reply)
+    calls = ModelCalls(caller, site, past)
+    engine = calls.engine(ThreadShell(), lambda request: drive(calls.answer(request)), Stream, input, tools, options)
+    return Run(engine, calls.final_reply)
 
 
 def async_run_of(
@@ -147,9 +147,9 @@ def async_run_of(
     past: Past = ((), ()),
 ) -> AsyncRun[Reply]:
     """A run for async callers that has not started."""
-    asked = ModelCalls(caller, site, past)
-    engine = asked.engine(TaskShell(), asked.answer, AsyncStream, input, tools, options)
-    return AsyncRun(engine, asked.final_reply)
+    calls = ModelCalls(caller, site, past)
+    engine = calls.engine(TaskShell(), calls.answer, AsyncStream, input, tools, options)
+    return AsyncRun(engine, calls.final_reply)
 
 
 def _state(
@@ -253,7 +253,7 @@ class ModelCalls:
 
             self._window = window_of(limits)
         self._settings = {name: options.pop(name) for name in SETTINGS & options.keys()}
-        said = input if isinstance(input, Request) else Request()
+        given_request = input if isinstance(input, Request) else Request()
         defaults = self._caller.defaults
         # Tools are added to the run now; it may remove them later.
         self._caller.defaults = {
@@ -261,7 +261,7 @@ class ModelCalls:
         }
         executor = how.get("executor")
         if tools is None:  # not given; an empty list means none
-            tools = said.tools if given(said.tools) else defaults.get("tools") or executor
+            tools = given_request.tools if given(given_request.tools) else defaults.get("tools") or executor
         toolbox = Toolbox(as_list(tools), executor)
         if how.get("deps") is None and (needing := toolbox.needs_deps):
             raise ConfigError(f"the tool {needing[0]!r} needs deps, and this run has none", hint=DEPS_HINT)
@@ -269,17 +269,17 @@ class ModelCalls:
         repairs = self._settings.get("max_repairs", ours.get("max_repairs"))
         if repairs is not None:
             how["max_repairs"] = repairs
-        if ours.get("tool_choice") is not None and not given(said.tool_choice):
+        if ours.get("tool_choice") is not None and not given(given_request.tool_choice):
             options.setdefault("tool_choice", ours["tool_choice"])
         if how.get("approve") is not None and not callable(how["approve"]):
             raise ConfigError("approve= takes a function of a call that returns True, False or None")
         model = options.pop("model", None) if how.get("state") is not None else None
-        asked = {"model": options.get("model") or said.model or defaults.get("model")}
-        state, lost, indexing = _state(input, options, how, lambda: self._caller.destination(asked), self._past)
+        destination = {"model": options.get("model") or given_request.model or defaults.get("model")}
+        state, lost, indexing = _state(input, options, how, lambda: self._caller.destination(destination), self._past)
         self._lost = lost
         known = self._history.known_answered(state.items)
         if lost:
-            target, settings = self._caller.resolve({**self._settings, **asked})
+            target, settings = self._caller.resolve({**self._settings, **destination})
             report_losses(lost, settings.on_loss, self._site, who=target.vendor)
         if model is not None:
             state = self._with_model(state, model)
@@ -391,9 +391,9 @@ class _LimitedStream:
     """A stream whose request is shortened by history limits when it is opened, which may make further calls."""
 
     def __init__(
-        self, window: Window, asked: ModelCalls, made: Callable[..., Stream | AsyncStream], request: Request
+        self, window: Window, calls: ModelCalls, made: Callable[..., Stream | AsyncStream], request: Request
     ) -> None:
-        self._window, self._send, self._made, self._request = window, asked, made, request
+        self._window, self._send, self._made, self._request = window, calls, made, request
         self._stream: Any = None
 
     async def _open(self) -> Any:

@@ -92,7 +92,7 @@ class RunningAttempt:
     def began(self) -> None:
         """More events of a stream arrived."""
         if self._watch is not None:
-            self._watch.events_came()
+            self._watch.events_received()
 
     def end(self, status: int | None, error: LLMError | None = None) -> tuple[Attempt, ...]:
         """End the attempt with an answer, or with an error. Returns all attempts.
@@ -218,10 +218,10 @@ async def send_with_retries(
         left = None if total is None else started + total - time.monotonic()
         wait: float | str = decide(error, failed, settings.retry, left=left, chance=_random())
         if isinstance(error, MalformedResponseError):
-            came = hash(answer.body if isinstance(answer, HTTPAnswer) else error.message)
-            if came == wrong:
+            fingerprint = hash(answer.body if isinstance(answer, HTTPAnswer) else error.message)
+            if fingerprint == wrong:
                 wait, error.retryable = "final", False  # the next attempt would fail in the same way
-            wrong = came
+            wrong = fingerprint
         if not isinstance(wait, str) and not caller.retry_budget.take(url, cost_of(error)):
             wait = NO_BUDGET
         if isinstance(wait, str):

@@ -128,7 +128,7 @@ class _Streaming:
         model = printable(f"{target.vendor}/{target.model}", 80)
         if self._over:
             state, advice = self.response.status, "see .response"
-        elif self._model.came is None:
+        elif self._model.incoming_events is None:
             state, advice = "not started", "use it in a `with`, and iterate over it for events or over .text"
         else:
             state, advice = "in progress", "iterate over it for events or over .text"
@@ -153,7 +153,7 @@ class _Streaming:
     def _late_losses(self) -> list[Loss]:
         """The conversion losses of the answer so far."""
         emulated = () if self._continuation is None else self._continuation.losses
-        return [*(self._model.came.losses if self._model.came else ()), *emulated]
+        return [*(self._model.incoming_events.losses if self._model.incoming_events else ()), *emulated]
 
     @property
     def _attempts(self) -> tuple[Attempt, ...]:
@@ -173,7 +173,7 @@ class _Streaming:
         how = CallRecord(
             lambda: [*before, *sent(), *more],
             self._attempts,
-            model.came.raw if model.came else b"",
+            model.incoming_events.raw if model.incoming_events else b"",
             target.vendor,
             target.model,
             self._cancelled,
@@ -189,7 +189,7 @@ class _Streaming:
 
     async def _open(self) -> IncomingEvents | None:
         """Send the request and wait for a successful answer to begin, or for cancellation. Raises an `LLMError` otherwise."""
-        while self._model.came is None and not self._cancelled:
+        while self._model.incoming_events is None and not self._cancelled:
             if self._over:
                 raise self._fault or StreamInterruptedError(_LEFT)
             try:
@@ -209,26 +209,26 @@ class _Streaming:
                 raise
             if self._fault is not None:
                 raise self._fault
-        return self._model.came
+        return self._model.incoming_events
 
     async def _more(self) -> bool:
         """Read the next events; whether there are any. Raises the error that ended the stream before its last event."""
-        came = None if self._over else await self._open()
-        while came is not None and not self._over:
+        incoming = None if self._over else await self._open()
+        while incoming is not None and not self._over:
             while not (self._ended or self._model.stopped):
-                events = await self._received(came)
-                came = self._model.came or came
+                events = await self._received(incoming)
+                incoming = self._model.incoming_events or incoming
                 if events:
                     self._batch = iter(events)
                     return True
             if not self._over:
-                await (self._stop(came) if self._model.stopped else self._end(came))
-            came = self._model.came
+                await (self._stop(incoming) if self._model.stopped else self._end(incoming))
+            incoming = self._model.incoming_events
         if self._fault is not None:
             raise self._fault.with_traceback(None)
         return False
 
-    async def _received(self, came: IncomingEvents) -> list[AnyEvent]:
+    async def _received(self, incoming: IncomingEvents) -> list[AnyEvent]:
         """The events in the next bytes, without the events of a failure."""
         try:
             events = await self._model.more()
@@ -238,16 +238,16 @@ class _Streaming:
             return []
         except BaseException as problem:
             if not isinstance(problem, Exception):
-                came.trial.cancel()
+                incoming.trial.cancel()
             self._ended, self._fault = True, StreamInterruptedError(_LEFT)
             self._end_watch(problem)
-            await self._end(came)
+            await self._end(incoming)
             raise
         if events is None:
             return []  # the call was cancelled
         if self._continuation is not None:
             events = self._continuation.feed(events)
-        self._ended = came.ended and not await self._resumes(None)
+        self._ended = incoming.ended and not await self._resumes(None)
         if self._trail is not None:
             self._trail.feed([event for event in events if not isinstance(event, FAILURES)])
         if events and isinstance(events[-1], _ENDS):
@@ -266,22 +266,26 @@ class _Streaming:
                 self._fault = fault
         return False
 
-    async def _end(self, came: IncomingEvents) -> None:
+    async def _end(self, incoming: IncomingEvents) -> None:
         """Finish after the last event: report losses, or raise the error."""
-        secrets = came.trial.secrets
+        secrets = incoming.trial.secrets
         failed, self._failed = self._failed, []
         for event in failed:
             self._seen.feed(event)
         if failed:
             self._fault = generation_error(self._model.target, self._seen.response, secrets)
         elif self._fault is None and not self._complete:
-            self._fault = came.cut()
-        if self._fault is not None and self._trail is not None and await self._continues_elsewhere(came, self._trail):
+            self._fault = incoming.cut()
+        if (
+            self._fault is not None
+            and self._trail is not None
+            and await self._continues_elsewhere(incoming, self._trail)
+        ):
             return
-        await self._leave(came)
+        await self._leave(incoming)
         if self._fault is not None:
             with_context(self._fault, self._model.target, self._attempts)
-            came.name(self._fault)
+            incoming.name(self._fault)
             self._fault.partial = partial_reply(self.response, self._fault, secrets)
             self._end_watch(self._fault)
             return
@@ -292,12 +296,12 @@ class _Streaming:
             policy, vendor = self._model.settings.on_loss, self._model.target.vendor
             report_losses(lost, policy, self._site, who=vendor, reply=self.response)
 
-    async def _continues_elsewhere(self, came: IncomingEvents, trail: Trail) -> bool:
+    async def _continues_elsewhere(self, incoming: IncomingEvents, trail: Trail) -> bool:
         """Whether another model continues the interrupted text. Where none does, the error has all their attempts."""
         fault, broken, losses = self._fault, self._model, self.losses
         if fault is None or not trail.continuable(broken.request):
             return False
-        await came.leave(fault)
+        await incoming.leave(fault)
         self._continued = self._seen.response.output_text
         self._fault = self._next_model(with_context(fault, broken.target, broken.attempts))
         if self._fault is not None:
@@ -314,11 +318,11 @@ class _Streaming:
         self._continuation = trail.continuation(self._seen.response, broken.target, self._model.target)
         return True
 
-    async def _stop(self, came: IncomingEvents) -> None:
+    async def _stop(self, incoming: IncomingEvents) -> None:
         """Finish a cancelled call with the events yielded so far."""
         self._batch, self._cancelled = iter(()), True
-        came.trial.cancel()
-        await self._leave(came)
+        incoming.trial.cancel()
+        await self._leave(incoming)
         self._end_watch()
 
     def _end_watch(self, error: BaseException | None = None, outcome: str | None = None) -> None:
@@ -326,15 +330,15 @@ class _Streaming:
         if self._model.watch is not None:
             self._model.watch.end(self.response if error is None else None, error, outcome)
 
-    async def _leave(self, came: IncomingEvents) -> None:
+    async def _leave(self, incoming: IncomingEvents) -> None:
         self._ended = self._over = True
-        await came.leave(self._fault, complete=self._complete)
+        await incoming.leave(self._fault, complete=self._complete)
 
     async def _close(self) -> None:
         self._batch = iter(())
-        came = self._model.came
-        if came is not None and not self._over:
-            await (self._stop if self._model.stopped else self._leave)(came)
+        incoming = self._model.incoming_events
+        if incoming is not None and not self._over:
+            await (self._stop if self._model.stopped else self._leave)(incoming)
             self._end_watch(outcome="closed")
         self._ended = self._over = True
 

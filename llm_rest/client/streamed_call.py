@@ -30,7 +30,7 @@ class StreamedCall:
     `whole`: nothing is yielded before the end, so that it is retried until then. `others`: there are other models to try.
     """
 
-    came: IncomingEvents | None = None
+    incoming_events: IncomingEvents | None = None
     """The answer, or the latest part of a long one; `None` until it begins."""
     cached = False
     """Whether the answer is from the cache."""
@@ -82,32 +82,34 @@ class StreamedCall:
             from ..policy.cache import CachedAnswer  # not needed by most calls
 
             answer: Any = CachedAnswer(pieces)
-            self.came, self.cached = IncomingEvents(self.target, self.request, answer, answer), True
+            self.incoming_events, self.cached = IncomingEvents(self.target, self.request, answer, answer), True
         else:
-            self.came = await self._caller.open(self._call, self.target, self.settings, self._outgoing, self._begun)
+            self.incoming_events = await self._caller.open(
+                self._call, self.target, self.settings, self._outgoing, self._begin
+            )
 
-    async def _begun(self, incoming: Incoming, trial: RunningAttempt) -> tuple[IncomingEvents, LLMError | None]:
+    async def _begin(self, incoming: Incoming, trial: RunningAttempt) -> tuple[IncomingEvents, LLMError | None]:
         if self._key is not None and self.settings.cache is not None:
             from ..policy.cache import CollectedAnswer
 
             incoming = cast("Any", CollectedAnswer(incoming))
-        came = IncomingEvents(self.target, self.request, incoming, trial)
+        incoming_events = IncomingEvents(self.target, self.request, incoming, trial)
         if trial.passed is not None:
             trial.seen = partial(getattr, self._seen, "response")
         # Without retries there is no need to wait for the first piece of the answer.
         again = self.settings.retry.attempts > 1 or self._others
-        error = await came.begin(whole=self._whole) if again else None
+        error = await incoming_events.begin(whole=self._whole) if again else None
         if error is not None and self._others:
             await incoming.close()
             return cast("Any", None), error  # raised later, and another model may answer
-        return came, error
+        return incoming_events, error
 
     async def more(self) -> list[AnyEvent] | None:
         """The events in the next bytes; `None` where the call was cancelled. Raises the error that ends the answer."""
         events: list[AnyEvent] | None = None
-        if self.came is not None:
+        if self.incoming_events is not None:
             with self._call:
-                events = await self.came.more()
+                events = await self.incoming_events.more()
         return events
 
     async def resume(self, problem: LLMError | None) -> bool:
@@ -115,27 +117,29 @@ class StreamedCall:
 
         Raises the vendor's error.
         """
-        came = self.came
-        if came is None or (problem is not None and not is_resumable(problem)):
+        incoming_events = self.incoming_events
+        if incoming_events is None or (problem is not None and not is_resumable(problem)):
             return False
-        frames = came.frames
+        frames = incoming_events.frames
         hop = self._hops.next(frames.checkpoint())
         if hop is None or self.stopped:
             return False
-        await came.leave(problem)
+        await incoming_events.leave(problem)
         frames.resume()
 
-        async def begun(incoming: Incoming, trial: RunningAttempt) -> tuple[IncomingEvents, LLMError | None]:
+        async def begin(incoming: Incoming, trial: RunningAttempt) -> tuple[IncomingEvents, LLMError | None]:
             return IncomingEvents(self.target, self.request, incoming, trial, frames), None
 
         outgoing, timeouts = hop
         settings = self.settings._replace(stream_timeouts=timeouts)
-        self.came = await self._caller.open(self._call, self.target, settings, outgoing, begun)
+        self.incoming_events = await self._caller.open(self._call, self.target, settings, outgoing, begin)
         return True
 
     async def store(self) -> None:
         """Store a complete answer of one request in the cache."""
-        came, cache, key = self.came, self.settings.cache, self._key
-        pieces = getattr(came and came.incoming, "pieces", None)
-        if came is not None and cache is not None and key is not None and pieces and self._hops.count == 1:
-            await self._caller.transport.waiter.in_thread(partial(cache.put, key, pieces, came.trial.secrets))
+        incoming_events, cache, key = self.incoming_events, self.settings.cache, self._key
+        pieces = getattr(incoming_events and incoming_events.incoming, "pieces", None)
+        if incoming_events is not None and cache is not None and key is not None and pieces and self._hops.count == 1:
+            await self._caller.transport.waiter.in_thread(
+                partial(cache.put, key, pieces, incoming_events.trial.secrets)
+            )

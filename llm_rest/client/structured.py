@@ -69,7 +69,7 @@ class Output(Generic[T]):
         self._unchecked = [Loss("output", what, "dropped")] if ignored else []
         self.name = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[:64] if isinstance(name, str) and name else "answer"
         self.wraps = self.schema.get("type") != "object" or "anyOf" in self.schema or "oneOf" in self.schema
-        self.asked = _wrapped(self.schema) if self.wraps else self.schema
+        self.sent_schema = _wrapped(self.schema) if self.wraps else self.schema
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
@@ -82,7 +82,7 @@ class Output(Generic[T]):
 
     def _native(self, request: Request, strict: bool) -> Iterator[Way]:
         lost = Losses()
-        schema, enforced = self.asked, True
+        schema, enforced = self.sent_schema, True
         if strict:
             changes = Losses()
             try:
@@ -104,7 +104,7 @@ class Output(Generic[T]):
         tool = FunctionTool(
             name=name,
             description="Gives the answer. Call it once, with the whole answer.",
-            parameters=self.asked,
+            parameters=self.sent_schema,
             strict=False,
         )
         # The caller's own tools may be called first, unless none may be called.
@@ -114,12 +114,12 @@ class Output(Generic[T]):
     def _instructions(self, request: Request, strict: bool) -> Iterator[Way]:
         lost = Losses()
         lost.emulated("text.format", "a schema, which is added to the instructions")
-        said = (
+        text = (
             "Answer with one JSON object and nothing else. It has to fit this JSON Schema:\n"
-            f"{msgspec.json.encode(self.asked).decode()}"
+            f"{msgspec.json.encode(self.sent_schema).decode()}"
         )
         # First, so that later items can grow without changing the prefix that was sent before.
-        instructed = replace(request, input=[Message(role="system", content=said), *items_of(request)])
+        instructed = replace(request, input=[Message(role="system", content=text), *items_of(request)])
         yield Way("instructions", replace(instructed, text=_text(request, JsonObjectFormat())), None, lost)
         yield Way("instructions", instructed, None, lost)
 
@@ -134,7 +134,7 @@ class Output(Generic[T]):
             raise DoesNotFit([str(problem)]) from None
         if amid_text:
             lost.changed("output_text", "text around the JSON, which was ignored")
-        plain, wrong = checked(self.asked, found)
+        plain, wrong = checked(self.sent_schema, found)
         if not wrong:
             return self._converted(plain[_WRAP] if self.wraps else plain), lost
         if self.wraps and not (isinstance(found, dict) and found.keys() == {_WRAP}):
@@ -163,10 +163,10 @@ class Output(Generic[T]):
     def entry(self, plain: Any) -> Any:
         """An entry of the list, converted to its type. Raises `DoesNotFit`."""
         one = {word: limit for word, limit in self.schema.items() if word not in _OF_ALL_ENTRIES}
-        (meant,), wrong = checked(one, [plain])
+        (converted,), wrong = checked(one, [plain])
         if wrong:
             raise DoesNotFit(wrong)
-        return meant if isinstance(self._form, Mapping) else convert(meant, self._entry_form)
+        return converted if isinstance(self._form, Mapping) else convert(converted, self._entry_form)
 
     @property
     def is_list(self) -> bool:
@@ -212,11 +212,11 @@ def as_message(output: list[AnyItem], tool: str) -> list[AnyItem]:
 def corrected(request: Request, output: list[AnyItem], tool: str | None, wrong: list[str]) -> Request:
     """The re-prompt: the request with the answer, and its validation errors as a numbered list."""
     listed = "\n".join(f"{i}. {what}" for i, what in enumerate(wrong, 1))
-    said = f"This does not fit what was asked for:\n{listed}\nAnswer again: the whole JSON object, corrected, and nothing else."
+    text = f"This does not fit what was asked for:\n{listed}\nAnswer again: the whole JSON object, corrected, and nothing else."
     calls = [item for item in output if isinstance(item, FunctionCall) and item.name == tool]
-    more: list[AnyItem] = [FunctionCallOutput(call_id=call.call_id, output=said) for call in calls]
+    more: list[AnyItem] = [FunctionCallOutput(call_id=call.call_id, output=text) for call in calls]
     before = [] if given(request.conversation) else [*items_of(request), *output]
-    return replace(request, input=[*before, *(more or [Message(role="user", content=said)])])
+    return replace(request, input=[*before, *(more or [Message(role="user", content=text)])])
 
 
 def _plain(schema: Mapping[str, Any]) -> Schema:

@@ -118,25 +118,25 @@ class Targets:
         return found
 
     def _make(self, model: str | None) -> Target:
-        mine = self._vendor is not None or not self._home or (model or "").partition("/")[0] == self._home
+        is_own = self._vendor is not None or not self._home or (model or "").partition("/")[0] == self._home
         endpoint = resolve(
             model,
             vendor=self._vendor,
-            wire=self._wire if mine else None,
-            base_url=self._base_url if mine else None,
+            wire=self._wire if is_own else None,
+            base_url=self._base_url if is_own else None,
         )
         dialect: Any = endpoint.dialect
         known = models.capabilities(endpoint.model, endpoint.vendor.name)
         if isinstance(dialect, ResponsesDialect):
             reasons = None if known.reasoning is None else bool(known.reasoning)
-            dialect = replace(dialect, asks_to_keep_nothing=True, model_reasons=reasons)
+            dialect = replace(dialect, stores_nothing=True, model_reasons=reasons)
         elif isinstance(dialect, GeminiDialect):
-            dialect = replace(dialect, asks_to_keep_nothing=True)
+            dialect = replace(dialect, stores_nothing=True)
         return Target(
             endpoint=endpoint,
             wire=wires.load(endpoint.wire),
             dialect=dialect,
-            credentials=credentials(endpoint, api_key=self._key if mine else None, provider=self._provider),
+            credentials=credentials(endpoint, api_key=self._key if is_own else None, provider=self._provider),
             known=known,
             keep=self._keep,
         )
@@ -232,7 +232,7 @@ def without_rejected(outgoing: OutgoingRequest, error: LLMError) -> tuple[Outgoi
     if (
         error.status != 400
         or not outgoing.body
-        or REFUSALS["encrypted_reasoning"].says.rstrip(".") not in error.message
+        or REFUSALS["encrypted_reasoning"].message.rstrip(".") not in error.message
     ):
         return None
     fields = _fields.decode(outgoing.body)

@@ -19,7 +19,7 @@ from ..responses.request import items_of
 from ..tools.forms import DoesNotFit
 from ..unknown import given
 from ..vendors import models
-from .generate import ask, complete_text
+from .generate import complete_text, send_call
 from .options import with_time_left
 from .partial import PartialJSON, json_in
 from .reply import CallInfo, Reply, sum_calls
@@ -60,18 +60,18 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
     prepared, settings, calls, notes = shaped(plain, way), plain.settings, list[CallInfo](), list[Loss]()
     began = monotonic()
     while True:
-        asked = prepared.request
+        first_request = prepared.request
         left = with_time_left(settings, began) if calls else settings
-        found = await ask(caller, prepared._replace(settings=left), site)
+        found = await send_call(caller, prepared._replace(settings=left), site)
         calls.append(found.info)
         if found.interrupted:
             return found
-        came = found.output
+        received = found.output
         vars(found)["info"] = replace(sum_calls(calls), losses=[*calls[-1].losses, *notes])
         try:
             if not read_value(output, way, found):
                 # The conversation continues from the calls, so the earlier items are included.
-                found.output[:0] = _repair_messages(way.request, asked)
+                found.output[:0] = _repair_messages(way.request, first_request)
             return found
         except SchemaMismatchError as problem:
             if (forget := vars(found).get("forget")) is not None:  # a cached answer that is invalid every time
@@ -79,13 +79,13 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
             if len(calls) > settings.max_repairs:
                 raise
             notes.append(Loss("output_text", f"re-prompted: {problem.message}", "changed"))
-            prepared = prepared._replace(request=corrected(asked, came, way.tool, problem.problems))
+            prepared = prepared._replace(request=corrected(first_request, received, way.tool, problem.problems))
 
 
 def _repair_messages(first: Request, last: Request) -> list[AnyItem]:
     """The messages between the first and the last request of one answer: invalid answers and re-prompts."""
-    said = last.input if isinstance(last.input, list) and last is not first else []
-    return said if given(last.conversation) else said[len(items_of(first)) :]
+    items = last.input if isinstance(last.input, list) and last is not first else []
+    return items if given(last.conversation) else items[len(items_of(first)) :]
 
 
 async def generate_json(caller: Caller, input: Input | None, options: dict[str, Any], site: CallSite, form: Any) -> Any:
@@ -119,13 +119,13 @@ def choose_way(output: Output[Any], prepared: PreparedCall) -> Way:
     short = replace(request, input="?")
     before = {problem.path for problem in models.check(short, target.known, wire)}
 
-    def asked(way: Way) -> Request:
+    def request_for(way: Way) -> Request:
         return replace(way.request, input="?") if way.request.input is request.input else way.request
 
     def problems(way: Way) -> list[models.Problem]:
-        return [one for one in models.check(asked(way), target.known, wire) if one.path not in before]
+        return [one for one in models.check(request_for(way), target.known, wire) if one.path not in before]
 
-    way = next((way for way in ways if not problems(way) and _is_expressible(way, asked(way), target)), last)
+    way = next((way for way in ways if not problems(way) and _is_expressible(way, request_for(way), target)), last)
     if settings.invalid_options != "send" and (found := problems(way)):
         raise models.capability_error(found, model=target.model, vendor=target.vendor)
     return way
@@ -158,10 +158,10 @@ def read_value(output: Output[Any], way: Way, found: Reply) -> bool:
 
     Raises an `OutputError` for an answer without a valid value.
     """
-    mine = [call for call in found.function_calls if call.name == way.tool]
-    if mine and way.tool is not None:
+    calls = [call for call in found.function_calls if call.name == way.tool]
+    if calls and way.tool is not None:
         found.output = as_message(found.output, way.tool)
-    text = complete_text(found, mine[0].arguments if mine else None)
+    text = complete_text(found, calls[0].arguments if calls else None)
     if has_calls(found):
         return False
     try:
@@ -200,7 +200,7 @@ class _JSONStreaming(Generic[T_co]):
         self._output: Output[T_co] = Output(form)
         self._way: Way | None = None
         self._partial = PartialJSON()
-        self._mine: int | None = None  # the item of the output that holds the answer
+        self._output_index: int | None = None  # the item of the output that holds the answer
         self._ready: list[Any] = []
         self._reply: Reply | None = None  # the whole reply, whose value was read
         self._inner = self._stream(caller, input, options, site, self._shape)
@@ -230,9 +230,11 @@ class _JSONStreaming(Generic[T_co]):
         assert self._way is not None
         piece = ""
         match event:
-            case ev.OutputItemAdded(item=FunctionCall(name=name)) if name == self._way.tool and self._mine is None:
-                self._mine = event.output_index
-            case ev.FunctionCallArgumentsDelta() if event.output_index == self._mine:
+            case ev.OutputItemAdded(item=FunctionCall(name=name)) if (
+                name == self._way.tool and self._output_index is None
+            ):
+                self._output_index = event.output_index
+            case ev.FunctionCallArgumentsDelta() if event.output_index == self._output_index:
                 piece = event.delta
             case ev.OutputTextDelta() if self._way.tool is None:
                 piece = event.delta

@@ -108,7 +108,7 @@ class _BaseChat:
         """Whether a turn that fails or is cancelled is kept, with the partial answer."""
         self.end_error: LLMError | None = None
         """Why the conversation could not be completed when the model asked for that; `None` where nothing failed."""
-        self._end_asked: tuple[str, str | None] | None = None
+        self._end_requested: tuple[str, str | None] | None = None
         self._uncounted: list[CallInfo] = []  # summaries that are not yet counted in a reply
         self._history = History()
         self._earlier = Totals()  # the totals of the earlier turns,
@@ -125,14 +125,14 @@ class _BaseChat:
     # --- one turn
 
     async def _begin(self, input: Input, message_id: str | None, options: Any, site: CallSite) -> _Turn:
-        await self._complete_if_asked()
+        await self._complete_if_requested()
         provided = await self.context.aprovided() if self._is_async else self.context.provided()
-        talk, said = self.conversation, turn_input(input)
+        talk, items = self.conversation, turn_input(input)
         self._caller.conversation_id = talk.id
         if talk.state.completed_at is not None:
             raise ConfigError(f"conversation {talk.id!r} is completed", hint="continue with a fork() of it")
         if message_id is None:
-            message_id = next((one.id for one in said if isinstance(one, Message) and one.role == "user"), None)
+            message_id = next((one.id for one in items if isinstance(one, Message) and one.role == "user"), None)
         fixed = [*talk.context, *self.context.items]
         how = {"instructions": talk.instructions, **self._options, **options}
         # Options that two turns never share.
@@ -144,7 +144,7 @@ class _BaseChat:
             how["limits"] = window
         caller = copy(self._caller)
         caller.history = history
-        run = self._run_of(caller, said, self._tools, how, site, (fixed, [*talk.items, *provided]))
+        run = self._run_of(caller, items, self._tools, how, site, (fixed, [*talk.items, *provided]))
         self._earlier, self._run_now = self.totals, run
         length = len(talk.items)
         turn = _Turn(run, talk, len(fixed) + length, length, window, message_id, history)
@@ -155,7 +155,7 @@ class _BaseChat:
             run._concluded = lambda: drive(conclude())
         return turn
 
-    async def _ask(self, *turn: Any) -> Reply:
+    async def _turn_reply(self, *turn: Any) -> Reply:
         return await self._finish(await self._begin(*turn))
 
     async def _run(self, *turn: Any) -> Any:
@@ -176,7 +176,7 @@ class _BaseChat:
         except BaseException as problem:
             await self._abandon(turn, getattr(problem, "partial", None))
             raise
-        await self._complete_if_asked()
+        await self._complete_if_requested()
         spent, self._uncounted = self._uncounted, []
         return reply(found, sum_calls([*spent, found.info])) if spent else found
 
@@ -222,20 +222,20 @@ class _BaseChat:
         for call in done:
             if (tool := tools.get(call.name)) is None:
                 continue
-            said = tool.typed(call.parsed_arguments)
+            arguments = tool.typed(call.parsed_arguments)
             if isinstance(tool, EndConversationTool):
-                ending = said["reason"], tool.model
-            elif said.get("is_question"):
+                ending = arguments["reason"], tool.model
+            elif arguments.get("is_question"):
                 pending = PendingContext(
                     original_message_id=turn.message_id,
-                    last_agent_message=said["message"],
+                    last_agent_message=arguments["message"],
                     tool_calls_completed=[one.name for one in done],
                 )
         state = replace(talk.state, pending_context=pending)
         new = replace(talk, items=[*talk.items, *new_items], state=state, compacted=turn.window.compacted)
         self._store(talk, new)
         talk.items, talk.state, talk.compacted = new.items, new.state, new.compacted
-        self._end_asked, turn.committed = ending, True
+        self._end_requested, turn.committed = ending, True
         self._history, self._window = turn.history, turn.window
 
     def _store(self, talk: Conversation, new: Conversation) -> None:
@@ -259,14 +259,16 @@ class _BaseChat:
 
     # --- the end of a conversation
 
-    async def _complete_if_asked(self) -> None:
+    async def _complete_if_requested(self) -> None:
         """Complete the conversation if the model requested it: summarise, store, begin a new one. On failure it stays open."""
-        if self._end_asked is None:
+        if self._end_requested is None:
             return
-        (reason, model), self._end_asked, self.end_error = self._end_asked, None, None
+        (reason, model), self._end_requested, self.end_error = self._end_requested, None, None
         talk = self.conversation
-        said = talk.items if talk.compacted is None else [*talk.compacted.items, *talk.items[talk.compacted.count :]]
-        items = [*talk.context, *self.context.items, *said]
+        items_now = (
+            talk.items if talk.compacted is None else [*talk.compacted.items, *talk.items[talk.compacted.count :]]
+        )
+        items = [*talk.context, *self.context.items, *items_now]
         tools = Toolbox(as_list(self._tools)).definitions
         request = Request(input=items, instructions=talk.instructions, tools=tools or None)
         try:
@@ -313,7 +315,7 @@ class Chat(_BaseChat):
         `message_id` is the program's id of the user's message. Raises the errors of `run`, and `StoreError`; the conversation
         is not changed then, or has the partial answer with `keep_partial`.
         """
-        return drive(self._ask(input, message_id, options, CallSite()))
+        return drive(self._turn_reply(input, message_id, options, CallSite()))
 
     def stream(self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]) -> ChatStream:
         """Streaming of one turn, in a `with`: iterate over its events, or over `.text`; `.reply` is there at the end."""
@@ -335,7 +337,7 @@ class AsyncChat(_BaseChat):
         self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]
     ) -> Coroutine[Any, Any, Reply]:
         """One turn: the model's reply, after all calls of the chat's tools. Arguments and errors as of `Chat.ask`."""
-        return self._ask(input, message_id, options, CallSite())
+        return self._turn_reply(input, message_id, options, CallSite())
 
     def stream(self, input: Input, *, message_id: str | None = None, **options: Unpack[ChatOptions]) -> AsyncChatStream:
         """Streaming of one turn, in an `async with`: iterate over its events, or over `.text`; `.reply` is there at the end."""

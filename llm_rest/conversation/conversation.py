@@ -109,7 +109,7 @@ class Conversation(Model, kw_only=True):
         from ..client.inputs import surrogates_in, to_request  # the decoder of a call's input
 
         if entries:
-            request = to_request([*map(_said, entries)], {})
+            request = to_request([*map(_as_item, entries)], {})
             try:
                 msgspec.json.encode(request.input)
             except UnicodeEncodeError:
@@ -226,20 +226,20 @@ class Conversation(Model, kw_only=True):
 
         Opaque state, ids, and the records of hosted tools are omitted, so that every wire supports it.
         """
-        kept, mine = self.compacted, domain_items(self.items)
+        kept, plain_items = self.compacted, domain_items(self.items)
         if kept is not None:
             # What a vendor compacted is its own state, and what it stands for is here.
             items = domain_items(kept.items)
             count = len(domain_items(self.items[: kept.count]))
             kept = Compacted(count=count, items=items) if len(items) == len(kept.items) else None
-        return replace(self, context=domain_items(self.context), items=mine, compacted=kept)
+        return replace(self, context=domain_items(self.context), items=plain_items, compacted=kept)
 
 
 class _Head(Struct):
     version: int
 
 
-def _said(entry: Any) -> Any:
+def _as_item(entry: Any) -> Any:
     return Message(role="user", content=entry) if isinstance(entry, str) else entry
 
 

@@ -110,7 +110,7 @@ class CutPoints:
         self._items: list[AnyItem] = []
         self._settings: list[int] = []
         self._prompts: int | None = None  # where the messages began that may begin a turn
-        self._begun = False  # whether there was a turn, even one that cannot be removed
+        self._has_turn = False  # whether there was a turn, even one that cannot be removed
         self._waiting: dict[str, list[int]] = {}  # calls without an output
         self._last: dict[str, int] = {}
         self._orphans: dict[str, list[int]] = {}  # outputs without a call
@@ -139,10 +139,10 @@ class CutPoints:
             if self._prompts is not None and _has_user_content(item):
                 self.turns.append(self._prompts)
                 self.rounds.append(self._prompts)
-                self._prompts, self._begun = None, True
+                self._prompts, self._has_turn = None, True
             return
         self._prompts = None
-        if self._begun and not tied and answers([self._items[i - 1]]) and not answers([item]):
+        if self._has_turn and not tied and answers([self._items[i - 1]]) and not answers([item]):
             self.rounds.append(i)
 
     def _tie(self, item: AnyItem, i: int) -> bool:
@@ -172,9 +172,9 @@ class CutPoints:
         turn = _last_until(self.turns, start, start)
         if turn == start and not settings:
             return Cut([], start)
-        asked = list(takewhile(_is_prompt, islice(self._items, turn, None)))
+        prompts = list(takewhile(_is_prompt, islice(self._items, turn, None)))
         # Settings are not first: some wires interpret the first item as instructions.
-        return Cut([*asked, *settings], start if turn < start else start + len(asked))
+        return Cut([*prompts, *settings], start if turn < start else start + len(prompts))
 
     def shorten(self, *, max_items: float = inf, max_tokens: float = inf, rounds: bool = False, least: int = 0) -> int:
         """The number of items to omit in front, so that the rest is within the limits, or as near as possible.
@@ -328,11 +328,11 @@ class Window:
     ) -> None:
         """Replace the first items by a summary, or by the vendor's compaction."""
         before = self.compacted.items if self.compacted else []
-        gone = replace(request, input=[*fixed, *before, *items[self._begin : start]], stream=None)
+        removed = replace(request, input=[*fixed, *before, *items[self._begin : start]], stream=None)
         if self.limits.compact == "vendor":
-            made = await model.compact(gone)
+            made = await model.compact(removed)
         else:
-            found = await summary_of(gone, model.send, self.limits.compact_model)
+            found = await summary_of(removed, model.send, self.limits.compact_model)
             self._earlier.append(found.info)
             made = [summary_message(found)]
         cut = self._points.cut(start, self._begin)
@@ -353,11 +353,11 @@ def window_of(limits: Any) -> Window:
 
 def summary_request(request: Request, model: str | None = None) -> Request:
     """The request for a summary of the conversation in `request`, by its model or another one."""
-    asked = [*items_of(request), Message(role="user", content=SUMMARY_PROMPT)]
+    items = [*items_of(request), Message(role="user", content=SUMMARY_PROMPT)]
     # Vendors require the definitions of tools that were called earlier; none may be called now.
     choice = "none" if request.tools else None
     return replace(
-        request, model=model or request.model, input=asked, tool_choice=choice, text=None, stream=None, store=False
+        request, model=model or request.model, input=items, tool_choice=choice, text=None, stream=None, store=False
     )
 
 

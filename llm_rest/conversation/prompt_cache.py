@@ -142,7 +142,7 @@ def _document(body: Any, wire: str) -> dict[str, Any]:
 def _shared(one: Sequence[Any], other: Sequence[Any]) -> int:
     """The length of the common prefix of two sequences."""
     pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _plain(value: Any, name: str, as_parts: tuple[str, ...]) -> Any:

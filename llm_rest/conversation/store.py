@@ -178,7 +178,7 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
         limit: int = 10,
         completed: bool | None = None,
     ) -> Sequence[StoredConversation]:
-        wanted = [
+        conditions = [
             (
                 "EXISTS (SELECT 1 FROM items WHERE conversation=c.id AND instr(folded(said), ?))",
                 text and text.casefold(),
@@ -187,21 +187,21 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
             ("updated_at <= ?", until),
             ("(completed_at IS NOT NULL) = ?", completed),
         ]
-        wanted = [(condition, value) for condition, value in wanted if value is not None]
-        where = " AND ".join(["1", *(condition for condition, _ in wanted)])
+        conditions = [(condition, value) for condition, value in conditions if value is not None]
+        where = " AND ".join(["1", *(condition for condition, _ in conditions)])
         with self._store_errors():
             rows = self._db.execute(
                 "SELECT id, created_at, updated_at, completed_at, (SELECT count(*) FROM items WHERE conversation=c.id),"
                 " (SELECT said FROM items WHERE conversation=c.id AND said != '' ORDER BY position LIMIT 1), head"
                 f" FROM conversations c WHERE {where} ORDER BY updated_at DESC, id LIMIT ?",
-                (*(value for _, value in wanted), limit),
+                (*(value for _, value in conditions), limit),
             ).fetchall()
         return [self._entry(*row) for row in rows]
 
     # --- inside
 
     def _entry(
-        self, name: str, created: float, updated: float, completed: float | None, items: int, said: str, head: bytes
+        self, name: str, created: float, updated: float, completed: float | None, items: int, text: str, head: bytes
     ) -> StoredConversation:
         try:
             summary = decoder_of(_Head).decode(head).state.summary
@@ -213,7 +213,7 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
             updated_at=updated,
             completed_at=completed,
             items=items,
-            title=" ".join((said or "").split())[:80],
+            title=" ".join((text or "").split())[:80],
             summary=summary,
         )
 
@@ -239,7 +239,7 @@ class SQLiteConversationStore(SQLiteFile, ConversationStore):
 
     def _insert(self, conversation: Conversation, position: int) -> None:
         rows = (
-            (conversation.id, i, msgspec.json.encode(item), _said(item))
+            (conversation.id, i, msgspec.json.encode(item), _text_of_item(item))
             for i, item in enumerate(conversation.items[position:], position)
         )
         self._db.executemany("INSERT INTO items VALUES (?, ?, ?, ?)", rows)
@@ -265,7 +265,7 @@ def _head(conversation: Conversation) -> tuple[float, float | None, bytes]:
     return time.time(), conversation.state.completed_at, msgspec.json.encode(replace(conversation, items=[]))
 
 
-def _said(item: AnyItem) -> str:
+def _text_of_item(item: AnyItem) -> str:
     """The searchable text of an item."""
     content = item.content if isinstance(item, Message) else getattr(item, "output", "")
     return text_of(content) if isinstance(item, Message | FunctionCallOutput) else ""

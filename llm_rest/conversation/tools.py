@@ -23,7 +23,7 @@ MOST_LISTED = 100
 """The most conversations that `get_conversation_tool` lists."""
 
 _SENT = "The message was sent."
-_ASKED = "The question was sent. End your turn now: the user's answer begins the next one."
+_QUESTION_SENT = "The question was sent. End your turn now: the user's answer begins the next one."
 _ENDS = "The conversation ends after this turn. Say goodbye now."
 
 
@@ -75,7 +75,7 @@ def send_message_tool(
         delivered = deliver(sent)
         if isawaitable(delivered):
             await delivered
-        return _ASKED if is_question else _SENT
+        return _QUESTION_SENT if is_question else _SENT
 
     @wraps(send_message)
     def send_at_once(*arguments: Any, **named: Any) -> str:

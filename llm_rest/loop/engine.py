@@ -157,7 +157,7 @@ class Engine:
             self._approvals_started.clear()
             self._approvals_due.clear()
             self._deciding, self._resting = 0, False
-        self.take(inputs.Begun(at=self.state.at))
+        self.take(inputs.Started(at=self.state.at))
 
     async def advance(self) -> bool:
         """Wait for the next input and perform its actions; whether the run continues."""
@@ -190,7 +190,7 @@ class Engine:
         else:
             self.out.append(report)
         if state.outcome == before == "waiting":
-            self.take(inputs.Begun(at=self._now()))
+            self.take(inputs.Started(at=self._now()))
         return True
 
     def say(self, report: Callable[..., inputs.AnyInput]) -> None:

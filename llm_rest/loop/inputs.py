@@ -25,7 +25,7 @@ class Input(Struct, frozen=True, kw_only=True):
     at: float
 
 
-class Begun(Input, frozen=True, kw_only=True):
+class Started(Input, frozen=True, kw_only=True):
     """The run starts, or is resumed from its saved state."""
 
 
@@ -84,7 +84,7 @@ class Cancelled(Input, frozen=True, kw_only=True):
     """The run is cancelled."""
 
 
-AnyInput = Begun | Answered | AnswerFailed | Finished | Failed | Approved | Denied | Supplied | Ticked | Cancelled
+AnyInput = Started | Answered | AnswerFailed | Finished | Failed | Approved | Denied | Supplied | Ticked | Cancelled
 
 # --- what is to be done ---------------------------------------------------------------------------------------------
 

@@ -77,7 +77,7 @@ class Turn:
         return min(found, default=None)
 
     def take(self, input: inputs.AnyInput) -> list[inputs.Action]:
-        """Apply an input and return the actions. A run that has stopped accepts only `Begun` and decisions."""
+        """Apply an input and return the actions. A run that has stopped accepts only `Started` and decisions."""
         self.actions = []
         self.apply(input)
         return self.actions
@@ -89,7 +89,7 @@ class Turn:
         if state.running:
             self.expire(passed=isinstance(input, inputs.Ticked))
         match input:
-            case inputs.Begun():
+            case inputs.Started():
                 self.begin()
             case inputs.Approved() | inputs.Denied() | inputs.Supplied():
                 self.decide(input)

@@ -52,7 +52,7 @@ class Budget:
         self._lock = RLock()  # a request may be garbage-collected at any moment, in this thread too
         self._spent = {"usd": 0.0, "tokens": 0.0}
         self._reserved = {"usd": 0.0, "tokens": 0.0}
-        self._begun: float | None = None
+        self._started: float | None = None
         self._outputs, self._answers = 0, 0
 
     def __repr__(self) -> str:
@@ -67,7 +67,7 @@ class Budget:
     def spent(self, name: str = "usd") -> float:
         """The amount spent of `usd` (in nano-dollars), `tokens` or `seconds`, without reservations of requests in flight."""
         if name == "seconds":
-            return 0.0 if self._begun is None else time.monotonic() - self._begun
+            return 0.0 if self._started is None else time.monotonic() - self._started
         return self._spent[name]
 
     def settle(self, share: BudgetShare, usd: float, tokens: float, output: int | None = None) -> None:
@@ -100,10 +100,10 @@ class Budget:
             usd = estimated or 0
         with self._lock:
             now = time.monotonic()
-            self._begun = now if self._begun is None else self._begun
+            self._started = now if self._started is None else self._started
             needs = {"usd": usd, "tokens": found + output, "seconds": 0.0}
             for name, limit in self._limits.items():
-                spent = now - self._begun if name == "seconds" else self._spent[name]
+                spent = now - self._started if name == "seconds" else self._spent[name]
                 reserved = self._reserved.get(name, 0.0)
                 if spent + reserved + needs[name] > limit or spent >= limit:
                     raise _exceeded(name, spent, reserved, needs[name], limit)

@@ -106,8 +106,10 @@ class AnswerCache(SQLiteFile):
         if any(getattr(request, name) for name in _STATE):
             return None
         headers = {**outgoing.route.headers, **settings.headers}
-        said = sorted((name, value.reveal() if isinstance(value, Secret) else value) for name, value in headers.items())
-        facts = (target.vendor, outgoing.url(target), outgoing.stream, settings.account, said, outgoing.body)
+        header_values = sorted(
+            (name, value.reveal() if isinstance(value, Secret) else value) for name, value in headers.items()
+        )
+        facts = (target.vendor, outgoing.url(target), outgoing.stream, settings.account, header_values, outgoing.body)
         return sha256(msgspec.msgpack.encode(facts)).digest()
 
     def get(self, key: bytes) -> list[bytes] | None:

@@ -241,7 +241,7 @@ class Trials:
         self._model: int | None = None
         self._stream = stream
         self._started = time.monotonic()
-        self._total = self._limits(self._said("timeout"))[1]
+        self._total = self._limits(self._option("timeout"))[1]
 
     def trail(self) -> Trail | None:
         """The state of a stream that another model may continue, else `None`."""
@@ -259,7 +259,7 @@ class Trials:
         entry, how = self._chain.entries[i], {**self._options}
         if self._tried or "timeout" in entry.options:
             own = entry.options.get("timeout")
-            limits, total = self._limits(self._said("timeout") if own is None else own)
+            limits, total = self._limits(self._option("timeout") if own is None else own)
             seconds = min((one for one in (total, self._time_left()) if one is not None), default=None)
             how["timeout"] = replace(limits, total="none" if seconds is None else max(seconds, 0.001))
         caller = self._caller.for_model(entry.model, entry.targets, entry.options)
@@ -294,10 +294,10 @@ class Trials:
         error.attempts = self.attempts
         return error
 
-    def _said(self, name: str) -> Any:
+    def _option(self, name: str) -> Any:
         """The option of the call, or else of the client."""
-        said = self._options.get(name)
-        return self._caller.defaults.get(name) if said is None else said
+        value = self._options.get(name)
+        return self._caller.defaults.get(name) if value is None else value
 
     def _limits(self, timeout: Any) -> tuple[Timeouts, float | None]:
         """The timeouts that an option means, and the seconds for a whole call."""

@@ -47,7 +47,7 @@ class Trail:
         """The next sequence number."""
         self.items = 0
         """The number of items that were begun."""
-        self.begun = False
+        self.has_started = False
         """Whether the response was begun."""
         self.open: dict[int, AnyEvent | None] = {}
         """The items without an end, by index, each with the last event about a part of it."""
@@ -58,7 +58,7 @@ class Trail:
         for event in events:
             number = getattr(event, "sequence_number", None)
             self.number = number + 1 if isinstance(number, int) else self.number + 1
-            self.begun = self.begun or isinstance(event, ev.ResponseCreated)
+            self.has_started = self.has_started or isinstance(event, ev.ResponseCreated)
             index, part = getattr(event, "output_index", None), getattr(event, "part", None)
             if isinstance(index, int) and index >= self.items:
                 self._plain = self._plain and index == self.items
@@ -77,11 +77,11 @@ class Trail:
         form = None if request.text is None else request.text.format
         return self._plain and (form is None or form.type == "text")
 
-    def continued(self, prepared: PreparedCall, said: str) -> PreparedCall:
+    def continued(self, prepared: PreparedCall, text: str) -> PreparedCall:
         """The request to the next model to continue after this text."""
-        if not said:
+        if not text:
             return prepared
-        end = [Message(role="assistant", content=said), Message(role="user", content=CONTINUE)]
+        end = [Message(role="assistant", content=text), Message(role="user", content=CONTINUE)]
         request = prepared.request
         return prepared._replace(request=replace(request, input=[*items_of(request), *end]))
 
@@ -96,8 +96,8 @@ class Trail:
 class Overlap:
     """Removes from a continuation the repeated end of the text before it."""
 
-    def __init__(self, said: str) -> None:
-        self._said, self._held, self._settled = said, "", not said
+    def __init__(self, text: str) -> None:
+        self._text, self._held, self._settled = text, "", not text
 
     def feed(self, piece: str) -> str:
         """The new part of the continuation, as far as it can be determined; the rest is held back."""
@@ -105,24 +105,24 @@ class Overlap:
             return piece
         self._held += piece
         # While the text continues with words that also occur before its end, they may be a repetition.
-        place = self._said.find(self._held)
-        return "" if 0 <= place < len(self._said) - len(self._held) else self.close()
+        place = self._text.find(self._held)
+        return "" if 0 <= place < len(self._text) - len(self._held) else self.close()
 
     def close(self) -> str:
         """The text that was held back."""
         held, self._held, self._settled = self._held, "", True
-        said = self._said
-        if held.startswith(said):
-            return held[len(said) :]
-        sizes = range(min(len(held), len(said)), SHORTEST - 1, -1)
-        return held[next((size for size in sizes if said.endswith(held[:size])), 0) :]
+        text = self._text
+        if held.startswith(text):
+            return held[len(text) :]
+        sizes = range(min(len(held), len(text)), SHORTEST - 1, -1)
+        return held[next((size for size in sizes if text.endswith(held[:size])), 0) :]
 
 
 class Continuation:
     """Converts the events of a continuing answer to those that follow the yielded ones."""
 
     def __init__(self, trail: Trail, seen: Response) -> None:
-        self._seen, self._begun = seen, trail.begun
+        self._seen, self._has_started = seen, trail.has_started
         self._to = Emitter(trail.number, trail.items)
         self._output: dict[int, AnyItem] = dict(enumerate(seen.output))
         self._overlap = Overlap(seen.output_text)
@@ -165,7 +165,7 @@ class Continuation:
                 self._joined = event.output_index
             case ev.OutputTextDelta() if self._joined in (None, event.output_index):
                 self._joined = event.output_index
-                self._say(self._overlap.feed(event.delta))
+                self._send_text(self._overlap.feed(event.delta))
             case ev.OutputItemDone(item=Reasoning()):
                 pass
             case ev.OutputItemDone(item=Message(content=list(parts)) as message) if event.output_index == self._joined:
@@ -182,8 +182,8 @@ class Continuation:
                 seen = self._seen
                 output = [self._output[index] for index in sorted(self._output)]
                 ended = replace(event.response, output=output)
-                self._to.finish(replace(ended, id=seen.id, created_at=seen.created_at) if self._begun else ended)
-            case ev.ResponseCreated() | ev.ResponseInProgress() if not self._begun:
+                self._to.finish(replace(ended, id=seen.id, created_at=seen.created_at) if self._has_started else ended)
+            case ev.ResponseCreated() | ev.ResponseInProgress() if not self._has_started:
                 self._to.send(replace(event, sequence_number=self._to.number()))
             case ev.ResponseFailed() | ev.ErrorEvent():
                 self._to.send(event)
@@ -194,7 +194,7 @@ class Continuation:
         self._to.whole(item)
         self._output[len(self._output)] = item
 
-    def _say(self, text: str) -> None:
+    def _send_text(self, text: str) -> None:
         if not text:
             return
         if self._item is None:
@@ -209,7 +209,7 @@ class Continuation:
 
     def _end_message(self) -> None:
         """End the message that was continued."""
-        self._say(self._overlap.close())
+        self._send_text(self._overlap.close())
         if self._item is None:
             return
         parts: list[Any] = [*self._message.content]

@@ -94,7 +94,7 @@ class Endpoint:
     async def _websocket(self, path: str, headers: dict[str, str], receive: Receive, send: Send) -> None:
         """Answer on a WebSocket, where each message is a request of its own."""
 
-        async def ask(body: bytes) -> Answer | Streamed:
+        async def exchange_message(body: bytes) -> Answer | Streamed:
             with ExitStack() as held:
                 facts = held.enter_context(_log_line("", scope=caller))
                 room = held.enter_context(self._access.room())
@@ -113,7 +113,7 @@ class Endpoint:
                 session = Session(self._session_store)
                 stall = self._access.limits.stall
                 try:
-                    await websocket.serve_connection(receive, send, ask, session, reading, stall=stall)
+                    await websocket.serve_connection(receive, send, exchange_message, session, reading, stall=stall)
                 finally:
                     await session.end()
         except Refused as refusal:
@@ -162,14 +162,14 @@ class Endpoint:
 def _log_line(method: str, **more: Any) -> Generator[dict[str, Any]]:
     """Log a request at the end of the block, with the fields in the dict; `error` is `gone` where it was cancelled."""
     facts = {"request_id": f"req_{uuid4().hex}", "method": method, **more}
-    begun = time.perf_counter()
+    started = time.perf_counter()
     try:
         yield facts
     except BaseException:
         facts.setdefault("error", "gone")
         raise
     finally:
-        facts["seconds"] = round(time.perf_counter() - begun, 6)
+        facts["seconds"] = round(time.perf_counter() - started, 6)
         log_request(facts)
 
 
@@ -230,11 +230,11 @@ async def _drain(pieces: AsyncIterator[bytes], most: int) -> None:
                 return
 
 
-async def _watch(receive: Receive, asked: CancelScope) -> None:
+async def _watch(receive: Receive, scope: CancelScope) -> None:
     """Cancel the request of a client that disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
-    asked.cancel()
+    scope.cancel()
 
 
 YIELD_EVERY = 16
@@ -252,13 +252,13 @@ class _Sending:
         self._since: float | None = None  # when the piece was sent that the client has not read yet
         self.complete = False
 
-    async def watch(self, asked: CancelScope) -> None:
+    async def watch(self, scope: CancelScope) -> None:
         """Cancel the request of a client that does not read for `stall` seconds."""
         while True:
             await sleep(self._stall / 2)
             if self._since is not None and time.monotonic() - self._since > self._stall:
                 self._facts["error"] = "stalled"
-                asked.cancel()
+                scope.cancel()
 
     async def answer(self, answer: Answer | Streamed) -> None:
         """Send the whole answer; of a stream that fails, the part before the failure."""

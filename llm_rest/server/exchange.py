@@ -136,12 +136,12 @@ async def exchange(
         if route is None:
             return _not_allowed(method, path, found, wire, request_id)
         wire = facts["wire"] = route.wire
-        asked = await in_thread(partial(_decoded, route, body))
+        wire_request = await in_thread(partial(_decoded, route, body))
         if route.purpose == "generate":
-            body = msgspec.json.encode(asked)
-        model = route.model or getattr(asked, "model", None)
+            body = msgspec.json.encode(wire_request)
+        model = route.model or getattr(wire_request, "model", None)
         facts["model"] = printable(model, 200) if given(model) else None
-        route = _with_dialect_of_model(route, asked, or_unset(model), handler)
+        route = _with_dialect_of_model(route, wire_request, or_unset(model), handler)
         context = Context(
             wire=wire,
             dialect=route.dialect,
@@ -157,17 +157,17 @@ async def exchange(
         )
         facts["lost"] = context.losses, context.late
         match route.purpose:
-            case "generate" if not asked.messages:
+            case "generate" if not wire_request.messages:
                 document = routes.loaded(_existing(model, handler))
             case "answer" | "generate":
-                request = await in_thread(partial(_request, route, context, asked))
+                request = await in_thread(partial(_request, route, context, wire_request))
                 if route.streams or request.stream is True:
                     return await _streamed(route, context, handler, request, query)
                 document = await _answered(route, context, handler, request)
                 if route.purpose == "generate":
                     document = ollama.generated(msgspec.json.decode(msgspec.json.encode(document)))
             case "count":
-                request = await in_thread(partial(_request, route, context, asked))
+                request = await in_thread(partial(_request, route, context, wire_request))
                 document = routes.COUNT_TOKENS[wire].answer(await handler.count(request, context))
             case "models":
                 document = routes.models(wire, handler.models())
@@ -177,13 +177,13 @@ async def exchange(
                 document = {"version": routes.VERSION}
             case "show":
                 if (about := getattr(handler, "capabilities", None)) is None:
-                    _existing(asked.model, handler)
-                document = routes.shown(about(asked.model) if about else UNKNOWN)
+                    _existing(wire_request.model, handler)
+                document = routes.shown(about(wire_request.model) if about else UNKNOWN)
             case "model":
                 document = routes.model(wire, _existing(route.model, handler))
             case "compact":
                 _check_stores(handler, path, wire)
-                request = await in_thread(partial(_request, route, context, asked))
+                request = await in_thread(partial(_request, route, context, wire_request))
                 document = await stored.compacted(handler, request, context)
             case "stored" | "items" | "cancel":
                 _check_stores(handler, path, wire)
@@ -323,25 +323,25 @@ def _decoded(route: Route, body: bytes) -> Any:
     if route.purpose not in ("answer", "count", "compact"):
         return None
     document = routes.COUNT_TOKENS[route.wire].request(body) if route.purpose == "count" else body
-    asked = wires.load(route.wire).REQUEST.decode(document)
-    return public(asked, body) if route.wire == "openai_responses" else asked
+    document_request = wires.load(route.wire).REQUEST.decode(document)
+    return public(document_request, body) if route.wire == "openai_responses" else document_request
 
 
 UNSUPPORTED = ("suffix", "template", "context")
 """Fields of Ollama's `/api/generate` that only a server that runs the model itself can support."""
 
 
-def _with_dialect_of_model(route: Route, asked: Any, model: Opt[str], handler: Handler) -> Route:
+def _with_dialect_of_model(route: Route, wire_request: Any, model: Opt[str], handler: Handler) -> Route:
     """The route with the handler's dialect for the model, where the path names no vendor."""
     about = getattr(handler, "dialect", None)
-    if about is None or asked is None or route.vendor is not None:
+    if about is None or wire_request is None or route.vendor is not None:
         return route
     return replace(route, dialect=about(route.wire, model) or route.dialect)
 
 
-def _request(route: Route, context: Context, asked: Any) -> Request:
+def _request(route: Route, context: Context, wire_request: Any) -> Request:
     """The request in a wire's document."""
-    request, lost = wires.load(route.wire).decode_request(asked, dialect=route.dialect, model=route.model)
+    request, lost = wires.load(route.wire).decode_request(wire_request, dialect=route.dialect, model=route.model)
     _stop_at_refusal(lost, 400)
     context.losses.extend(lost)
     return request

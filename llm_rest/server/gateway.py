@@ -55,9 +55,9 @@ class _Target(NamedTuple):
     shown: str
     several: bool = False
 
-    def request(self, asked: Request) -> Request:
+    def request(self, prepared: Request) -> Request:
         """The upstream request; the client itself chooses among several models."""
-        return replace(asked, model=None) if self.several else asked
+        return replace(prepared, model=None) if self.several else prepared
 
 
 class Gateway:
@@ -116,18 +116,18 @@ class Gateway:
 
     async def answer(self, request: Request, context: Context) -> Response:
         """The model's response. Raises the vendor's `LLMError`, and `Refused` where the request cannot be served."""
-        target, asked = await self._prepared(request, context)
-        reply = await _generate(target, target.request(asked), context)
+        target, prepared = await self._prepared(request, context)
+        reply = await _generate(target, target.request(prepared), context)
         self._as_requested(reply, request, target, context)
-        await self._history.after(request, asked, reply, context)
+        await self._history.after(request, prepared, reply, context)
         return reply
 
     async def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
         """The model's response as a stream: batches of events, as they arrive from the vendor."""
-        target, asked = await self._prepared(request, context)
+        target, prepared = await self._prepared(request, context)
         with _noting_errors(context):
             # Computed before the first event, or the header would depend on how much of the answer arrives at once.
-            context.losses.extend(sent := (events := target.client.stream(target.request(asked))).losses)
+            context.losses.extend(sent := (events := target.client.stream(target.request(prepared))).losses)
             try:
                 async with events:
                     while batch := await events.batch():
@@ -135,7 +135,7 @@ class Gateway:
                             if isinstance(event, _WHOLE):
                                 self._as_requested(event.response, request, target, context)
                                 if isinstance(event, ev.TERMINAL):
-                                    await self._history.after(request, asked, event.response, context)
+                                    await self._history.after(request, prepared, event.response, context)
                         yield batch
             finally:
                 how = events.response.info
@@ -144,12 +144,12 @@ class Gateway:
 
     async def count(self, request: Request, context: Context) -> int:
         """The number of input tokens by the vendor's count; an estimate where the vendor has no endpoint for that."""
-        target, asked = await self._prepared(request, context)
-        counted = await _by_vendor(target.client.count_tokens(asked), context)
+        target, prepared = await self._prepared(request, context)
+        counted = await _by_vendor(target.client.count_tokens(prepared), context)
         if counted is not None:
             return counted
         context.losses.changed("input_tokens", "estimated, since the vendor does not count")
-        return estimate_tokens(asked)
+        return estimate_tokens(prepared)
 
     async def turn(self, response_id: str, context: Context) -> Turn | None:
         """A stored response with its input; `None` where there is none of this id."""
@@ -161,11 +161,11 @@ class Gateway:
 
     async def compact(self, request: Request, context: Context) -> CompactedResponse:
         """A compacted conversation from the vendor, or a summary by the model where the vendor has no such endpoint."""
-        target, asked = await self._prepared(request, context)
-        compacted = await _by_vendor(target.client.responses.compact(asked), context)
+        target, prepared = await self._prepared(request, context)
+        compacted = await _by_vendor(target.client.responses.compact(prepared), context)
         if compacted is not None:
             return compacted
-        return compacted_by_summary(asked, await _generate(target, summary_request(asked), context))
+        return compacted_by_summary(prepared, await _generate(target, summary_request(prepared), context))
 
     def models(self) -> Sequence[str]:
         """The names of the configured models."""
@@ -223,18 +223,18 @@ class Gateway:
         if given(request.leftovers) and request.leftovers.get(MESSAGES, {}).get("thread"):
             message = "This server has no threads; send the whole conversation as messages."
             raise invalid_request(message, "thread", code="thread_unsupported_request")  # the SDK then does so
-        asked = await self._history.before(replace(request, model=target.model), target.endpoint.wire, context)
-        most, wanted = self._limits.output_tokens, request.max_output_tokens
-        if most is not None and not (given(wanted) and wanted <= most):
-            if given(wanted):
+        prepared = await self._history.before(replace(request, model=target.model), target.endpoint.wire, context)
+        most, limit = self._limits.output_tokens, request.max_output_tokens
+        if most is not None and not (given(limit) and limit <= most):
+            if given(limit):
                 context.losses.changed("max_output_tokens", f"the server allows {most}")
-            wanted = most
-        if given(asked.background_options):
+            limit = most
+        if given(prepared.background_options):
             context.losses.dropped("background_options", "this server answers at once")
         return target, replace(
-            asked,
+            prepared,
             model=target.model,
-            max_output_tokens=wanted,
+            max_output_tokens=limit,
             store=None,
             background=None,
             background_options=None,
@@ -295,21 +295,21 @@ def _betas(context: Context) -> dict[str, dict[str, Any]] | None:
     return {MESSAGES: {"betas": re.findall(r"[\w.-]+", named)}} if named else None
 
 
-async def _by_vendor(asked: Awaitable[T], context: Context) -> T | None:
+async def _by_vendor(call: Awaitable[T], context: Context) -> T | None:
     """The vendor's answer; `None` where the vendor has no such endpoint."""
     try:
         with _noting_errors(context):
-            return await asked
+            return await call
     except (ConfigError, NotFoundError) as problem:
         if type(problem) not in (ConfigError, NotFoundError):
             raise
         return None
 
 
-async def _generate(target: _Target, asked: Request, context: Context) -> Reply:
+async def _generate(target: _Target, prepared: Request, context: Context) -> Reply:
     """The vendor's whole answer; its losses and attempts are added to the log line."""
     with _noting_errors(context):
-        reply = await target.client.generate(asked)
+        reply = await target.client.generate(prepared)
     context.losses.extend(reply.info.losses)
     _note_vendor(context, reply.info)
     return reply

@@ -54,7 +54,7 @@ KEEPS = "openai_responses"
 class _Answered(Model, kw_only=True):
     """A stored output, and a digest of the user's message that it answers."""
 
-    asked: str
+    input_digest: str
     output: list[AnyItem]
 
 
@@ -115,10 +115,10 @@ class StoredHistory:
         """Store the output of the answer to a request to a vendor, if it has content that some clients do not return."""
         if not any(_states(response.output)):
             return
-        before = asked = ""
+        before = input_digest = ""
         for _, piece in _pieces(items_of(sent)):
-            before, asked = _after(piece, before, asked)
-        value = msgspec.json.encode(_Answered(asked=asked, output=response.output))
+            before, input_digest = _after(piece, before, input_digest)
+        value = msgspec.json.encode(_Answered(input_digest=input_digest, output=response.output))
         place = "state:" + digest(value.decode())
         names = _names(response.output, sent.model or "", before)
         await self._store.put(scope, {place: value, **dict.fromkeys(names, place.encode())})
@@ -134,11 +134,13 @@ class StoredHistory:
             return request
         items: list[AnyItem] = []
         named: dict[str, str] = {}
-        before = asked = ""
+        before = input_digest = ""
         for of_model, piece in pieces:
             found = await self._found(piece, request.model or "", before, scope) if of_model else None
-            before, asked = _after(piece, before, asked)
-            if found is not None and (found.asked != asked or _said(found.output) != _said(piece)):
+            before, input_digest = _after(piece, before, input_digest)
+            if found is not None and (
+                found.input_digest != input_digest or _content_of(found.output) != _content_of(piece)
+            ):
                 if not _of(caller, found.output):
                     piece = [item for item in piece if not isinstance(item, Reasoning)]
             elif found is not None and _states(found.output) != _states(piece):
@@ -159,7 +161,7 @@ class StoredHistory:
                 found = _ANSWERED.decode(value) if value else None
             except DecodeError:
                 continue
-            if found is not None and (name.startswith("held:") or _said(found.output) == _said(turn)):
+            if found is not None and (name.startswith("held:") or _content_of(found.output) == _content_of(turn)):
                 return found
         return None
 
@@ -176,10 +178,14 @@ def _names(turn: Sequence[AnyItem], model: str, before: str) -> list[str]:
     The same text occurs in many conversations, so its key includes `before`, a digest of the conversation before it.
     """
     held = [f"held:{model}:{digest(state[0])}" for state in _states(turn) if state]
-    return [*held, *(f"call:{model}:{name}" for name in _ids(turn)), f"turn:{model}:{digest(before + _said(turn))}"]
+    return [
+        *held,
+        *(f"call:{model}:{name}" for name in _ids(turn)),
+        f"turn:{model}:{digest(before + _content_of(turn))}",
+    ]
 
 
-def _said(piece: Sequence[AnyItem]) -> str:
+def _content_of(piece: Sequence[AnyItem]) -> str:
     """The part of a piece that every client returns: its text, and its calls without ids, which some wires do not have."""
     contents = [item.content for item in piece if isinstance(item, Message)]
     parts = [part for content in contents for part in ([content] if isinstance(content, str) else content)]
@@ -189,10 +195,10 @@ def _said(piece: Sequence[AnyItem]) -> str:
     return "\0".join(["".join(texts).strip(), *outputs, *calls])
 
 
-def _after(piece: list[AnyItem], before: str, asked: str) -> tuple[str, str]:
+def _after(piece: list[AnyItem], before: str, input_digest: str) -> tuple[str, str]:
     """Digests of the conversation up to this piece, and of the user's last message in it."""
     words = [item for item in piece if isinstance(item, Message) and item.role == "user"]
-    return digest(before + _said(piece)), digest(_said(words)) if words else asked
+    return digest(before + _content_of(piece)), digest(_content_of(words)) if words else input_digest
 
 
 def _of(wire: str, items: Sequence[AnyItem]) -> bool:

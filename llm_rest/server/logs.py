@@ -56,12 +56,12 @@ def log_request(facts: dict[str, Any]) -> None:
     level = logging.WARNING if facts.get("status", 0) >= 500 else logging.INFO
     if _log.isEnabledFor(level):
         lost = [str(loss) for losses in facts.get("lost", ()) for loss in losses]
-        said = {
+        values = {
             **facts,
             "losses": len(lost) or None,
             "lost": (lost or None) if _log.isEnabledFor(logging.DEBUG) else None,
         }
-        _log.log(level, "request", extra={name: said[name] for name in FIELDS if said.get(name) not in (None, "")})
+        _log.log(level, "request", extra={name: values[name] for name in FIELDS if values.get(name) not in (None, "")})
 
 
 class JSONLines(logging.Formatter):

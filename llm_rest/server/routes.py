@@ -100,8 +100,8 @@ def _routes(vendor: str | None) -> tuple[tuple[str, Route], ...]:
         surfaces = [(wire, replace(dialect, issuer=vendor)) for wire, dialect in wire_of]
     found: list[tuple[str, Route]] = []
     for wire, dialect in surfaces:
-        asked, route_of = Request(model=_MODEL, input=""), wires.load(wire).route
-        path, streaming = route_of(asked, dialect=dialect).path, route_of(asked, dialect=dialect, stream=True).path
+        request, route_of = Request(model=_MODEL, input=""), wires.load(wire).route
+        path, streaming = route_of(request, dialect=dialect).path, route_of(request, dialect=dialect, stream=True).path
         route = Route("answer", wire, dialect, vendor)
         found.append((path, route))
         if streaming != path:
@@ -163,11 +163,11 @@ class CountTokens(Struct, frozen=True):
         if not (self.missing or self.inside) or body.lstrip()[:1] != b"{":
             return body
         try:
-            asked: Plain = msgspec.json.decode(body)
+            document: Plain = msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return body  # the wire's decoder reports the error
-        whole: Any = asked.get(self.inside)
-        return msgspec.json.encode({**self.missing, **(cast("Plain", whole) if isinstance(whole, dict) else asked)})
+        whole: Any = document.get(self.inside)
+        return msgspec.json.encode({**self.missing, **(cast("Plain", whole) if isinstance(whole, dict) else document)})
 
     def answer(self, tokens: int) -> Plain:
         """The document with the number of tokens."""

@@ -92,7 +92,7 @@ async def encoded_stream(
     A later error becomes an error event of the wire. A stream of events without a terminal one is cut off here too.
     Closing this closes `events`, if the first piece was taken.
     """
-    begun, number = Response(id="", status="in_progress", output=[]), 0
+    started, number = Response(id="", status="in_progress", output=[]), 0
     async with aclosing(events):
         item = await anext(events, None)
         yield b""
@@ -102,9 +102,9 @@ async def encoded_stream(
                     yield item
                 elif batch := item if isinstance(item, list) else [item]:
                     last = batch[-1]
-                    if not begun.id:
-                        begun = next((e.response for e in batch if isinstance(e, ev.ResponseCreated)), begun)
-                        if input_tokens is not None and begun.id and not begun.usage:
+                    if not started.id:
+                        started = next((e.response for e in batch if isinstance(e, ev.ResponseCreated)), started)
+                        if input_tokens is not None and started.id and not started.usage:
                             batch = _estimated(batch, input_tokens())
                     number += len(batch)
                     piece = b"".join([writer.feed(event) for event in batch])
@@ -124,7 +124,7 @@ async def encoded_stream(
             return
         finally:
             context.late.extend(writer.losses)
-        yield b"".join([writer.feed(event) for event in failed(begun, number, as_wire_error(facts, context.wire))])
+        yield b"".join([writer.feed(event) for event in failed(started, number, as_wire_error(facts, context.wire))])
 
 
 async def as_array(events: AsyncGenerator[bytes | Pause]) -> AsyncGenerator[bytes | Pause]:
@@ -170,10 +170,10 @@ def as_wire_error(facts: ErrorFacts, wire: str) -> ErrorFacts:
     return replace(decoded, code=decoded.code or CODES.get(facts.status))
 
 
-def failed(begun: Response, number: int, facts: ErrorFacts) -> list[AnyEvent]:
+def failed(started: Response, number: int, facts: ErrorFacts) -> list[AnyEvent]:
     """The events that end a stream with an error."""
     failure: dict[str, Any] = {"code": facts.code, "message": facts.message, "type": facts.type}
-    response = replace(begun, status="failed", error=ResponseError(**failure), usage=None)
+    response = replace(started, status="failed", error=ResponseError(**failure), usage=None)
     return [
         ev.ErrorEvent(sequence_number=number, error=ev.StreamError(**failure, param=facts.param)),
         ev.ResponseFailed(sequence_number=number + 1, response=response),

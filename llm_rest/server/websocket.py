@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]
     Send = Callable[[Message], Awaitable[None]]
-    Ask = Callable[[bytes], Awaitable[Answer | Streamed]]
+    Exchange = Callable[[bytes], Awaitable[Answer | Streamed]]
 
 WIRE = "openai_responses"
 
@@ -51,7 +51,7 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed", "error"
 """The types of the last message of a turn, those of a successful one first."""
 
 
-async def answer(message: bytes | Refused, ask: Ask, session: Session) -> AsyncGenerator[str | Pause]:
+async def answer(message: bytes | Refused, exchange: Exchange, session: Session) -> AsyncGenerator[str | Pause]:
     """The messages that answer a message of the client, or an error where it was rejected."""
     try:
         if isinstance(message, Refused):
@@ -61,7 +61,7 @@ async def answer(message: bytes | Refused, ask: Ask, session: Session) -> AsyncG
         yield _error(error_answer(WIRE, refusal.facts, ""))
         return
     before = request.get("previous_response_id")
-    response = await ask(msgspec.json.encode(request))
+    response = await exchange(msgspec.json.encode(request))
     kind = ""
     if isinstance(response, Answer):
         kind = "error"
@@ -87,12 +87,12 @@ def _request(message: bytes) -> dict[str, Any]:
     """The request in a message, to be streamed. Raises `Refused` for any other message."""
     try:
         check_depth(message)
-        asked = msgspec.json.decode(message)
+        document = msgspec.json.decode(message)
     except (msgspec.DecodeError, UnicodeError, DecodeError):
         raise invalid_request("The message is not JSON.") from None
-    if not isinstance(asked, dict) or cast("dict[str, Any]", asked).get("type") != "response.create":
+    if not isinstance(document, dict) or cast("dict[str, Any]", document).get("type") != "response.create":
         raise invalid_request("A message is an object with the type response.create.")
-    found = cast("dict[str, Any]", asked)
+    found = cast("dict[str, Any]", document)
     for name in _UNSUPPORTED:
         if name in found:
             raise invalid_request(f"{name} does not belong into a message; every answer is a stream.", name)
@@ -114,7 +114,7 @@ def _error(answer: Answer) -> str:
 async def serve_connection(
     receive: Receive,
     send: Send,
-    ask: Ask,
+    exchange: Exchange,
     session: Session,
     reading: Reading,
     *,
@@ -129,7 +129,7 @@ async def serve_connection(
         tasks.start_soon(_receive_messages, receive, reading, queue, tasks.cancel_scope)
         with anyio.move_on_after(longest) as lasting:
             async for message in messages:
-                if not await _answered(message, ask, session, send, stall):
+                if not await _answered(message, exchange, session, send, stall):
                     tasks.cancel_scope.cancel()
                 if isinstance(message, bytes):
                     reading.release(len(message))
@@ -157,16 +157,16 @@ async def decline(receive: Receive, send: Send, answer: Answer) -> None:
     await send({"type": "websocket.http.response.body", "body": answer.body})
 
 
-async def _answered(message: bytes | Refused, ask: Ask, session: Session, send: Send, stall: float) -> bool:
+async def _answered(message: bytes | Refused, exchange: Exchange, session: Session, send: Send, stall: float) -> bool:
     """Send the answer to the message; whether the client read it. One that does not read counts as disconnected."""
-    async with aclosing(answer(message, ask, session)) as messages:
-        async for said in messages:
-            if isinstance(said, Pause):
-                await anyio.sleep(said.seconds)
+    async with aclosing(answer(message, exchange, session)) as messages:
+        async for outgoing in messages:
+            if isinstance(outgoing, Pause):
+                await anyio.sleep(outgoing.seconds)
                 continue
             taken = False
             with anyio.move_on_after(stall), suppress(OSError):  # raised by servers where the client has disconnected
-                await send({"type": "websocket.send", "text": said})
+                await send({"type": "websocket.send", "text": outgoing})
                 taken = True
             if not taken:
                 return False

@@ -113,12 +113,12 @@ def _unfit(request: Request, document: dict[str, Any], context: Context, *, whol
     name, vendor = request.model or "", context.dialect.issuer
     invalid = partial(ErrorFacts, status=400, type="invalid_request_error")
     known = models.capabilities(name, MAKERS.get(vendor, vendor))
-    limit, asked = known.whole_output, request.max_output_tokens
-    if whole and limit and given(asked) and asked > limit and not document.get("continuationToken"):
-        return invalid(message=REFUSALS["whole_output"].says.format(limit=limit), param="max_output_tokens")
+    limit, requested = known.whole_output, request.max_output_tokens
+    if whole and limit and given(requested) and requested > limit and not document.get("continuationToken"):
+        return invalid(message=REFUSALS["whole_output"].message.format(limit=limit), param="max_output_tokens")
     for problem in models.check(request, known, context.wire):
         words = REFUSALS.get(problem.fact)
-        return invalid(message=words.says.format(model=name) if words else str(problem), param=problem.path)
+        return invalid(message=words.message.format(model=name) if words else str(problem), param=problem.path)
     return None
 
 

@@ -119,8 +119,8 @@ class _Maker:
     def _array(self, schema: Schema, name: str, depth: int) -> list[Any]:
         made = [self.make(item, name, depth + 1) for item in schema.get("prefixItems", [])]
         least, most = schema.get("minItems", 0), schema.get("maxItems", _MANY)
-        wanted = max(least, 1 if "items" in schema and not made and depth < _DEPTH else 0)
-        while len(made) < min(wanted, most):
+        size = max(least, 1 if "items" in schema and not made and depth < _DEPTH else 0)
+        while len(made) < min(size, most):
             try:
                 made.append(self._item(schema, made, name, depth))
             except NoInstance:
@@ -162,29 +162,29 @@ class _Maker:
         for _ in range(_MANY):
             if not isinstance(reference := found.get("$ref"), str):
                 return found
-            meant = target(self._root, reference)
-            if not isinstance(meant, dict):
+            resolved = target(self._root, reference)
+            if not isinstance(resolved, dict):
                 raise NoInstance(f"{reference!r} is no schema of the document")
-            found = {**cast("Schema", meant), **{word: value for word, value in found.items() if word != "$ref"}}
+            found = {**cast("Schema", resolved), **{word: value for word, value in found.items() if word != "$ref"}}
         raise NoInstance("a reference that leads to itself")
 
 
 def _narrow(schema: Schema, part: Schema) -> None:
     """Merge `part` into `schema`, so that a value must be valid under both."""
     for word, value in part.items():
-        mine = schema.get(word)
-        if mine is None:
+        own = schema.get(word)
+        if own is None:
             schema[word] = value
         elif word == "properties":
-            schema[word] = {**mine, **{k: {"allOf": [mine[k], v]} if k in mine else v for k, v in value.items()}}
+            schema[word] = {**own, **{k: {"allOf": [own[k], v]} if k in own else v for k, v in value.items()}}
         elif word == "required":
-            schema[word] = [*mine, *(key for key in value if key not in mine)]
+            schema[word] = [*own, *(key for key in value if key not in own)]
         elif word.startswith(("min", "exclusiveMin")):
-            schema[word] = max(mine, value)
+            schema[word] = max(own, value)
         elif word.startswith(("max", "exclusiveMax")):
-            schema[word] = min(mine, value)
+            schema[word] = min(own, value)
         elif word == "enum":
-            schema[word] = [choice for choice in mine if choice in value]
+            schema[word] = [choice for choice in own if choice in value]
         elif word == "additionalProperties" and value is False:
             schema[word] = False
 
@@ -199,10 +199,10 @@ _HINTS = {
 
 def _type(schema: Schema) -> str:
     """The type to generate: the first that is not null, else inferred from the keywords used."""
-    asked = schema.get("type")
-    if asked is None:
+    type_given = schema.get("type")
+    if type_given is None:
         return next((kind for kind, words in _HINTS.items() if any(word in schema for word in words)), "string")
-    kinds = cast("list[str]", asked) if isinstance(asked, list) else [str(asked)]
+    kinds = cast("list[str]", type_given) if isinstance(type_given, list) else [str(type_given)]
     return next((kind for kind in kinds if kind != "null"), "null")
 
 
@@ -233,12 +233,12 @@ def _string(schema: Schema, name: str) -> str:
 def _matching(pattern: str, least: int, most: int, first: str | None) -> str:
     """A string that matches a simple pattern: `first`, a common one, or one character repeated."""
     try:
-        wanted = re.compile(pattern)
+        compiled = re.compile(pattern)
     except re.error:
         return first or "a" * max(least, 1)
     repeated = (character * length for length in range(_MANY) for character in "a0Af")
     for text in (*filter(None, [first]), *_USUAL, *FORMATS.values(), "a b", "(555) 555-5555", *repeated):
-        if least <= len(text) <= most and wanted.search(text):
+        if least <= len(text) <= most and compiled.search(text):
             return text
     raise NoInstance(f"no string found for the pattern {pattern!r}")
 

@@ -111,7 +111,7 @@ class Turn(Struct):
     A result that is delivered later as a user's message (`llm_rest.loop`) is the output of a call, not a new turn.
     """
 
-    said: str
+    prompt: str
     calls: list[FunctionCall | CustomToolCall]
     outputs: list[FunctionCallOutput | CustomToolCallOutput]
     answered: bool = False  # whether the last item is an answer without calls
@@ -153,7 +153,7 @@ class Turn(Struct):
         """The scripted answer after the calls made so far; `None` without one."""
         made, followed = len(self.calls), self.followed
         pace: list[Step] = []
-        for steps in parse(self.said) or ():
+        for steps in parse(self.prompt) or ():
             calls = sum(isinstance(step, Call) for step in steps)
             if not calls and followed:
                 followed -= 1
@@ -167,10 +167,10 @@ class Turn(Struct):
         """The steps of an answer without a script."""
         thought: list[Step] = []
         if given(request.reasoning) and given(request.reasoning.effort) and request.reasoning.effort != "none":
-            thought = [Think(f"The prompt: {self.said}")]
+            thought = [Think(f"The prompt: {self.prompt}")]
         tool = choose(request, called=bool(self.calls))
         if isinstance(tool, CustomTool):
-            return [*thought, Call(tool.name, self.said, custom=True)]
+            return [*thought, Call(tool.name, self.prompt, custom=True)]
         if tool is not None:
             return [*thought, Call(tool.name, _json_for(tool.parameters))]
         text = self.repeated()
@@ -190,7 +190,7 @@ class Turn(Struct):
             f"{names.get(output.call_id or '', 'the tool')} {'failed' if output.is_error else 'said'}: {text_of(output.output)}"
             for output in self.outputs
         ]
-        return "\n".join(lines) or self.said or "..."
+        return "\n".join(lines) or self.prompt or "..."
 
 
 def _delivered(content: str | list[ContentPart]) -> dict[str, str] | None:
@@ -253,8 +253,8 @@ class AnswerWriter:
     def __init__(self, request: Request) -> None:
         self._request = request
         # The ids are a digest of the request without the streaming options, which a wire also records in the leftovers.
-        asked = replace(request, stream=None, stream_options=None, leftovers=None)
-        self._seed = digest(msgspec.json.encode(asked).decode())
+        plain = replace(request, stream=None, stream_options=None, leftovers=None)
+        self._seed = digest(msgspec.json.encode(plain).decode())
         self._left = request.max_output_tokens if given(request.max_output_tokens) else None
         self._spent = 0
         self._reasoning = 0
@@ -271,7 +271,7 @@ class AnswerWriter:
         incomplete = self._broken or cut
         if incomplete and self._output and isinstance(last := self._output[-1], Message):
             last.status = "incomplete"
-        asked = estimate_tokens(self._request)
+        input_tokens = estimate_tokens(self._request)
         return Response(
             id=f"resp_{self._seed}",
             created_at=CREATED,
@@ -282,11 +282,11 @@ class AnswerWriter:
             model=self._request.model or "",
             output=self._output,
             usage=Usage(
-                input_tokens=asked,
+                input_tokens=input_tokens,
                 input_tokens_details=InputTokensDetails(cached_tokens=0),
                 output_tokens=self._spent,
                 output_tokens_details=OutputTokensDetails(reasoning_tokens=self._reasoning),
-                total_tokens=asked + self._spent,
+                total_tokens=input_tokens + self._spent,
             ),
             **echo(self._request),
         )

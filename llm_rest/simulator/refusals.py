@@ -47,7 +47,7 @@ class Rule(NamedTuple):
     steps: list[tuple[str, str, str]]
     test: str
     words: list[str]
-    says: str
+    message: str
     codes: list[str]
 
     def error(self, message: str, path: str | None = None) -> ErrorFacts:
@@ -71,16 +71,16 @@ def rules(wire: str) -> list[Rule]:
     kind = head.partition(" ")[2].rstrip("]")
     found: list[Rule] = []
     for line in lines:
-        mark, facts, path, test, words, says, codes = cast("re.Match[str]", _ROW.fullmatch(line)).groups("")
+        mark, facts, path, test, words, message, codes = cast("re.Match[str]", _ROW.fullmatch(line)).groups("")
         named = [(fact, value) for fact, _, value in (word[1:].partition(":") for word in facts.split())]
-        found.append(Rule(mark, named, _STEP.findall(path), test, words.split(" "), says, [*codes.split(), kind]))
+        found.append(Rule(mark, named, _STEP.findall(path), test, words.split(" "), message, [*codes.split(), kind]))
     return found
 
 
 def reserved(wire: str, word: str, value: str) -> ErrorFacts:
     """The vendor's error for an invalid `key`, or for a `model` that does not exist."""
     rule = next(rule for rule in rules(wire) if rule.mark == "!" and rule.steps[0][0] == word)
-    return rule.error(rule.says.format(value=value))
+    return rule.error(rule.message.format(value=value))
 
 
 def problems(document: Plain, context: Context, marks: str = "") -> Iterator[ErrorFacts]:
@@ -102,14 +102,14 @@ def canonical(document: Plain, wire: str) -> Plain:
     return _CANONICAL[wire](document) if wire in _CANONICAL else document
 
 
-def _holds(fact: str, wanted: str, context: Context, model: str) -> bool:
+def _holds(fact: str, expected: str, context: Context, model: str) -> bool:
     """Whether the row of the host or of the model has this fact."""
     models = {"gemini_generate_content": gemini_model, "anthropic_messages": messages_model}
     name = fact.removeprefix("!")
     value: Any = getattr(context.dialect, name, MISSING)
     if value is MISSING:
         value = getattr(models.get(context.wire, capabilities)(model), name)
-    holds = (wanted in value if isinstance(value, tuple) else value == wanted) if wanted else bool(value)
+    holds = (expected in value if isinstance(value, tuple) else value == expected) if expected else bool(value)
     return holds != fact.startswith("!")
 
 
@@ -143,8 +143,8 @@ def _fits(value: Any, names: str, sign: str, words: str) -> bool:
 def _error(rule: Rule, place: Place, fields: Plain) -> ErrorFacts:
     dotted = ("messages[", "messages.[") if place.context.wire == "openai_chat" else ("", "")
     path, at = place.path.replace(*dotted), place.at.replace(*dotted)
-    if rule.says.startswith("="):
-        return rule.error(REFUSALS[rule.says[1:]].says.format(path=at, length=len(entries(place.value))), path)
+    if rule.message.startswith("="):
+        return rule.error(REFUSALS[rule.message[1:]].message.format(path=at, length=len(entries(place.value))), path)
     *words, last = [f"'{word}'" for word in rule.words]
     about = {
         "path": path,
@@ -155,7 +155,7 @@ def _error(rule: Rule, place: Place, fields: Plain) -> ErrorFacts:
         "holder": {"name": None, "id": None, **place.holder},
         "words": " and ".join(filter(None, [", ".join(words), last])),
     }
-    return rule.error(rule.says.format(**about | fields), path)
+    return rule.error(rule.message.format(**about | fields), path)
 
 
 # --- tests of one value -----------------------------------------------------------------------------------------------
@@ -292,8 +292,8 @@ def _betas(place: Place) -> Found:
 
 
 def _has_beta(place: Place, beta: str) -> bool:
-    asked = [name.strip() for name in place.context.headers.get("anthropic-beta", "").split(",")]
-    return any(map(re.compile(beta.rpartition("=")[2]).match, asked))
+    betas = [name.strip() for name in place.context.headers.get("anthropic-beta", "").split(",")]
+    return any(map(re.compile(beta.rpartition("=")[2]).match, betas))
 
 
 def _marks(value: Any) -> int:

@@ -148,7 +148,7 @@ class Signer:
         self._omits = table(document.get("thinking")).get("display") == "omitted"
         self._details = getattr(self._dialect, "reasoning_field", "") == "reasoning_details"
         self._signs = "gemini" not in self._wire or gemini_model(context.model or "").signs_calls
-        self._seeds, self._called, self._told = seeds, False, False
+        self._seeds, self._called, self._has_text = seeds, False, False
         self._held: list[Plain] = []
         self._seals: list[str] = []
 
@@ -207,7 +207,7 @@ class Signer:
     def named(self, item: AnyItem) -> AnyItem:
         """The item; on the Responses API an item that follows a thought gets an id derived from its seal."""
         if isinstance(item, Message):
-            self._told = self._told or any(isinstance(part, OutputText) and part.text for part in item.content)
+            self._has_text = self._has_text or any(isinstance(part, OutputText) and part.text for part in item.content)
         if self._wire != "openai_responses" or not self._seals or isinstance(item, Unknown):
             return item
         seals, self._seals = self._seals, []
@@ -216,7 +216,7 @@ class Signer:
     def close(self) -> list[AnyItem]:
         """The end of the answer: on Gemini a signed empty text, where there was no call."""
         rest = self.flush()
-        if "gemini" in self._wire and self._signs and self._told and not self._called:
+        if "gemini" in self._wire and self._signs and self._has_text and not self._called:
             rest.append(self._read([{"text": "", "thoughtSignature": self._seal([None], self._seeds)}]))
         return rest
 

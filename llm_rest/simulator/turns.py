@@ -120,7 +120,7 @@ _UNANSWERED = {
 
 def _results(place: Place) -> Found:
     """Calls without a result right after them (on Messages at the start of the message), and results without a call."""
-    wire, asked = place.context.wire, list[str]()
+    wire, calls_seen = place.context.wire, list[str]()
     for turn in [*turns(place), Turn("", [])]:
         if wire == "openai_chat":
             results = [(at, str(one.get("tool_call_id"))) for at, one in turn.having("role", "tool")]
@@ -131,15 +131,15 @@ def _results(place: Place) -> Found:
         answered = [id for _, id in results]
         for i, (at, id) in enumerate(results):
             twice = id in answered[:i]
-            if id not in asked or (twice and wire == "openai_chat"):
+            if id not in calls_seen or (twice and wire == "openai_chat"):
                 yield {"problem": _UNASKED[wire].format(at=at, id=id)}
             elif twice:
                 yield {"problem": f"{at}: each tool_use must have a single result. Found multiple `tool_result` blocks"}
-        left = [id for id in asked if id not in answered]
+        left = [id for id in calls_seen if id not in answered]
         late = [at for at, _ in results] != [at for at, _ in turn.blocks[: len(results)]]
-        if left or (asked and late):
-            yield {"problem": _UNANSWERED[wire].format(ids=", ".join(left or asked))}
-        asked = calls
+        if left or (calls_seen and late):
+            yield {"problem": _UNANSWERED[wire].format(ids=", ".join(left or calls_seen))}
+        calls_seen = calls
 
 
 def _placed(place: Place) -> Found:

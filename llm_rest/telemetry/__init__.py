@@ -80,11 +80,11 @@ class Telemetry:
         chunk_times: bool = False,
     ) -> None:
         env, version = os.environ, sys.modules[NAME].__version__
-        said = capture_content or env.get(CAPTURE) or "NO_CONTENT"
-        mode = {"TRUE": "SPAN_AND_EVENT", "FALSE": "NO_CONTENT"}.get(said.upper(), said.upper())
+        setting = capture_content or env.get(CAPTURE) or "NO_CONTENT"
+        mode = {"TRUE": "SPAN_AND_EVENT", "FALSE": "NO_CONTENT"}.get(setting.upper(), setting.upper())
         if mode not in get_args(Capture):
             where = "capture_content" if capture_content else CAPTURE
-            raise ConfigError(f"{where}={said!r} is unknown", hint=f"use one of {', '.join(get_args(Capture))}")
+            raise ConfigError(f"{where}={setting!r} is unknown", hint=f"use one of {', '.join(get_args(Capture))}")
         self.on_spans, self.in_events = "SPAN" in mode, "EVENT" in mode
         self.agent_name, self._chunk_times = agent_name, chunk_times
         self._latest = LATEST in env.get("OTEL_SEMCONV_STABILITY_OPT_IN", "").split(",")
@@ -127,12 +127,12 @@ class Telemetry:
         """A function that measures the time between chunks."""
         times: list[float] = []
 
-        def came() -> None:
+        def received() -> None:
             times.append(perf_counter())
             if len(times) > 1:
                 self.record("chunk", times[1] - times.pop(0), facts)
 
-        return came
+        return received
 
     def _end(self, call: WatchedCall, span: Span, facts: dict[str, Any]) -> None:
         usage, measured = values_of(call, USAGE), {**facts, **values_of(call, MEASURED)}

@@ -110,12 +110,12 @@ def result_of(output: Any) -> Any:
 def _server_call(item: Any) -> list[dict[str, Any]]:
     """A call that the vendor executed, and its result."""
     plain: dict[str, Any] = msgspec.to_builtins(item)
-    called, came = ({name: plain[name] for name in names if plain.get(name)} for names in SERVER_TOOLS[item.type])
+    called, returned = ({name: plain[name] for name in names if plain.get(name)} for names in SERVER_TOOLS[item.type])
     kind = item.type.removesuffix("_call")
     call = {"type": "server_tool_call", "id": item.id, "name": getattr(item, "name", kind)}
     answered = {"type": "server_tool_call_response", "id": item.id}
     parts = [{**call, "server_tool_call": {"type": kind, **called}}]
-    return [*parts, {**answered, "server_tool_call_response": {"type": kind, **came}}] if came else parts
+    return [*parts, {**answered, "server_tool_call_response": {"type": kind, **returned}}] if returned else parts
 
 
 def _content_parts(content: Any) -> list[Any]:

@@ -207,18 +207,18 @@ class Replay:
 
     def take(self, request: HTTPRequest) -> tuple[Exchange, list[float], Fault]:
         """The exchange that answers a request. Raises `CassetteError` with the difference from the nearest exchange."""
-        asked = _request(request, secrets_in(request.headers))
+        actual = _request(request, secrets_in(request.headers))
         with self._lock:
             if not self._left:
                 text = (
-                    f"{self.path}: {asked.method} {asked.url} comes after the last of {len(self.exchanges)} exchanges"
+                    f"{self.path}: {actual.method} {actual.url} comes after the last of {len(self.exchanges)} exchanges"
                 )
                 raise CassetteError(text, hint="record the file again")
             number = self._left[0]
             if self._match == "strict":
-                found = [one for one in self._left if not _differences(self.exchanges[one], asked)]
+                found = [one for one in self._left if not _differences(self.exchanges[one], actual)]
                 if not found:
-                    what = "; ".join(_differences(self.exchanges[number], asked)[:3])
+                    what = "; ".join(_differences(self.exchanges[number], actual)[:3])
                     hint = 'record the file again, or match="order" takes the answers in their order'
                     raise CassetteError(f"{self.path}, line {number + 2}: the request differs: {what}", hint=hint)
                 number = found[0]
@@ -247,28 +247,30 @@ def _read(path: Path) -> tuple[list[Exchange], list[list[float]]]:
         raise CassetteError(f"{path}, line {number}: {problem}", hint="record the file again") from None
 
 
-def _differences(recorded: Exchange, asked: Exchange) -> list[str]:
+def _differences(recorded: Exchange, actual: Exchange) -> list[str]:
     """The differences of two requests, each with its path, the recorded and the actual value."""
-    mine, theirs = ((one.method, urlsplit(one.url)[2:4]) for one in (recorded, asked))
+    recorded_target, actual_target = ((one.method, urlsplit(one.url)[2:4]) for one in (recorded, actual))
     found = (
-        [] if mine == theirs else [f"{recorded.method} {recorded.url} was recorded, {asked.method} {asked.url} came"]
+        []
+        if recorded_target == actual_target
+        else [f"{recorded.method} {recorded.url} was recorded, {actual.method} {actual.url} came"]
     )
-    return found + list(_differing(recorded.body, asked.body, "body"))
+    return found + list(_differing(recorded.body, actual.body, "body"))
 
 
-def _differing(recorded: Any, came: Any, path: str) -> Iterator[str]:
-    if isinstance(recorded, dict) and isinstance(came, dict):
-        one, other = cast("dict[str, Any]", recorded), cast("dict[str, Any]", came)
+def _differing(recorded: Any, actual: Any, path: str) -> Iterator[str]:
+    if isinstance(recorded, dict) and isinstance(actual, dict):
+        one, other = cast("dict[str, Any]", recorded), cast("dict[str, Any]", actual)
         for name in {**one, **other}:
             yield from _differing(one.get(name), other.get(name), f"{path}.{name}")
-    elif isinstance(recorded, list) and isinstance(came, list):
-        first, second = cast("list[object]", recorded), cast("list[object]", came)
+    elif isinstance(recorded, list) and isinstance(actual, list):
+        first, second = cast("list[object]", recorded), cast("list[object]", actual)
         if len(first) != len(second):
             yield f"{path} had {len(first)} entries, and has {len(second)}"
         for index, pair in enumerate(zip(first, second, strict=False)):
             yield from _differing(*pair, f"{path}[{index}]")
-    elif recorded != came:
-        yield f"{path} was {json.dumps(recorded)[:80]}, and is {json.dumps(came)[:80]}"
+    elif recorded != actual:
+        yield f"{path} was {json.dumps(recorded)[:80]}, and is {json.dumps(actual)[:80]}"
 
 
 class _Replaying(Connection):
@@ -342,8 +344,8 @@ def _with_error(whole: bytes, fault: Fault, wire: str | None) -> list[bytes]:
 def _in_wire_of(request: HTTPRequest, exchange: Exchange) -> tuple[int, list[tuple[str, str]], list[bytes]]:
     """The recorded answer, converted where the request uses another wire than the recorded one."""
     pieces = [chunk.encode() if isinstance(chunk, str) else b64decode(chunk["base64"]) for chunk in exchange.chunks]
-    (recorded, _), (asked, path) = _wire(exchange.url), _wire(request.url)
-    if recorded == asked or recorded is None or asked is None or exchange.status >= 300:
+    (recorded, _), (actual, path) = _wire(exchange.url), _wire(request.url)
+    if recorded == actual or recorded is None or actual is None or exchange.status >= 300:
         return exchange.status, exchange.answer_headers, pieces
     model = FakeModel([_response(recorded, b"".join(pieces))])
     path = f"/{model.name}{path}"

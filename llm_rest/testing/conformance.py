@@ -39,7 +39,7 @@ class Verdict(Struct, frozen=True):
 
     law: str
     """The name of the law."""
-    says: str
+    title: str
     """The text of the law."""
     state: State
     """The result; `skipped` where the wire, or the model, has no such feature."""
@@ -121,10 +121,10 @@ def whole_and_streamed(llm: Client, input: Any, **options: Any) -> tuple[Reply, 
 
 def _stream(llm: Client, wire: str) -> None:
     events, reply = streamed(llm, HELLO)
-    said = "".join(event.delta for event in events if getattr(event, "type", "") == "response.output_text.delta")
+    deltas = "".join(event.delta for event in events if getattr(event, "type", "") == "response.output_text.delta")
     expect(isinstance(events[-1], TERMINAL), "the last event does not end the answer")
-    expect(said == reply.output_text, f"the deltas have {said!r}, the end has {reply.output_text!r}")
-    expect(reply.status == "completed" and said.strip(), f"the status is {reply.status}, the text {said!r}")
+    expect(deltas == reply.output_text, f"the deltas have {deltas!r}, the end has {reply.output_text!r}")
+    expect(reply.status == "completed" and deltas.strip(), f"the status is {reply.status}, the text {deltas!r}")
 
 
 def _stream_equals_whole(llm: Client, wire: str) -> None:
@@ -135,18 +135,18 @@ def _stream_equals_whole(llm: Client, wire: str) -> None:
 
 
 def _turns(llm: Client, wire: str) -> None:
-    said = [
+    messages = [
         {"role": "user", "content": "My name is Ada."},
         {"role": "assistant", "content": "Hello Ada."},
         {"role": "user", "content": "What is my name?"},
     ]
-    reply = llm.generate(said, instructions="Answer in one word.")
+    reply = llm.generate(messages, instructions="Answer in one word.")
     expect(reply.status == "completed", f"the status is {reply.status}")
 
 
 def _tools(llm: Client, wire: str) -> None:
-    asked = "What is the weather in Oslo?"
-    replies = whole_and_streamed(llm, asked, tools=[TOOL], tool_choice="required")
+    prompt = "What is the weather in Oslo?"
+    replies = whole_and_streamed(llm, prompt, tools=[TOOL], tool_choice="required")
     for reply, where in zip(replies, ("", " in the stream"), strict=True):
         expect(reply.function_calls, f"there is no call{where}")
         call = reply.function_calls[0]
@@ -155,7 +155,7 @@ def _tools(llm: Client, wire: str) -> None:
         expect(isinstance(arguments, dict), f"the arguments are {call.arguments!r}")
     reply = replies[0]
     outputs = [FunctionCallOutput(call_id=call.call_id, output="4 degrees, rain") for call in reply.function_calls]
-    last = llm.generate([{"role": "user", "content": asked}, *reply.output, *outputs], tools=[TOOL])
+    last = llm.generate([{"role": "user", "content": prompt}, *reply.output, *outputs], tools=[TOOL])
     expect(last.output_text.strip() or last.function_calls, "there is no answer after the result")
 
 
@@ -182,8 +182,8 @@ def _stop(llm: Client, wire: str) -> None:
 
 
 def _limit(llm: Client, wire: str) -> None:
-    asked = "Write a poem of two hundred words about the sea, the wind and the long way home to the harbour." * 3
-    for reply in whole_and_streamed(llm, asked, max_output_tokens=16):
+    prompt = "Write a poem of two hundred words about the sea, the wind and the long way home to the harbour." * 3
+    for reply in whole_and_streamed(llm, prompt, max_output_tokens=16):
         expect(reply.status == "incomplete", f"the status is {reply.status}")
         reason = reply.incomplete_details.reason if reply.incomplete_details else None
         expect(reason == "max_output_tokens", f"the reason is {reason!r}")
@@ -243,7 +243,7 @@ class Law(NamedTuple):
     """One law: its name, its text, and its test."""
 
     name: str
-    says: str
+    title: str
     check: Callable[[Client, str], None]
 
 
@@ -298,7 +298,7 @@ def _verdict(law: Law, llm: Client, wire: str, path: Path) -> Verdict:
     try:
         with record(path):
             law.check(llm, wire)
-        return Verdict(law.name, law.says, "holds")
+        return Verdict(law.name, law.title, "holds")
     except (Violated, NotApplicable) as problem:
         state, detail = "skipped" if isinstance(problem, NotApplicable) else "fails", str(problem)
     except ConnectError:
@@ -307,7 +307,7 @@ def _verdict(law: Law, llm: Client, wire: str, path: Path) -> Verdict:
         detail = f"the server failed: {problem.message}"
     except (LLMError, msgspec.MsgspecError, TypeError, ValueError) as problem:
         detail = f"{type(problem).__name__}: {problem}"
-    verdict = Verdict(law.name, law.says, state, detail)
+    verdict = Verdict(law.name, law.title, state, detail)
     if state == "fails" and path.exists():
         exchanges = [msgspec.json.decode(line) for line in path.read_bytes().splitlines()[1:-1]]
         verdict = replace(verdict, exchanges=exchanges[-2:])

@@ -48,9 +48,9 @@ def items(draw: st.DrawFn) -> list[r.AnyItem]:
     made: list[r.AnyItem] = []
     left = draw(st.just([]) | calls(4))
     while left:
-        asked = [left.pop() for _ in range(draw(st.integers(1, len(left))))]
-        answered = [r.FunctionCallOutput(call_id=call.call_id, output=draw(TEXTS)) for call in asked]
-        made += [draw(user_messages()), *asked, *answered, draw(SPEECH)]
+        requested = [left.pop() for _ in range(draw(st.integers(1, len(left))))]
+        answered = [r.FunctionCallOutput(call_id=call.call_id, output=draw(TEXTS)) for call in requested]
+        made += [draw(user_messages()), *requested, *answered, draw(SPEECH)]
     return [*made, draw(user_messages())]
 
 

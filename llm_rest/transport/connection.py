@@ -151,17 +151,17 @@ class HTTPConnection(Connection):
 
     async def _write(self, stream: Stream, pieces: Iterable[memoryview], deadline: Deadline, *, used: bool) -> None:
         """Send all pieces. Raises `OSError` where the peer closed the connection before the last byte was sent."""
-        begun = False
+        sent_any = False
         for piece in pieces:
             while piece:
                 if used and (received := stream.read_available()) is not None:
-                    if not begun:
+                    if not sent_any:
                         raise _ClosedBeforeSent  # the end of the connection, or unsolicited bytes
                     if not received:
                         raise ConnectionResetError
                     self._http.feed(received)
                 piece = piece[await stream.write(piece, deadline) :]
-                begun = True
+                sent_any = True
 
     async def read(self) -> bytes | None:
         while (piece := self._http.piece()) is None:

@@ -42,7 +42,7 @@ class Deadline:
 
     def __init__(self, timeouts: Timeouts, peer: str = "the server", *, stream: bool = False) -> None:
         self.peer = peer
-        self._begun = self._wait_begun = time.monotonic()
+        self._started = self._wait_started = time.monotonic()
         self._stream = stream
         total = limit(timeouts.total, None if stream else WHOLE)
         stall = limit(timeouts.stall, None) if stream else None
@@ -54,7 +54,7 @@ class Deadline:
             "total": _or_never(total_of(timeouts, total)),
         }
         self._step, self._step_end = "first_byte", _NEVER
-        self._end = self._begun + _or_never(total)
+        self._end = self._started + _or_never(total)
         self._stall_left = self._limits["stall"]
         self._rest_end = _NEVER
         self._for_client: dict[str, float | None] = {}
@@ -77,7 +77,7 @@ class Deadline:
 
     def begin_wait(self) -> None:
         """Begin to wait for more of the body. Raises where a timeout has passed."""
-        self._wait_begun = now = time.monotonic()
+        self._wait_started = now = time.monotonic()
         if self._step == "read" and self._stall_left < self._limits["read"]:
             self._step, self._step_end = "stall", now + self._stall_left
             if self._stall_left <= 0:
@@ -95,7 +95,7 @@ class Deadline:
         """More of the body was received. Raises where a timeout has passed meanwhile."""
         if self._stream:
             self._step_end = _NEVER
-            self._stall_left -= time.monotonic() - self._wait_begun
+            self._stall_left -= time.monotonic() - self._wait_started
         self.allowed()
         self._step, self._step_end = "read", _NEVER
 
@@ -137,7 +137,7 @@ class Deadline:
     def passed(self, phase: str) -> bool:
         """Whether the timeout of a phase can have passed since the exchange began."""
         now = time.monotonic()
-        return now >= self._end or now - self._begun >= _CLOCK_TOLERANCE * self.limit(phase)[1]
+        return now >= self._end or now - self._started >= _CLOCK_TOLERANCE * self.limit(phase)[1]
 
     def for_client(self) -> dict[str, float | None]:
         """The timeouts for an HTTP client, each for a single wait. Later waits change them in place."""

@@ -19,7 +19,7 @@ OPENAI = "openai"
 class Refusal(Struct, frozen=True):
     """An error with which a vendor rejects a request: its message, with names in braces where it varies, and its source."""
 
-    says: str
+    message: str
     source: str
 
 
@@ -105,7 +105,7 @@ class ResponsesDialect(Struct, frozen=True, kw_only=True):
     """Needs its own raw reasoning (`reasoning_text`) in the input, which other hosts reject."""
     groups_calls: bool = False
     """Needs the calls of a turn directly after one another, followed by all their outputs."""
-    asks_to_keep_nothing: bool = False
+    stores_nothing: bool = False
     """A default of the client, not of the host: a request without `store` is sent with `store: false`, and with
     `include: ["reasoning.encrypted_content"]` where the model reasons."""
     model_reasons: bool | None = None
@@ -620,7 +620,7 @@ class GeminiDialect(Struct, frozen=True, kw_only=True):
     """Fetches media from any public URL for models that cannot do so themselves."""
     is_vertex: bool = False
     """Serves the models as Vertex does, which supports some options that the Developer API rejects."""
-    asks_to_keep_nothing: bool = False
+    stores_nothing: bool = False
     """A default of the client, not of the host: a request without `store` is sent with `store: false`. Paid projects made since
     2026-10-26 store answers by default (Google's API changelog)."""
 

@@ -79,10 +79,10 @@ class Flights:
         refused: Headers | None,
     ) -> Headers:
         while True:
-            flight, mine, answer = self._join(place, about, event, refused)
+            flight, is_first, answer = self._join(place, about, event, refused)
             if answer is not None:
                 return answer
-            if mine:
+            if is_first:
                 try:
                     return self._landed(flight, about, await question())
                 except Exception as problem:

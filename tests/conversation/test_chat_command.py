@@ -106,16 +106,16 @@ def test_a_conversation_in_a_terminal(tmp_path: Path) -> None:
 def test_an_interrupt_cancels_the_answer_and_not_the_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from llm_rest.cli import ask, main, say
+    from llm_rest.cli import ask, main, write
 
     pieces = iter(["", KeyboardInterrupt()])
 
     def interrupted(text: str) -> None:
         if isinstance(next(pieces, None), KeyboardInterrupt):
             raise KeyboardInterrupt
-        say(text)
+        write(text)
 
-    monkeypatch.setattr(ask, "say", interrupted)
+    monkeypatch.setattr(ask, "write", interrupted)
     monkeypatch.setattr("sys.stdin", io.StringIO("say a long answer\nsay fine\n"))
     assert main(["chat", "-m", "simulator/x", "--store", str(tmp_path / "talks.db")]) == 0
     found = capsys.readouterr()

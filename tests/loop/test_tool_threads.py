@@ -205,7 +205,7 @@ def test_approvals_of_a_sync_client_share_few_threads_too() -> None:
 
 def test_the_time_of_a_tool_begins_when_it_is_started() -> None:
     turn = Turn(RunState(id="run", request=Request(), items=[], limits=Limits(max_tool_threads=1)), BOX)
-    turn.take(h.Begun(at=0.0))
+    turn.take(h.Started(at=0.0))
     turn.take(h.Answered(at=1.0, response=says(*calls("slow", 2))))
     first, second = turn.state.calls
     assert (first.state, second.state, turn.deadline) == ("executing", "pending", 6.0)

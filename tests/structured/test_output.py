@@ -97,7 +97,7 @@ def wrong(form: Any, text: str) -> list[str]:
 )
 def test_every_type_of_json_data_can_be_asked_for(form: Any, text: str, value: Any) -> None:
     output = Output[Any](form)
-    assert output.asked["type"] == "object"
+    assert output.sent_schema["type"] == "object"
     assert output.value(text) == (value, [])
 
 

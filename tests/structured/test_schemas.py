@@ -111,7 +111,7 @@ def without_nulls(value: Any) -> Any:
 def test_every_change_is_told(name: str, pair: Pair) -> None:
     sent = native(name, pair[0])
     if sent is not None:
-        places = list(changes(Output(pair[0]).asked, sent[0], "text.format.schema"))
+        places = list(changes(Output(pair[0]).sent_schema, sent[0], "text.format.schema"))
         # A change is told where it is, below, or at the schema that was put into another one.
         told = [place for place in places if any(path.startswith(place) or place.startswith(path) for path in sent[1])]
         assert told == places

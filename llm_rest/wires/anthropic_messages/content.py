@@ -123,8 +123,8 @@ def wire_id(call_id: str, repeated: int = 0) -> str:
         return call_id
     if not repeated and _legal_id(call_id) and not call_id.startswith(MARK):
         return call_id
-    spelled = f"{call_id}\0{repeated}" if repeated else call_id
-    data = binascii.b2a_base64(spelled.encode("utf-8", "surrogatepass"), newline=False)
+    text = f"{call_id}\0{repeated}" if repeated else call_id
+    data = binascii.b2a_base64(text.encode("utf-8", "surrogatepass"), newline=False)
     return MARK + data.translate(_TO_URL).rstrip(b"=").decode()
 
 
@@ -134,10 +134,10 @@ def call_id(wire: str) -> str:
         return wire
     data = wire[len(MARK) :].encode("ascii", "replace").translate(_FROM_URL)
     try:
-        spelled = binascii.a2b_base64(data + b"=" * (-len(data) % 4)).decode("utf-8", "surrogatepass")
+        text = binascii.a2b_base64(data + b"=" * (-len(data) % 4)).decode("utf-8", "surrogatepass")
     except (binascii.Error, UnicodeDecodeError):
         return wire
-    original, _, count = spelled.partition("\0")
+    original, _, count = text.partition("\0")
     repeated = int(count) if len(count) < 8 and count.isascii() and count.isdigit() else 0
     return original if wire_id(original, repeated) == wire else wire
 

@@ -416,8 +416,8 @@ def _holds(content: Any, block: object) -> bool:
 def begins_alone(message: types.InputMessage) -> bool:
     """Whether it is an assistant message without a user message before it; a compaction represents earlier turns."""
     content = message.content
-    begun = isinstance(content, list) and content and isinstance(content[0], types.Compaction)
-    return message.role == "assistant" and not begun
+    is_compacted = isinstance(content, list) and content and isinstance(content[0], types.Compaction)
+    return message.role == "assistant" and not is_compacted
 
 
 def finish_thinking(

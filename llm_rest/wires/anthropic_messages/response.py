@@ -248,16 +248,16 @@ def change_message(message: types.Message, event: types.MessageDelta, lost: Loss
     return message
 
 
-def message_delta(begun: types.Message, body: types.Message) -> types.MessageDelta:
+def message_delta(started: types.Message, body: types.Message) -> types.MessageDelta:
     """The fields that became known after the answer had begun."""
     ending = types.Ending(**{name: getattr(body, name) for name in types.Ending.__struct_fields__})
     more = extras(body) | ({} if body.diagnostics is UNSET else {"diagnostics": as_plain(body.diagnostics)})
-    if body.role != begun.role:
+    if body.role != started.role:
         more["role"] = body.role
     counts = body.usage or types.Usage()
     usage, news = types.Usage(output_tokens=counts.output_tokens), base(counts)
     for name in types.Usage.__struct_fields__:
-        if name == "input_tokens" or getattr(news, name) != getattr(begun.usage, name):
+        if name == "input_tokens" or getattr(news, name) != getattr(started.usage, name):
             setattr(usage, name, getattr(news, name))
     return types.MessageDelta(
         delta=with_extras(ending, more),

@@ -683,10 +683,10 @@ AnyEvent = Open[
 def _lenient(document: Any) -> Any:
     """A step of a stream; an error of a router, which has no type, is this wire's."""
     event = cast("Json", document if isinstance(document, dict) else {})
-    said = event.get("error")
-    if not said or "type" in event:
+    error = event.get("error")
+    if not error or "type" in event:
         return cast("Any", document)
-    inside = cast("Json", said) if isinstance(said, dict) else {"message": str(said)}
+    inside = cast("Json", error) if isinstance(error, dict) else {"message": str(error)}
     return {**event, "type": "error", "error": {"type": "api_error", "message": "", **inside}}
 
 

@@ -148,7 +148,7 @@ class MessageWriter:
         self.messages: list[types.Message] = []
         self.begins: dict[int, types.Message] = {}
         """The messages by the positions of the items that they begin with."""
-        self._begun = False  # whether there are messages of an earlier request
+        self._has_prefix = False  # whether there are messages of an earlier request
         self._items = items
         self._dialect = dialect
         self._lost = lost
@@ -158,7 +158,7 @@ class MessageWriter:
 
     def write(self, start: int, end: int) -> None:
         """Write the items from `start` up to `end`."""
-        self._begun = start > 0
+        self._has_prefix = start > 0
         handlers, other = self.HANDLERS, MessageWriter._add_other
         start = start or self._begin(end)
         for i, item in enumerate(islice(self._items, start, end), start):
@@ -308,7 +308,7 @@ class MessageWriter:
         if item.role in SYSTEM:
             path = f"input[{i}]"
             message.role = "system"
-            if item.role == "developer" and (self._begun or self.messages):
+            if item.role == "developer" and (self._has_prefix or self.messages):
                 self._lost.changed(f"{path}.role", "the role developer, sent as system")
             if message.images:
                 self._lost.refused(f"{path}.content", "an image in a system message")

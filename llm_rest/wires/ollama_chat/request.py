@@ -208,14 +208,14 @@ def _encode_text(text: ours.TextOptions, body: types.Request, lost: Losses) -> N
             body.format = or_unset(nothing)
 
 
-def _decode_format(asked: Any) -> ours.TextOptions | None:
-    match asked:
+def _decode_format(format: Any) -> ours.TextOptions | None:
+    match format:
         case "":
             return ours.TextOptions(format=ours.TextFormat())
         case "json":
             return ours.TextOptions(format=ours.JsonObjectFormat())
         case dict():
-            schema = as_object(asked)
+            schema = as_object(format)
             return ours.TextOptions(format=schema_format(schema, strict=strict_if_possible(schema)))
         case _:
             return None
@@ -247,15 +247,15 @@ def _with_extra(body: types.Request, extra: Json | None, lost: Losses) -> types.
 # --- other endpoints ------------------------------------------------------------------------------------------------
 
 
-def chat_request(asked: types.Generate) -> types.Request:
+def chat_request(generate: types.Generate) -> types.Request:
     """The equivalent request of `/api/chat`, which has no `suffix`, `template` and `context`."""
-    request = types.Request(**{name: getattr(asked, name) for name in types.Request.__struct_fields__})
+    request = types.Request(**{name: getattr(generate, name) for name in types.Request.__struct_fields__})
     request.messages = []
-    if asked.prompt or asked.images:
-        if asked.system and not asked.raw:
-            request.messages.append(types.Message(role="system", content=asked.system))
-        request.messages.append(types.Message(role="user", content=asked.prompt or "", images=asked.images))
-    return with_extras(request, extras(asked))
+    if generate.prompt or generate.images:
+        if generate.system and not generate.raw:
+            request.messages.append(types.Message(role="system", content=generate.system))
+        request.messages.append(types.Message(role="user", content=generate.prompt or "", images=generate.images))
+    return with_extras(request, extras(generate))
 
 
 def models_route(*, dialect: OllamaDialect = OLLAMA) -> Route:

@@ -144,8 +144,8 @@ def keep_answer(response: ours.Response, body: types.Answer, dialect: OllamaDial
     """Store the fields of the answer that our encoding lacks on the response and on the first item of its message."""
     notes = own(response.leftovers, WIRE)[SPELLING]
     made = _encode_answer(response, {}, dialect, Losses())
-    came, our = body.logprobs or [], cast("list[Any]", made.logprobs or [])
-    our += [None] * (len(came) - len(our)) if our else []  # log probabilities without text
+    original, our = body.logprobs or [], cast("list[Any]", made.logprobs or [])
+    our += [None] * (len(original) - len(our)) if our else []  # log probabilities without text
     left, msg = diff(body, made, RULES), diff(body.message, made.message, MESSAGE_RULES)
     if msg and response.output:
         response.output[0] = copy(response.output[0])  # which a stream has already emitted
@@ -268,8 +268,8 @@ _STAMP: Decoder[Any] = Decoder(str | None)
 def created_at(response: ours.Response) -> Opt[str]:
     """The creation time of a response, as in its document, or as the server would write it."""
     kept = as_object(own(response.leftovers, WIRE).get(SPELLING)).get("created_at")
-    came = recall(kept, response.created_at, _STAMP)
-    return stamp_of(response.created_at, response.id) if came is response.created_at else came
+    original = recall(kept, response.created_at, _STAMP)
+    return stamp_of(response.created_at, response.id) if original is response.created_at else original
 
 
 def origin_of(line: types.Line) -> str:
@@ -310,10 +310,10 @@ CHARACTERS = 8
 def check_window(request: ours.Request, usage: ours.Usage, lost: Losses) -> None:
     """Report if the server seems to have truncated the conversation, which it does silently."""
     read, window = usage.input_tokens, _window(request)
-    said, full = request.input or "", window is not None and read >= window - 1
-    if not full and read * CHARACTERS >= len(msgspec.json.encode([said, request.instructions])):
+    input, full = request.input or "", window is not None and read >= window - 1
+    if not full and read * CHARACTERS >= len(msgspec.json.encode([input, request.instructions])):
         return  # without examining each item
-    size = len(request.instructions or "") + (len(said) if isinstance(said, str) else sum(map(_size, said)))
+    size = len(request.instructions or "") + (len(input) if isinstance(input, str) else sum(map(_size, input)))
     if read and (full or (size > LEAST and read * CHARACTERS < size)):
         cut = f"about {size // 4} tokens, of which the server read {int(read)}: it cuts what does not fit its window"
         lost.changed("input", f'{cut}; raise it with extra={{"{WIRE}": {{"options": {{"num_ctx": ...}}}}}}')

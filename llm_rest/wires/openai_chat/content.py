@@ -99,8 +99,8 @@ def encode_content(parts: Sequence[ours.ContentPart], dialect: ChatDialect, path
 def encode_part(part: ours.ContentPart, dialect: ChatDialect, path: str, lost: Losses) -> AnyPart | None:
     """The part in this wire's format; `None` if the host does not support it."""
     if isinstance(part, Unknown):
-        if is_object(came := native(part)):
-            return Unknown(came)
+        if is_object(original := native(part)):
+            return Unknown(original)
         lost.dropped(path, f"a part of type {part.kind!r}")
         return None
     if type(part) not in _KNOWN:
@@ -195,8 +195,8 @@ def _encode_mark(mark: ours.CacheBreakpoint, dialect: ChatDialect) -> Json:
     """A cache breakpoint in the host's format."""
     if dialect.cache_mark == "cache_control":
         return {"type": "ephemeral", **({"ttl": mark.ttl} if given(mark.ttl) else {})}
-    spelled: Json = msgspec.to_builtins(mark)
-    return spelled
+    plain: Json = msgspec.to_builtins(mark)
+    return plain
 
 
 # --- parts: Chat -> Responses ---------------------------------------------------------------------------------------
@@ -468,8 +468,8 @@ def encode_annotations(part: ours.OutputText, offset: int, path: str, lost: Loss
     for j, annotation in enumerate(part.annotations or ()):
         place = f"{path}.annotations[{j}]"
         match annotation:
-            case Unknown() if (came := native(annotation)) is not UNSET:
-                encoded.append(came)
+            case Unknown() if (original := native(annotation)) is not UNSET:
+                encoded.append(original)
             case ours.UrlCitation():
                 annotation = known(annotation, place, lost)
                 if SPELLING not in own(annotation.leftovers, WIRE):

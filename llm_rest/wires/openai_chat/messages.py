@@ -147,7 +147,9 @@ def message_rules(msg: AssistantFields) -> Rules:
 class AssistantMessage(Generic[S]):
     """One assistant message, built from items, each with its path; `finish` returns it."""
 
-    def __init__(self, msg: S, dialect: ChatDialect, lost: Losses, *, answer: bool = False, said: str = "") -> None:
+    def __init__(
+        self, msg: S, dialect: ChatDialect, lost: Losses, *, answer: bool = False, text_path: str = ""
+    ) -> None:
         self.msg = msg
         self._dialect = dialect
         self._lost = lost
@@ -156,7 +158,7 @@ class AssistantMessage(Generic[S]):
         self.left: Json = {}
         self.used = ""
         self._text = msg.content if isinstance(msg.content, str) else ""  # the last text
-        self._at = said  # and its path
+        self._at = text_path  # and its path
         self._more: list[str] = []  # texts that follow the one in the message
         self._length = 0  # of those texts
         self._late: list[tuple[ours.Reasoning, Thought | None, str, str]] = []
@@ -315,7 +317,7 @@ class MessageWriter:
         self._lost = lost
         self._open: types.AssistantMessage | None = None  # the last of the messages, if items may be added to it
         self._builder: AssistantMessage[types.AssistantMessage] | None = None  # if it has more than a text and calls
-        self._said = 0  # the position of that text
+        self._text_position = 0  # the position of that text
         self._thoughts: list[tuple[ours.Reasoning, Thought, int]] = []  # for the next message
         self._attached: dict[str, Json] = {}  # the state of calls, by call id
         self._waiting: dict[str, deque[int]] = {}  # positions of open calls; some hosts use an id twice
@@ -369,7 +371,9 @@ class MessageWriter:
         """The builder of the open message, with the document's leftovers of the whole message on the item at `i`."""
         builder = self._builder
         if builder is None:
-            builder = self._builder = AssistantMessage(msg, self._dialect, self._lost, said=f"input[{self._said}]")
+            builder = self._builder = AssistantMessage(
+                msg, self._dialect, self._lost, text_path=f"input[{self._text_position}]"
+            )
         if item.leftovers:
             report_foreign(item.leftovers, WIRE, f"input[{i}]", self._lost)
             left = own(item.leftovers, WIRE)
@@ -392,7 +396,7 @@ class MessageWriter:
         msg = self._begin(i)
         bare = type(content) is str and item.leftovers is None and item.phase is None
         if bare and self._builder is None and msg.content is None and not msg.tool_calls:
-            msg.content, self._said = content, i
+            msg.content, self._text_position = content, i
         else:
             self._keep(msg, item, i).add_text(item, f"input[{i}]")
 
@@ -520,7 +524,7 @@ class _Reader:
         self._keep = keep
         self._before: list[ours.AnyItem] = []  # the items of the message before, if it was the assistant's
         # Open calls by the id in the document, the earliest first: their own id, and whether they are custom.
-        self._asked: dict[str, deque[tuple[str, bool]]] = {}
+        self._calls_by_id: dict[str, deque[tuple[str, bool]]] = {}
 
     def add(self, k: int, message: AnyMessage) -> None:
         found: list[ours.AnyItem] = []
@@ -530,8 +534,8 @@ class _Reader:
                 self.items += found
             case types.ToolMessage() | types.FunctionMessage():
                 named = message.tool_call_id if isinstance(message, types.ToolMessage) else message.name
-                asked = self._asked.get(named or "")
-                call_id, custom = asked.popleft() if asked else (named or "", False)
+                calls = self._calls_by_id.get(named or "")
+                call_id, custom = calls.popleft() if calls else (named or "", False)
                 self.items.append(decode_output(message, call_id, custom, self._dialect))
             case Unknown():
                 self.items.append(Unknown({"type": MESSAGE, "message": dict(message)}))
@@ -552,9 +556,9 @@ class _Reader:
         ids = [call.id for call in message.tool_calls or ()]
         calls = [item for item in items if isinstance(item, ours.FunctionCall | ours.CustomToolCall)]
         for j, item in enumerate(calls):
-            came = ids[j] if j < len(ids) else item.name
-            asked = item.call_id, isinstance(item, ours.CustomToolCall)
-            self._asked.setdefault(came or "", deque()).append(asked)
+            id = ids[j] if j < len(ids) else item.name
+            call = item.call_id, isinstance(item, ours.CustomToolCall)
+            self._calls_by_id.setdefault(id or "", deque()).append(call)
         if self._keep:
             self._keep_document(message, items)
         else:

@@ -148,12 +148,12 @@ def has_state(msg: AssistantFields) -> bool:
     return values != _NO_STATE
 
 
-def message_state(msg: AssistantFields, said: Sequence[str], dialect: ChatDialect) -> list[ours.Reasoning]:
+def message_state(msg: AssistantFields, texts: Sequence[str], dialect: ChatDialect) -> list[ours.Reasoning]:
     """A carrier of the host's state of a message with the texts `said`, if there is any."""
     state = MessageState(extra_content=or_none(msg.extra_content), thought_signature=or_none(msg.thought_signature))
     if state == MessageState():
         return []
-    state.shown = digest(said[-1]) if said else ""
+    state.shown = digest(texts[-1]) if texts else ""
     return [carrier(state, WIRE, dialect.issuer)]
 
 
@@ -360,9 +360,9 @@ class Repeated:
         if self._pieces:
             self._text, self._at = self._text[self._at :] + "".join(self._pieces), 0
             self._pieces = []
-        wanted = text.replace("\n", "")
-        if self._at < len(self._text) and self._text.startswith(wanted, self._at):
-            self._at += len(wanted)
+        line = text.replace("\n", "")
+        if self._at < len(self._text) and self._text.startswith(line, self._at):
+            self._at += len(line)
             return True
         self._text = ""
         return False
@@ -496,13 +496,15 @@ def encode_effort(
 
 def decode_effort(body: types.Request, dialect: ChatDialect) -> tuple[ours.ReasoningOptions | None, str]:
     """The reasoning effort, from any of its fields, and the name of that field."""
-    asked = body.reasoning if given(body.reasoning) else types.Reasoning()
+    reasoning = body.reasoning if given(body.reasoning) else types.Reasoning()
     effort, field = (
-        (asked.effort, "reasoning") if body.reasoning_effort is UNSET else (body.reasoning_effort, "reasoning_effort")
+        (reasoning.effort, "reasoning")
+        if body.reasoning_effort is UNSET
+        else (body.reasoning_effort, "reasoning_effort")
     )
     off = dialect.effort_none
     if off and effort is UNSET and all(getattr(body, name) == value for name, value in off.items()):
         effort, field = "none", dialect.effort_field
-    if not given(effort) and not given(asked.summary):
+    if not given(effort) and not given(reasoning.summary):
         return None, ""
-    return ours.ReasoningOptions(effort=or_none(effort), summary=or_none(asked.summary)), field
+    return ours.ReasoningOptions(effort=or_none(effort), summary=or_none(reasoning.summary)), field

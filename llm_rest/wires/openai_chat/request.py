@@ -230,27 +230,27 @@ def _decode_limits(body: types.Request, request: ours.Request, dialect: ChatDial
     return used
 
 
-def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tuple[Opt[types.ResponseFormat], str]:
+def _encode_format(format: Opt[Format], dialect: ChatDialect, lost: Losses) -> tuple[Opt[types.ResponseFormat], str]:
     takes = dialect.formats
-    match asked:
+    match format:
         case None | UnsetType():
-            return asked, ""
+            return format, ""
         case ours.JsonSchemaFormat() if "json_schema" in takes:
             schema = types.JsonSchema(
-                name=asked.name if given(asked.name) else ANY_NAME,
-                schema=or_unset(asked.schema),
-                description=or_unset(asked.description),
-                strict=or_unset(asked.strict),
+                name=format.name if given(format.name) else ANY_NAME,
+                schema=or_unset(format.schema),
+                description=or_unset(format.description),
+                strict=or_unset(format.strict),
             )
             return types.ResponseFormat(type="json_schema", json_schema=schema), ""
-        case ours.TextFormat() | ours.JsonObjectFormat() if (kind := str(asked.__struct_config__.tag)) in takes:
+        case ours.TextFormat() | ours.JsonObjectFormat() if (kind := str(format.__struct_config__.tag)) in takes:
             return types.ResponseFormat(type=kind), ""
         case ours.TextFormat():
             return UNSET, ""
         case ours.JsonSchemaFormat():
             lost.emulated("text.format", "a schema, which is added to the instructions")
             made = types.ResponseFormat(type="json_object") if "json_object" in takes else UNSET
-            text = msgspec.json.encode(asked.schema or {}).decode()
+            text = msgspec.json.encode(format.schema or {}).decode()
             return made, f"{JSON_ONLY} It has to fit this JSON Schema:\n{text}"
         case ours.JsonObjectFormat():
             lost.emulated("text.format", "any JSON object, requested in another way")
@@ -259,28 +259,28 @@ def _encode_format(asked: Opt[Format], dialect: ChatDialect, lost: Losses) -> tu
             schema = types.JsonSchema(name=ANY_NAME, schema={"type": "object"})
             return types.ResponseFormat(type="json_schema", json_schema=schema), ""
         case Unknown():
-            if is_object(came := native(asked)):
-                declared = {name: came[name] for name in ("type", "json_schema") if name in came}
-                others = {name: value for name, value in came.items() if name not in declared}
+            if is_object(original := native(format)):
+                declared = {name: original[name] for name in ("type", "json_schema") if name in original}
+                others = {name: value for name, value in original.items() if name not in declared}
                 try:
                     return with_extras(convert(declared, types.ResponseFormat), others), ""
                 except (msgspec.ValidationError, DecodeError):
                     pass
-            lost.refused("text.format", f"the format {asked.kind!r}")
+            lost.refused("text.format", f"the format {format.kind!r}")
             return UNSET, ""
 
 
 def _decode_text(body: types.Request) -> ours.TextOptions | None:
     """Decode the output format and the verbosity."""
-    asked = body.response_format
+    format = body.response_format
     form: Format | None = None
-    if given(asked):
-        schema = asked.json_schema
-        if asked.type == "text":
+    if given(format):
+        schema = format.json_schema
+        if format.type == "text":
             form = ours.TextFormat()
-        elif asked.type == "json_object":
+        elif format.type == "json_object":
             form = ours.JsonObjectFormat()
-        elif asked.type == "json_schema" and given(schema):
+        elif format.type == "json_schema" and given(schema):
             form = ours.JsonSchemaFormat(
                 name=or_none(schema.name),
                 schema=or_none(schema.schema),
@@ -288,7 +288,7 @@ def _decode_text(body: types.Request) -> ours.TextOptions | None:
                 strict=or_none(schema.strict),
             )
         else:
-            form = foreign(msgspec.to_builtins(asked))
+            form = foreign(msgspec.to_builtins(format))
     return ours.TextOptions(format=form, verbosity=or_none(body.verbosity)) if form or given(body.verbosity) else None
 
 
@@ -303,10 +303,10 @@ def _encode_logprobs(request: ours.Request, body: types.Request, dialect: ChatDi
 
 
 def _decode_logprobs(body: types.Request, request: ours.Request, dialect: ChatDialect) -> None:
-    asked, count = body.logprobs, body.top_logprobs
-    if dialect.counts_logprobs and isinstance(asked, int) and not isinstance(asked, bool):
-        request.include, request.top_logprobs = [LOGPROBS], asked
-    elif asked is True:
+    logprobs, count = body.logprobs, body.top_logprobs
+    if dialect.counts_logprobs and isinstance(logprobs, int) and not isinstance(logprobs, bool):
+        request.include, request.top_logprobs = [LOGPROBS], logprobs
+    elif logprobs is True:
         request.include, request.top_logprobs = [LOGPROBS], or_none(count)
 
 

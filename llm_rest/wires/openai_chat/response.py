@@ -274,7 +274,7 @@ class MergedAnswer:
         self.document: Json = {}
         self.choice: Json = {}
         self.calls: list[MergedCall] = []
-        self._said: Json = {}  # fields of the message that do not come in pieces
+        self._other_fields: Json = {}  # fields of the message that do not come in pieces
         self._texts: dict[str, list[str]] = {}
         self._parts: list[Any] = []
         self._details: dict[tuple[str, str], tuple[Json, dict[str, list[str]]]] = {}  # and texts that come in pieces
@@ -339,16 +339,16 @@ class MergedAnswer:
     def add_fields(self, delta: types.Delta) -> None:
         """Add the fields of a delta beside texts and calls."""
         for name, value in present(delta, "tool_calls", "function_call", "role", "token_id").items():
-            before = self._said.get(name)
+            before = self._other_fields.get(name)
             if name in GROWING:
                 if value is None:
-                    self._said.setdefault(name, None)
+                    self._other_fields.setdefault(name, None)
             elif name == "reasoning_details" and value:
                 self.add_details(value)
             elif name == "annotations" and value:
-                self._said[name] = [*(before or ()), *value]
+                self._other_fields[name] = [*(before or ()), *value]
             else:
-                self._take(self._said, name, value, f"{CHOICE}.delta")
+                self._take(self._other_fields, name, value, f"{CHOICE}.delta")
 
     def add_call(self, piece: types.ToolCall) -> tuple[MergedCall, str]:
         """Add a piece of a call; returns the call it belongs to, and the text it adds."""
@@ -380,7 +380,11 @@ class MergedAnswer:
 
     def msg(self) -> types.Answer:
         """The message so far."""
-        msg = {"role": "assistant", **self._said, **{field: "".join(each) for field, each in self._texts.items()}}
+        msg = {
+            "role": "assistant",
+            **self._other_fields,
+            **{field: "".join(each) for field, each in self._texts.items()},
+        }
         if self._parts:
             msg["content"] = self._parts
         else:

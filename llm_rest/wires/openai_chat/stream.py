@@ -346,8 +346,8 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             self._emit_whole(state)
         if self._names:
             call = restore_tool(call, self._names, "", Losses())
-        begun: Json = {"input" if isinstance(call, ours.CustomToolCall) else "arguments": ""}
-        return replace(call, status="in_progress", call_id=merged.id or call.call_id, **begun)
+        no_text: Json = {"input" if isinstance(call, ours.CustomToolCall) else "arguments": ""}
+        return replace(call, status="in_progress", call_id=merged.id or call.call_id, **no_text)
 
     def _end_call(self, call: _Call, final: ours.AnyItem | None) -> None:
         text = "".join(call.merged.pieces)

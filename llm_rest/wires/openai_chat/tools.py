@@ -168,18 +168,18 @@ def _encode_tool(
     report_name(name, tool, namespace, path, WIRE, lost)
     if isinstance(tool, ours.CustomTool) and dialect.custom_tools:
         return _encode_custom(tool, name)
-    asked = as_function(tool, path, lost)
+    source = as_function(tool, path, lost)
     usual: Opt[Json] = NO_PARAMETERS if dialect.needs_parameters else UNSET
     function = types.Function(
         name=name,
-        description=or_unset(asked.description),
-        parameters=asked.parameters if given(asked.parameters) else usual,
-        strict=asked.strict or UNSET,
+        description=or_unset(source.description),
+        parameters=source.parameters if given(source.parameters) else usual,
+        strict=source.strict or UNSET,
     )
-    if asked.strict and not dialect.strict_tools:
+    if source.strict and not dialect.strict_tools:
         lost.dropped(f"{path}.strict", "strict arguments, which this host does not promise")
         function.strict = UNSET
-    elif not given(asked.strict) and _strict_unasked(asked.parameters, path, lost) and dialect.strict_tools:
+    elif not given(source.strict) and _strict_unasked(source.parameters, path, lost) and dialect.strict_tools:
         function.strict = True
     return types.Tool(type="function", function=function)
 

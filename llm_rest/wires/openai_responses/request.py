@@ -61,7 +61,7 @@ def encode_request(
     """The request for this host, and the losses."""
     lost = Losses()
     changes: dict[str, Any] = {}
-    if dialect.asks_to_keep_nothing:
+    if dialect.stores_nothing:
         _store_nothing(request, dialect, changes)
     _encode_options(request, dialect, changes, lost)
     if isinstance(request.input, list):

@@ -139,7 +139,7 @@ class World:
 
     def run(self) -> World:
         """Let it happen, to the end."""
-        self.tell(s.Begun(at=0.0))
+        self.tell(s.Started(at=0.0))
         while self.left > 0:
             self.left -= 1
             if not self.state.running:
@@ -221,7 +221,7 @@ class World:
         self.state = loaded
         self.ledger.restarted()
         self.now = loaded.at
-        self.tell(s.Begun(at=self.now))
+        self.tell(s.Started(at=self.now))
 
     def taken_up(self) -> bool:
         """A run that stopped is left, decided about, or resumed; whether it continues."""
@@ -240,5 +240,5 @@ class World:
             return False
         elif self.state.outcome == "max_iterations":
             self.state.limits.max_iterations += 3
-        self.restart() if rng.random() < 0.3 else self.tell(s.Begun(at=self.now))
+        self.restart() if rng.random() < 0.3 else self.tell(s.Started(at=self.now))
         return True

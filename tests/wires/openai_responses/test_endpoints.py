@@ -53,7 +53,7 @@ def test_what_is_lost_of_the_input_is_lost_in_its_count_too() -> None:
 
 
 def test_a_count_asks_for_nothing_to_be_kept_of_it() -> None:
-    body, _ = endpoints.encode_count(Request(model="m"), dialect=ResponsesDialect(asks_to_keep_nothing=True))
+    body, _ = endpoints.encode_count(Request(model="m"), dialect=ResponsesDialect(stores_nothing=True))
     assert plain(body) == {"model": "m"}
 
 

@@ -124,7 +124,7 @@ SIZES = {
     "wires.openai_chat": Size(4_185, 9),
     "wires.anthropic_messages": Size(4_815, 10),
     "wires.ollama_chat": Size(2_020, 9),
-    "wires.gemini_generate_content": Size(4_510, 9),
+    "wires.gemini_generate_content": Size(4_500, 9),
     "vendors": Size(2_845, 6),
     "transport": Size(3_185, 12, goal=2_300),
     "tools": Size(1_675, 11),

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
-from msgspec.structs import astuple
 
 from ... import responses as ours
 from ...errors import DecodeError
@@ -404,12 +403,9 @@ IMAGES = {"png": "image/png", "jpeg": "image/jpeg", "webp": "image/webp", "gif":
 IMAGES_BACK = {theirs: our for our, theirs in IMAGES.items()}
 
 
-_NO_OTHERS = astuple(types.Part())[3:]
-
-
 def has_other_fields(part: types.Part) -> bool:
-    """Whether a part with text has a field, declared or not, beside the first three: text, `thought` and signature."""
-    return astuple(part)[3:] != _NO_OTHERS
+    """Whether a part with text has another field."""
+    return part != types.Part(text=part.text, thought=part.thought, thought_signature=part.thought_signature)
 
 
 def encode_image(item: ours.ImageGenerationCall, data: str) -> types.Part:

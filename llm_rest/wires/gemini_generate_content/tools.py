@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import UNSET, Raw
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from ... import responses as ours
 from ...losses import Losses
@@ -436,20 +436,15 @@ def encode_call(item: Call, path: str, lost: Losses) -> types.Part:
     return part
 
 
-_NO_MORE = astuple(types.FunctionCall())[3:]
-"""The values of a call behind its id, name and arguments, in the usual call."""
-_NO_OTHERS = astuple(types.Part())[4:]
-"""The values of a part behind its call, in a usual part."""
-
-
 def decode_call(part: types.Part, call: types.FunctionCall, id: str) -> ours.FunctionCall:
     """The call in a part, with this id."""
     arguments = "{}" if call.args is UNSET else text_of(call.args)
     item = ours.FunctionCall(call_id=id, name=call.name or "", arguments=arguments)
     signature = part.thought_signature
-    more = part.thought is not UNSET or astuple(part)[4:] != _NO_OTHERS or astuple(call)[3:] != _NO_MORE
+    usual = call.id and call.name and call.args and call.partial_args is call.will_continue is UNSET
+    plain = types.Part(function_call=call, thought_signature=signature)
     # In nearly every answer `diff` finds nothing.
-    if more or signature == "" or not (call.id and call.name and call.args):
+    if not usual or type(call) is not types.FunctionCall or signature == "" or part != plain:
         made = encode_call(item, "", Losses())
         if left := diff(part, made, SIGNED if signature else MEDIA):
             item.leftovers = {WIRE: left}

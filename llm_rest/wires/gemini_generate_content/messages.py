@@ -224,7 +224,7 @@ def _encode_output(
     """The text of an output, `None` where it has none; its media are added to `inside` and `beside`."""
     lost = context.lost
     texts: list[str] = []
-    begun = len(beside)
+    before = len(beside)
     for j, our in enumerate(output):
         for part in encode_content([our], f"{path}.output", context, j):
             media = part.inline_data or part.file_data
@@ -242,7 +242,7 @@ def _encode_output(
                 beside.append(part)
     if len(texts) > 1:
         lost.changed(f"{path}.output", "texts of an output, sent as one")
-    has_text = texts or len(beside) > begun or (output and not inside)
+    has_text = texts or len(beside) > before or (output and not inside)
     return "\n".join(texts) if has_text else None
 
 

@@ -355,27 +355,29 @@ DYNAMIC = "medium"
 """The text for a model that decides its thinking itself, which is a budget of -1."""
 
 
-def encode_effort(wanted: Opt[ours.ReasoningOptions], context: Context) -> types.Maybe[types.ThinkingConfig]:
+def encode_effort(reasoning: Opt[ours.ReasoningOptions], context: Context) -> types.Maybe[types.ThinkingConfig]:
     """`thinkingConfig` for the reasoning options."""
-    if not given(wanted):
+    if not given(reasoning):
         return UNSET
     lost, model, config = context.lost, context.model, types.ThinkingConfig()
     thinks = bool(model.levels or model.budgets)
     for name in ("effort", "summary"):
-        if given(getattr(wanted, name)) and not thinks:
+        if given(getattr(reasoning, name)) and not thinks:
             lost.dropped(f"reasoning.{name}", "this model does not think")
-    if given(wanted.effort) and model.budgets:
-        config.thinking_budget = budget(wanted.effort, *model.budgets, always=model.always_thinks)
-        if _effort(config.thinking_budget) != wanted.effort:
+    if given(reasoning.effort) and model.budgets:
+        config.thinking_budget = budget(reasoning.effort, *model.budgets, always=model.always_thinks)
+        if _effort(config.thinking_budget) != reasoning.effort:
             lost.changed("reasoning.effort", f"the nearest this model has is {config.thinking_budget} tokens")
-    elif given(wanted.effort) and thinks:
-        level = nearest(wanted.effort, model.levels)
+    elif given(reasoning.effort) and thinks:
+        level = nearest(reasoning.effort, model.levels)
         config.thinking_level = level.upper()
-        if level != wanted.effort:
-            lost.changed("reasoning.effort", f"this model has no effort {wanted.effort!r}; it is asked for {level!r}")
-    if given(wanted.summary) and thinks:
+        if level != reasoning.effort:
+            lost.changed(
+                "reasoning.effort", f"this model has no effort {reasoning.effort!r}; it is asked for {level!r}"
+            )
+    if given(reasoning.summary) and thinks:
         config.include_thoughts = True
-        if wanted.summary != "auto":
+        if reasoning.summary != "auto":
             lost.changed("reasoning.summary", "Gemini has one kind of summary")
     return UNSET if config == types.ThinkingConfig() else config
 
@@ -479,7 +481,7 @@ def encode_rest(request: ours.Request, body: types.Request, context: Context) ->
         lost.dropped("metadata", "this host has no labels")
     if request.store is not None and "store" in lacks:
         lost.dropped("store", "this host has no such option")
-    elif "store" not in lacks and (request.store is not None or context.dialect.asks_to_keep_nothing):
+    elif "store" not in lacks and (request.store is not None or context.dialect.stores_nothing):
         body.store = bool(request.store)
     if given(tier) and tier in TIERS and "serviceTier" not in lacks:
         body.service_tier = TIERS[tier]

@@ -198,7 +198,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         self._response = begin_response(self._whole.body, response_id, self._request, self._now)
         self._emitter.start(self._response)
 
-    def _whole_response(self, begun: ours.Response) -> ours.Response:
+    def _whole_response(self, started: ours.Response) -> ours.Response:
         """The complete response; open items end with their current content, and a call that was cut off is incomplete."""
         self._end_call(cut=True)
         self._end_text()
@@ -207,7 +207,7 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         body, candidate = self._whole.body, self._whole.candidate
         if given(candidate.finish_reason) or given(candidate.content):
             body.candidates = [candidate]
-        response = replace(begun, model=body.model_version or "", created_at=decode_time(body.create_time, self._now))
+        response = replace(started, model=body.model_version or "", created_at=decode_time(body.create_time, self._now))
         finish_response(response, body, candidate, self._reader, self._dialect, keep=self._keep)
         self._emit(response.output)
         return response
@@ -455,8 +455,8 @@ class _LateMessage(AssistantMessage):
         else:
             left = [part for part in self.parts if part.text][: len(streamed)]
         self.more = self.more or any(map(has_other_fields, left))
-        gone = set(map(id, left))
-        return [part for part in self.parts if id(part) not in gone]
+        removed = set(map(id, left))
+        return [part for part in self.parts if id(part) not in removed]
 
     def _add_signatures(self, payload: VisibleSignatures, path: str) -> None:
         # A stream of this wire sends a text before its signature.

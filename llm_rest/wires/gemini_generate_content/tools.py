@@ -360,16 +360,16 @@ def unnamed_tools(tools: Sequence[types.Tool]) -> list[Json]:
     ]
 
 
-def keep_tools(came: types.Maybe[list[types.Tool]], made: Sequence[types.Tool]) -> Json:
+def keep_tools(original: types.Maybe[list[types.Tool]], made: Sequence[types.Tool]) -> Json:
     """The fields of a document's tools that our encoding lacks."""
-    theirs, our = _declared(came or ()), _declared(made)
+    theirs, our = _declared(original or ()), _declared(made)
     if len(theirs.mcp_servers) != len(our.mcp_servers):
         theirs.mcp_servers = our.mcp_servers  # which hold secrets
     left = diff(theirs, our, RULES)
-    if others := unnamed_tools(came or ()):
+    if others := unnamed_tools(original or ()):
         left["tools"] = others
-    if came == [] or _arrangement(came or ()) != _arrangement(made):
-        left[SPELLING] = {**left.get(SPELLING, {}), ARRANGED: {"as": _arrangement(came or ())}}
+    if original == [] or _arrangement(original or ()) != _arrangement(made):
+        left[SPELLING] = {**left.get(SPELLING, {}), ARRANGED: {"as": _arrangement(original or ())}}
     return left
 
 

@@ -741,8 +741,8 @@ def from_openapi(schema: Json, depth: int = 0) -> Json:
     if depth > MAX_DEPTH:
         return {}
     found: Json = {}
-    for spelled, value in schema.items():
-        name = _CAMEL.get(spelled, spelled)
+    for keyword, value in schema.items():
+        name = _CAMEL.get(keyword, keyword)
         if name in ("items", "additionalProperties") and isinstance(value, dict):
             value = from_openapi(cast("Json", value), depth + 1)
         elif name in ("properties", "defs") and isinstance(value, dict):

@@ -149,7 +149,7 @@ def has_state(msg: AssistantFields) -> bool:
 
 
 def message_state(msg: AssistantFields, texts: Sequence[str], dialect: ChatDialect) -> list[ours.Reasoning]:
-    """A carrier of the host's state of a message with the texts `said`, if there is any."""
+    """A carrier of the host's state of a message with these texts, if there is any."""
     state = MessageState(extra_content=or_none(msg.extra_content), thought_signature=or_none(msg.thought_signature))
     if state == MessageState():
         return []

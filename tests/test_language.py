@@ -5,7 +5,9 @@ Each phrase has the term to write instead. Prose alone is read: no code blocks, 
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 from tests.examples import PAGES, ROOT
@@ -38,6 +40,9 @@ INSTEAD = {
 
 IN_CODE = re.compile(r"\b(?:told|untold|heard by|asked for again|nobody|taken up|hushed|happenings?)\b", re.IGNORECASE)
 """What neither names, comments, docstrings nor errors of the library have."""
+
+WITHOUT_NOUN = frozenset("asked said told came heard begun spoken meant spelled wanted gone met mine hushed".split())
+"""Names that say nothing of what they hold: a participle or a pronoun needs its noun, as in `sent_request`."""
 
 GENERATED = {"docs/clients.md", *(f"docs/wires/{path.name}" for path in (ROOT / "docs/wires").glob("*.md"))}
 """Pages written by a program from data, which have the words of `IN_CODE` in none of their sentences."""
@@ -74,6 +79,20 @@ def test_pages_use_the_terms_that_readers_search_for() -> None:
 def test_the_library_and_generated_pages_use_those_terms_too() -> None:
     files = [*(ROOT / "llm_rest").rglob("*.py"), *(ROOT / page for page in GENERATED)]
     assert [f"{path}: {word}" for path in files for word in IN_CODE.findall(path.read_text())] == []
+
+
+def names_in(tree: ast.AST) -> Iterator[str]:
+    """The names that a module gives to its functions, classes, parameters, attributes and variables."""
+    for node in ast.walk(tree):
+        for field in ("id", "arg", "attr", "name"):
+            if isinstance(name := getattr(node, field, None), str):
+                yield name
+
+
+def test_a_name_in_the_library_has_a_noun() -> None:
+    modules = {path: ast.parse(path.read_text()) for path in (ROOT / "llm_rest").rglob("*.py")}
+    found = {(path, name) for path, tree in modules.items() for name in names_in(tree)}
+    assert sorted(f"{path}: {name}" for path, name in found if name.strip("_").lower() in WITHOUT_NOUN) == []
 
 
 TERMS = {

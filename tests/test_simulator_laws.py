@@ -75,7 +75,7 @@ class Stop(NamedTuple):
         surface = next(s for s in VENDORS[self.vendor].surfaces if s.wire == self.wire)
         dialect: Any = msgspec.structs.replace(surface.dialect or DIALECTS[self.wire](), issuer=self.vendor)
         if isinstance(dialect, ResponsesDialect):
-            dialect = msgspec.structs.replace(dialect, asks_to_keep_nothing=True)  # as the client does
+            dialect = msgspec.structs.replace(dialect, stores_nothing=True)  # as the client does
         wire, request = wires.load(self.wire), Request(model="claude-opus-5-5", input=items, max_output_tokens=4000)
         body, lost = wire.encode_request(request, dialect=dialect)
         assert [loss for loss in lost if loss.kind == "refused"] == []

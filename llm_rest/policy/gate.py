@@ -43,11 +43,17 @@ class NextAttempt(NamedTuple):
     """The next request of a call."""
 
     caller: Caller
+    """The client, or one call's view of it."""
     call: Call
+    """The call in flight; its earlier attempts are in `trial`."""
     target: Target
+    """Its vendor, wire and model."""
     settings: Settings
+    """The settings of the call."""
     request: Request
+    """The request in the Responses format."""
     headers: Mapping[str, object]
+    """The HTTP headers with which it is sent, the key among them."""
     until: float | None
     """The deadline of the call, by `time.monotonic`; `None` without one."""
 

@@ -132,9 +132,11 @@ class Call(ABC):
 
     def __init__(self) -> None:
         self.stopped = False
+        """Whether it was stopped."""
         self.trial: Any = None
+        """The request in flight, set by the client."""
         self.watch: Any = None
-        """The request in flight (`trial`), and the watched call for event hooks (`watch`), set by the client."""
+        """The watched call for event hooks, set by the client; `None` without watchers."""
 
     @abstractmethod
     def __enter__(self) -> Self: ...

@@ -58,7 +58,7 @@ MUTATIONS = {
         "transport/connection.py",
         "return self._ended and self._keep_alive and not self._buffer",
         "return self._ended and self._keep_alive",
-        "tests/transport/test_exchanges.py",
+        "tests/transport/test_reused.py",
     ),
     "loop": Mutation(
         "loop/step.py",

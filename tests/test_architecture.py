@@ -161,7 +161,7 @@ TESTS = {
     "telemetry": 880,
     "testing": 580,
     "tools": 1_270,
-    "transport": 2_750,
+    "transport": 2_780,
     "typing": 1_450,
     "vendors": 190,
     "wires": 4_540,

@@ -15,14 +15,29 @@ import pytest
 from llm_rest import RequestStart
 from llm_rest.errors import ConnectError, ProtocolError, RequestTooLargeError
 from tests.callers import NewClient, answer
-from tests.loopback import Act, Loopback, early, gated, half_closed, http, loopback, reset, send, send_and_close
+from tests.loopback import (
+    END,
+    Act,
+    Loopback,
+    chunks,
+    early,
+    gated,
+    half_closed,
+    head,
+    http,
+    loopback,
+    reset,
+    send,
+    send_and_close,
+)
 from tests.transport.certificates import serving, trusting
 from tests.transport.support import TEN_SECONDS, NewTransport, post
 
 pytestmark = pytest.mark.anyio
 
 OURS = "a client of the caller's keeps its own connections"
-GOOD = http(json.dumps(answer()).encode())
+BODY = json.dumps(answer()).encode()
+GOOD = http(BODY)
 LARGE = b"x" * 12_000_000
 """More than the system takes of a request that the server does not read."""
 CUT = early(reset())
@@ -52,6 +67,17 @@ async def test_an_end_that_came_before_the_request_costs_no_attempt(
         assert (await transport.send(post(server.url), TEN_SECONDS)).status == 200
         await transport.close()
     assert (server.connections, len(server.bodies)) == (2, 2)
+
+
+@pytest.mark.parametrize("sent", [GOOD, head() + chunks(BODY) + END], ids=["length", "chunks"])
+async def test_a_connection_with_bytes_behind_its_answer_is_replaced(new_transport: NewTransport, sent: bytes) -> None:
+    """They are no answer to the next request."""
+    with loopback(send(sent + GOOD[:40]), send(GOOD)) as server:
+        transport = new_transport()
+        for _ in range(2):
+            assert (await transport.send(post(server.url), TEN_SECONDS)).body == BODY
+        await transport.close()
+    assert server.connections == 2
 
 
 async def test_a_connection_that_was_idle_for_too_long_is_replaced(

@@ -10,7 +10,7 @@ ARGS ?=
 
 JOBS ?= 3
 
-.PHONY: help demo test test-quick test-rest test-whole check format bench docs build sbom clean
+.PHONY: help demo test test-quick test-rest test-whole mutations check format bench docs build sbom clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -32,6 +32,9 @@ test-rest: $(VENV)/.dev ## what `make test` leaves out, and the laws with more e
 
 test-whole: $(VENV)/.dev ## both, and the products of tables that each of them takes samples of
 	@LLM_REST_TESTS=whole LLM_REST_JOBS=$(JOBS) $(BIN)/python -m tests $(ARGS)
+
+mutations: $(VENV)/.dev ## ten faults put into copies of the code, each of which the tests must find
+	@$(BIN)/python -m tests.mutations $(ARGS)
 
 check: $(VENV)/.dev ## formatting, lint, pyright and mypy
 	@.ci/check $(BIN)

@@ -1,4 +1,4 @@
-"""What may be deleted from an installation: server, command line, simulator, testing kit and telemetry. The rest works then."""
+"""What may be deleted from an installation (docs/how-to/small-deployments.md): the rest works then."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import llm_rest
 
-OPTIONAL = ("server", "cli", "simulator", "testing", "policy", "telemetry")
+OPTIONAL = ("server", "cli", "simulator", "testing", "policy", "conversation", "bulk")
 
 PROGRAM = """
 import asyncio, importlib, json, pkgutil, sys
@@ -24,7 +24,7 @@ modules = [module.name for module in pkgutil.walk_packages(llm_rest.__path__, "l
 for name in modules:
     importlib.import_module(name)
 for name in llm_rest.__all__:
-    if not llm_rest._HOME.get(name, "").startswith(".policy"):
+    if not llm_rest._HOME.get(name, "").startswith((".policy", ".conversation", ".bulk")):
         getattr(llm_rest, name)
 
 class Answering:
@@ -47,7 +47,7 @@ class Answering:
         return 200, {"content-type": "text/event-stream"}, "\\n\\n".join([*lines, "data: [DONE]", ""]).encode() + b"\\n"
 
 sys.modules["answering"] = Answering
-vendor = msgspec.structs.replace(VENDORS["compatible"], base_url="inproc:answering")
+vendor = msgspec.structs.replace(VENDORS["compatible"], base_url="inproc:answering", reports_cost=True)
 
 def add(a: int, b: int) -> int:
     '''Add two numbers.'''
@@ -82,6 +82,7 @@ print(len(modules))
 def test_the_rest_is_imported_calls_models_and_names_in_errors_what_is_not_installed(tmp_path: Path) -> None:
     package = Path(llm_rest.__file__).parent
     shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__", *OPTIONAL))
+    (tmp_path / package.name / "telemetry.py").unlink()
     command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     ran = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr

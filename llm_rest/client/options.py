@@ -8,6 +8,7 @@ options: tracebacks are recorded with the local variables of every frame.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypedDict, cast, get_args
 
@@ -301,9 +302,11 @@ class Settings(NamedTuple):
         """The prices of a target for a request; `None` where they are unknown."""
         if self.prices is None and not target.endpoint.vendor.reports_cost:
             return None
-        from ..policy.prices import Pricing  # not needed by most calls
+        with suppress(ModuleNotFoundError):  # in a deployment without `policy/`, where costs are unknown
+            from ..policy.prices import Pricing  # not needed by most calls
 
-        return Pricing(self.prices, target, request)
+            return Pricing(self.prices, target, request)
+        return None
 
 
 def timeouts_of(value: object) -> Timeouts:

@@ -52,8 +52,6 @@ from llm_rest import (
 )
 from llm_rest.responses import Compaction, InputTokensDetails, Response, SummaryText
 from llm_rest.telemetry import Telemetry
-from llm_rest.telemetry import attributes as tables
-from llm_rest.telemetry.content import MAX_BLOB
 from llm_rest.testing import Broken, FakeModel, Streamed, Thinking, ToolCall
 from llm_rest.unknown import with_extras
 from llm_rest.wires import NAMES as WIRES
@@ -403,8 +401,8 @@ async def test_content_is_recorded_only_where_it_is_switched_on(
 
 
 TABLES = (
-    *(tables.CREATION, tables.MEASURED, tables.USAGE, tables.MODALITIES, tables.CALL),
-    *(tables.OPENAI, tables.CONTENT, tables.RUN, tables.TOOL),
+    *(telemetry.CREATION, telemetry.MEASURED, telemetry.USAGE, telemetry.MODALITIES, telemetry.CALL),
+    *(telemetry.OPENAI, telemetry.CONTENT, telemetry.RUN, telemetry.TOOL),
 )
 ENUMS = {
     "operation.name": {one.value for one in gen_ai_attributes.GenAiOperationNameValues},
@@ -422,7 +420,7 @@ NEWER = {
     "gen_ai.conversation.compacted",
     "gen_ai.prompt.version",
     "gen_ai.usage.cache_write.input_tokens",
-    *tables.MODALITIES,
+    *telemetry.MODALITIES,
     "gen_ai.execute_tool.duration",
     "gen_ai.invoke_agent.duration",
     "gen_ai.invoke_agent.inference_calls",
@@ -446,7 +444,7 @@ async def test_all_that_is_emitted_is_in_the_registry_of_the_conventions(
     assert not NEWER & REGISTERED
     values = {name: {attributes(span).get(f"gen_ai.{name}") for span in exported.spans} - {None} for name in ENUMS}
     assert all(values[name] and values[name] <= known for name, known in ENUMS.items())
-    assert {*tables.PROVIDERS.values()} - {"moonshot_ai"} <= {
+    assert {*telemetry.PROVIDERS.values()} - {"moonshot_ai"} <= {
         one.value for one in gen_ai_attributes.GenAiProviderNameValues
     }
 
@@ -471,7 +469,7 @@ def test_messages_have_the_parts_of_the_conventions(exported: Exported) -> None:
         FunctionCall(call_id="call_1", name="lookup", arguments='{"city":"Oslo"}'),
         FunctionCallOutput(call_id="call_1", output="rain"),
         Compaction(id="cmp_1", encrypted_content="opaque"),
-        user(image(f"data:image/png;base64,{'A' * (MAX_BLOB * 2)}")),
+        user(image(f"data:image/png;base64,{'A' * (telemetry.MAX_BLOB * 2)}")),
     ]
     model = FakeModel([[Thinking("so"), "secret answer"]])
     llm = model.client(telemetry=exported.telemetry(capture_content="SPAN_ONLY"), on_loss="ignore")
@@ -481,7 +479,7 @@ def test_messages_have_the_parts_of_the_conventions(exported: Exported) -> None:
     blob = {"type": "blob", "content": png, "modality": "image", "mime_type": "image/png"}
     omitted = {
         "type": "llm_rest.omitted",
-        "size": MAX_BLOB * 3 // 2,
+        "size": telemetry.MAX_BLOB * 3 // 2,
         "modality": "image",
         "mime_type": "image/png",
     }

@@ -80,8 +80,7 @@ class Unknown(dict[str, Any]):
     @property
     def kind(self) -> str:
         """The value of `type` that the sender gave, or an empty string."""
-        kind = self.get("type", "")
-        return kind if isinstance(kind, str) else ""
+        return found if isinstance(found := self.get("type"), str) else ""
 
     @property
     def id(self) -> str | None:
@@ -139,6 +138,11 @@ def given(value: T | None | UnsetType) -> TypeGuard[T]:
 def as_object(value: Any) -> dict[str, Any]:
     """A JSON value if it is an object, else empty."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """A JSON value if it is a list, else empty."""
+    return cast("Any", value) if isinstance(value, list) else []
 
 
 def or_none(value: T | None | UnsetType) -> T | None:
@@ -517,11 +521,10 @@ class _Descent:
             if name == tag_field:
                 continue
             known = declared.get(name)
-            if known is not None and bytes(piece) == b"null" and issubclass(model, ResponsesModel):
-                if known[0] in _needed(model):
+            if known is not None:
+                absent = bytes(piece) == b"null" and issubclass(model, ResponsesModel)  # unless it is required
+                if not absent or known[0] in _needed(model):
                     values[known[0]] = self.value(piece, known[1], f"{path}.{name}")
-            elif known is not None:
-                values[known[0]] = self.value(piece, known[1], f"{path}.{name}")
             elif issubclass(model, Model):
                 unknown[name] = msgspec.json.decode(piece)
         try:

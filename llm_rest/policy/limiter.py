@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
+
+from ..unknown import as_list, as_object
 
 # --- headers ----------------------------------------------------------------------------------------------------------
 
@@ -142,23 +144,14 @@ def _value(kind: str, text: str, now: float) -> float | None:
 def quota_readings(body: Any) -> list[Reading]:
     """The rate limits in the body of Google's 429 responses (`QuotaFailure`), all of them used up."""
     found: list[Reading] = []
-    for detail in _objects(_object(_object(body).get("error")).get("details")):
-        for one in _objects(detail.get("violations")):
+    for detail in map(as_object, as_list(as_object(as_object(body).get("error")).get("details"))):
+        for one in map(as_object, as_list(detail.get("violations"))):
             name, value = str(one.get("quotaId", "")), str(one.get("quotaValue", ""))
             if name and _NUMBER.fullmatch(value):
                 what = "requests" if "Token" not in name else "input" if "Input" in name else "tokens"
                 window = 86400.0 if "PerDay" in name else 60.0
                 found.append(Reading(f"{what} {name}", what, window, float(value), 0.0))
     return found
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    found: list[Any] = cast("Any", value) if isinstance(value, list) else []
-    return map(_object, found)
 
 
 # --- scheduling of requests ------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import msgspec
 
 from ..errors import DecodeError
-from ..unknown import check_depth, decoder_of
+from ..unknown import as_object, check_depth, decoder_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -136,8 +136,7 @@ ORDER = frozenset({"index"})
 
 def own(leftovers: Leftovers | None, wire: str) -> dict[str, Any]:
     """The leftovers of `wire`; empty where there are none, or where they are not an object."""
-    found: Any = None if leftovers is None else leftovers.get(wire)
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    return {} if leftovers is None else as_object(leftovers.get(wire))
 
 
 def report_foreign(

@@ -1,4 +1,4 @@
-"""Helpers to read plain JSON of any shape as objects and lists; a place in a request that a rule validates."""
+"""Helpers to read plain JSON of any shape as lists; a place in a request that a rule validates."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ if TYPE_CHECKING:
 
 Plain = dict[str, Any]
 """A JSON object."""
-
-
-def table(value: Any) -> Plain:
-    """`value` if it is an object, else an empty one."""
-    return cast("Plain", value) if isinstance(value, dict) else {}
 
 
 def entries(value: Any, wire: str = "") -> list[Any]:

@@ -22,10 +22,11 @@ from ..responses import Request
 from ..responses.items import ItemBase
 from ..responses.parts import Part
 from ..tools.schema import walk
+from ..unknown import as_object
 from ..vendors.dialects import REFUSALS, gemini_model, messages_model
 from ..vendors.models import capabilities
 from . import turns
-from .plain import MISSING, Found, Place, Plain, entries, kind_of, rows, table
+from .plain import MISSING, Found, Place, Plain, entries, kind_of, rows
 
 if TYPE_CHECKING:
     from ..server.handler import Context
@@ -136,7 +137,7 @@ def _places(
 
 def _fits(value: Any, names: str, sign: str, words: str) -> bool:
     for name in names.split("."):
-        value = table(value).get(name)
+        value = as_object(value).get(name)
     return (str(value) in words.split("|")) == (sign == "=")
 
 
@@ -170,7 +171,7 @@ def _beyond(place: Place, sign: int) -> bool:
 
 def _keys(place: Place) -> Found:
     known = {*place.words, *(Request.__struct_encode_fields__ if "@request" in place.words else ())} - _OWN
-    unknown = [name for name in table(place.value) if name not in known]
+    unknown = [name for name in as_object(place.value) if name not in known]
     named = {"names": ", ".join(sorted(unknown)), "s": "s" if len(unknown) > 1 else ""}
     return [{"name": name, **named} for name in unknown]
 
@@ -206,8 +207,8 @@ _NOT_STRICT = set(
 def strict(schema: Any, host: str) -> Iterator[str]:
     """The errors of a host for a strict schema; from the structured-output guides, read 2026-11-20."""
     openai = host == "openai"
-    if openai and table(schema).get("type") != "object":
-        yield f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{table(schema).get('type')}\"'."
+    if openai and as_object(schema).get("type") != "object":
+        yield f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{as_object(schema).get('type')}\"'."
     for name, node in walk(schema):
         kind, where = node.get("type", "any"), f"In context=({name!r}),"
         is_object = "object" in kind or "properties" in node
@@ -227,12 +228,12 @@ _OLLAMA_SCHEMA = {"required": "array", "enum": "array", "properties": "object", 
 
 def _unreadable(place: Place) -> Found:
     """Parts of a schema that Ollama's server cannot decode into its own structure."""
-    left = [("", table(place.value))]
+    left = [("", as_object(place.value))]
     for path, schema in left:
         for name, kinds in _OLLAMA_SCHEMA.items():
             if kind_of(schema.get(name)) not in ("null", *kinds.split()):
                 yield {"name": f"{path}.{name}", "kind": kind_of(schema[name])}
-        left += [(f"{path}.properties", table(inner)) for inner in table(schema.get("properties")).values()]
+        left += [(f"{path}.properties", as_object(inner)) for inner in as_object(schema.get("properties")).values()]
         left += [(f"{path}.anyOf", inner) for inner in rows(schema.get("anyOf"))]
 
 
@@ -249,13 +250,13 @@ def _typed_items(document: Plain) -> Plain:
 
 def _fields(place: Place) -> Found:
     """Unknown fields of this kind of item or part."""
-    known = _FIELDS.get(str(table(place.value).get("type")))
+    known = _FIELDS.get(str(as_object(place.value).get("type")))
     return [{"name": name} for name in place.value if name not in (*known, "parsed")] if known else []
 
 
 def _choice(place: Place) -> Found:
     known = (*place.context.dialect.tool_choices, "any")
-    word = place.value if isinstance(place.value, str) else table(place.value).get("type")
+    word = place.value if isinstance(place.value, str) else as_object(place.value).get("type")
     return [] if word is None or word in known else [{"value": word, "words": ", ".join(known[:-1])}]
 
 
@@ -298,8 +299,8 @@ def _has_beta(place: Place, beta: str) -> bool:
 
 def _marks(value: Any) -> int:
     """The number of blocks with `cache_control`; inputs of calls and schemas of tools are the caller's own JSON."""
-    inner = [one for name, one in table(value).items() if name not in ("input", "input_schema")]
-    return sum(map(_marks, inner + entries(value))) + bool(table(value).get("cache_control"))
+    inner = [one for name, one in as_object(value).items() if name not in ("input", "input_schema")]
+    return sum(map(_marks, inner + entries(value))) + bool(as_object(value).get("cache_control"))
 
 
 def _blank(place: Place) -> bool:
@@ -329,7 +330,7 @@ def _camel(value: Any) -> Any:
 def _in_camel(document: Plain) -> Plain:
     """The request in camelCase; a token-counting request may contain the whole request."""
     whole: Plain = _camel(document)
-    return table(whole.get("generateContentRequest")) or whole
+    return as_object(whole.get("generateContentRequest")) or whole
 
 
 def _mixed(place: Place) -> Found:
@@ -361,9 +362,11 @@ TESTS: dict[str, Callable[[Place], Found | bool | None]] = {
     ],
     "unique": _unique,
     "among": _among,
-    "oneof": lambda p: [{"held": held[1]} for held in [[n for n in p.words if n in table(p.value)]] if len(held) > 1],
-    "anyof": lambda p: not any(word in table(p.value) for word in p.words),
-    "entries": lambda p: any(len(name) > 64 or len(str(text)) > 512 for name, text in table(p.value).items()),
+    "oneof": lambda p: [
+        {"held": held[1]} for held in [[n for n in p.words if n in as_object(p.value)]] if len(held) > 1
+    ],
+    "anyof": lambda p: not any(word in as_object(p.value) for word in p.words),
+    "entries": lambda p: any(len(name) > 64 or len(str(text)) > 512 for name, text in as_object(p.value).items()),
     "json": lambda p: "json" not in str([p.document.get(word) for word in p.words]).lower(),
     "strict": lambda p: [{"problem": wrong} for wrong in strict(p.value, p.words[0])],
     "header": lambda p: p.words[0] not in p.context.headers,
@@ -375,7 +378,7 @@ TESTS: dict[str, Callable[[Place], Found | bool | None]] = {
     "isnot": lambda p: kind_of(p.value) in ("array", "bool", "number", "string") and p.value not in ("", *p.words),
     "base64": _base64,
     "unreadable": _unreadable,
-    "item": lambda p: [] if (kind := table(p.value).get("type")) in _ITEMS else [{"value": kind}],
+    "item": lambda p: [] if (kind := as_object(p.value).get("type")) in _ITEMS else [{"value": kind}],
     "fields": _fields,
     "choice": _choice,
     "callid": _call_id,

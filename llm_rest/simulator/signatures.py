@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from .. import wires
 from ..responses import CustomToolCall, FunctionCall, Message, OutputText, Reasoning, ReasoningText
-from ..unknown import Unknown
+from ..unknown import Unknown, as_object
 from ..vendors.dialects import gemini_model
-from .plain import Plain, rows, table
+from .plain import Plain, rows
 
 if TYPE_CHECKING:
     from ..responses import AnyItem, Response
@@ -87,7 +87,7 @@ def _blocks(content: Any) -> Any:
 
 def _unmarked(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _unmarked(inner) for name, inner in table(value).items() if name != "cache_control"}
+        return {name: _unmarked(inner) for name, inner in as_object(value).items() if name != "cache_control"}
     return [_unmarked(inner) for inner in cast("Any", value)] if isinstance(value, list) else value
 
 
@@ -143,9 +143,9 @@ class Signer:
         self._issuer: str = context.dialect.issuer
         self._turn = mac("turn", last_user_text(document))
         self._document = document
-        config = table(document.get("generationConfig"))
-        self._shows = table(config.get("thinkingConfig")).get("includeThoughts") is True
-        self._omits = table(document.get("thinking")).get("display") == "omitted"
+        config = as_object(document.get("generationConfig"))
+        self._shows = as_object(config.get("thinkingConfig")).get("includeThoughts") is True
+        self._omits = as_object(document.get("thinking")).get("display") == "omitted"
         self._details = getattr(self._dialect, "reasoning_field", "") == "reasoning_details"
         self._signs = "gemini" not in self._wire or gemini_model(context.model or "").signs_calls
         self._seeds, self._called, self._has_text = seeds, False, False

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ..unknown import as_object
 from ..vendors.dialects import gemini_model
-from .plain import Found, Place, Plain, rows, table
+from .plain import Found, Place, Plain, rows
 from .signatures import START, has_its_thoughts, last_user_text, mac, opened, prefix_mac
 
 # --- signatures -----------------------------------------------------------------------------------------------------
@@ -31,7 +32,7 @@ def _sealed(place: Place) -> Found:
         return
     fields = opened(place.context.dialect.issuer, place.value)
     shown: list[Any] = [place.holder.get(word) for word in place.words if word]
-    shown = [{**call, "args": None} if "args" in (call := table(one)) else one for one in shown]
+    shown = [{**call, "args": None} if "args" in (call := as_object(one)) else one for one in shown]
     if fields is None or fields[0] != mac("shown", shown):
         yield {"start": str(place.value)[:16]}
 
@@ -187,7 +188,7 @@ def _functions(place: Place) -> Found:
     """Calls that are not after the user's turn, and calls without exactly one result in the very next turn."""
     calls: list[Plain] = []
     for i, turn in enumerate(turns(place)):
-        results = [table(one["functionResponse"]) for _, one in turn.having("functionResponse")]
+        results = [as_object(one["functionResponse"]) for _, one in turn.having("functionResponse")]
         # The vendor's own client sends no ids where it executes functions itself.
         known = ("name", "id") if any(result.get("id") for result in results) else ("name",)
         pairs = [sorted([str(one.get(key) or "") for key in known] for one in side) for side in (results, calls)]
@@ -196,7 +197,7 @@ def _functions(place: Place) -> Found:
             yield {"problem": f"{equal} of the function call turn"}
         elif results and pairs[0] != pairs[1] and gemini_model(place.model).signs_calls:
             yield {"problem": "each function response has the name and the id of its function call"}
-        calls = [table(one["functionCall"]) for _, one in turn.having("functionCall")]
+        calls = [as_object(one["functionCall"]) for _, one in turn.having("functionCall")]
         if calls and i == 0:
             equal = "function call turn comes immediately after a user turn or after a function response turn"
             yield {"problem": equal}
@@ -209,7 +210,7 @@ def _signed(place: Place) -> Found:
     for i, turn in enumerate(found[user_turns[-1] :]):
         for at, part in turn.having("functionCall")[:1]:
             if not part.get("thoughtSignature"):
-                yield {"name": table(part["functionCall"]).get("name"), "number": i + 1, "path": at}
+                yield {"name": as_object(part["functionCall"]).get("name"), "number": i + 1, "path": at}
 
 
 def _outputs(place: Place) -> Found:

@@ -23,6 +23,8 @@ from urllib.parse import unquote
 
 import msgspec
 
+from ..unknown import as_list, as_object
+
 Schema = dict[str, Any]
 Path = tuple[str | int, ...]
 Found = Iterator[tuple[Path, str]]
@@ -93,7 +95,7 @@ def _faults(schema: Schema | bool, value: Any, root: Schema | bool | None = None
 def _holder(value: Any, path: Path) -> dict[Any, Any] | None:
     """The object with a null at `path`; nothing where there is no null."""
     parent: Any = reduce(operator.getitem, path[:-1], value) if path else None
-    return _dict(parent) if path and _dict(parent).get(cast("str", path[-1]), 0) is None else None
+    return as_object(parent) if path and as_object(parent).get(cast("str", path[-1]), 0) is None else None
 
 
 def walk(schema: Any, name: str = "") -> Iterator[tuple[str, Schema]]:
@@ -105,10 +107,10 @@ def walk(schema: Any, name: str = "") -> Iterator[tuple[str, Schema]]:
     for key in _ONE:
         yield from walk(found.get(key))
     for key in _MANY:
-        for one in _list(found.get(key)):
+        for one in as_list(found.get(key)):
             yield from walk(one)
     for key in _NAMED:
-        for inner, one in _dict(found.get(key)).items():
+        for inner, one in as_object(found.get(key)).items():
             yield from walk(one, inner)
 
 
@@ -150,19 +152,19 @@ class _Check:
         if schema.get("uniqueItems") is True and len({_key(item) for item in value}) < len(value):
             yield path, "its items must differ from each other"
         items = schema.get("items", True)
-        prefix = _list(items) if isinstance(items, list) else _list(schema.get("prefixItems"))
+        prefix = as_list(items) if isinstance(items, list) else as_list(schema.get("prefixItems"))
         rest = schema.get("additionalItems", True) if isinstance(items, list) else items
         for i, item in enumerate(value):
             yield from self.faults(prefix[i] if i < len(prefix) else rest, item, (*path, i), depth)
 
     def _object(self, schema: Schema, value: Schema, path: Path, depth: int) -> Found:
-        properties = _dict(schema.get("properties"))
-        beside = _dict(schema.get("dependentRequired"))
-        required = [*_list(schema.get("required")), *(other for name in value for other in _list(beside.get(name)))]
+        properties = as_object(schema.get("properties"))
+        beside = as_object(schema.get("dependentRequired"))
+        required = [*as_list(schema.get("required")), *(other for name in value for other in as_list(beside.get(name)))]
         for name in required:
             if isinstance(name, str) and name not in value:
                 yield (*path, name), "missing, and required"
-        patterns, rest = _dict(schema.get("patternProperties")), schema.get("additionalProperties", True)
+        patterns, rest = as_object(schema.get("patternProperties")), schema.get("additionalProperties", True)
         for name, item in value.items():
             schemas = [properties[name]] if name in properties else []
             schemas += [one for pattern, one in patterns.items() if _matches(pattern, name)]
@@ -177,11 +179,11 @@ class _Check:
     def _combined(self, schema: Schema, value: Any, path: Path, depth: int) -> Found:
         if isinstance(reference := schema.get("$ref"), str):
             yield from self.faults(target(self._root, reference), value, path, depth)
-        for one in _list(schema.get("allOf")):
+        for one in as_list(schema.get("allOf")):
             yield from self.faults(one, value, path, depth)
-        if arms := _list(schema.get("anyOf")):
+        if arms := as_list(schema.get("anyOf")):
             yield from self._none_of(arms, value, path, depth)
-        if arms := _list(schema.get("oneOf")):
+        if arms := as_list(schema.get("oneOf")):
             fitting = [i for i, arm in enumerate(arms, 1) if self.fits(arm, value, path, depth)]
             if len(fitting) > 1:
                 yield path, f"fits alternatives {' and '.join(map(str, fitting))}, and may fit one only"
@@ -221,8 +223,8 @@ def target(root: Any, reference: str) -> Any:
     found = root
     for step in unquote(reference[1:]).split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
-        items = _list(found)
-        found = items[int(name)] if name.isdecimal() and int(name) < len(items) else _dict(found).get(name, True)
+        items = as_list(found)
+        found = items[int(name)] if name.isdecimal() and int(name) < len(items) else as_object(found).get(name, True)
     return found
 
 
@@ -285,7 +287,7 @@ def _type_fault(schema: Schema, value: Any) -> str | None:
     expected = schema.get("type")
     if expected is None:
         return None
-    kinds = [kind for kind in (_list(expected) or [expected]) if isinstance(kind, str) and kind in _TYPES]
+    kinds = [kind for kind in (as_list(expected) or [expected]) if isinstance(kind, str) and kind in _TYPES]
     if not kinds or any(_TYPES[kind][1](value) for kind in kinds):
         return None
     return f"expected {' or '.join(_TYPES[kind][0] for kind in kinds)}, got {_shown(value)}"
@@ -294,8 +296,8 @@ def _type_fault(schema: Schema, value: Any) -> str | None:
 def _own_faults(schema: Schema, value: Any) -> Iterator[str]:
     """The problems of a value of the right type, apart from its parts."""
     for choices in (schema.get("enum"), [schema["const"]] if "const" in schema else None):
-        if isinstance(choices, list) and _key(value) not in {_key(choice) for choice in _list(choices)}:
-            words = [_shown(choice) for choice in _list(choices)[:50]]
+        if isinstance(choices, list) and _key(value) not in {_key(choice) for choice in as_list(choices)}:
+            words = [_shown(choice) for choice in as_list(choices)[:50]]
             yield f"expected {'one of ' * (len(words) > 1)}{', '.join(words)}, got {_shown(value)}"
     for key, limit in schema.items():
         kind, holds, words, unit = _LIMITS.get(key, _NO_LIMIT)
@@ -403,23 +405,15 @@ def _ways(tree: Any, length: int) -> float:
 # --- small things ---------------------------------------------------------------------------------------------------
 
 
-def _list(value: Any) -> list[Any]:
-    return cast("Any", value) if isinstance(value, list) else []
-
-
-def _dict(value: Any) -> Schema:
-    return cast("Schema", value) if isinstance(value, dict) else {}
-
-
 def _key(value: Any) -> Any:
     """Equal for values that are equal as JSON: 1 and 1.0 are, 1 and true are not."""
     match value:
         case bool():
             return ("bool", value)
         case list():
-            return ("list", *(_key(item) for item in _list(value)))
+            return ("list", *(_key(item) for item in as_list(value)))
         case dict():
-            return frozenset((name, _key(item)) for name, item in _dict(value).items())
+            return frozenset((name, _key(item)) for name, item in as_object(value).items())
         case _:
             return value
 

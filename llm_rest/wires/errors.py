@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 import msgspec
 
 from ..errors import DecodeError, ErrorFacts, printable
-from ..unknown import check_depth
+from ..unknown import as_object, check_depth
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -199,7 +199,7 @@ def _document(value: Any) -> Plain:
         value = next(iter(cast("Any", value)), None)
     if isinstance(value, str):
         return {"message": value}
-    return cast("Plain", value) if isinstance(value, dict) else {}
+    return as_object(value)
 
 
 def _text(fields: Plain) -> str:

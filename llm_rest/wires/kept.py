@@ -44,8 +44,8 @@ from ..responses.carriers import (
     report_foreign,
     unsaid,
 )
-from ..unknown import Decoder, Model, Unknown, as_object, extras, with_extras
-from .leftovers import as_list, report_unknown, struct_of
+from ..unknown import Decoder, Model, Unknown, as_list, as_object, extras, with_extras
+from .leftovers import report_unknown, struct_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

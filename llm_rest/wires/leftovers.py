@@ -34,11 +34,6 @@ def is_object(value: Any) -> TypeGuard[Json]:
     return isinstance(value, dict)
 
 
-def as_list(value: Any) -> list[Any]:
-    """A JSON value if it is a list; else empty."""
-    return cast("Any", value) if isinstance(value, list) else []
-
-
 def new_answer(id: str, created_at: float | None, model: Opt[str], request: Request | None) -> Response:
     """A response in progress without output, with the fields that repeat its request."""
     response = Response(id=id, status="in_progress", created_at=created_at, model=model or "", output=[])

@@ -18,9 +18,8 @@ from ..responses.items import ROLES as CONVERSATION_ROLES
 from ..responses.items import FunctionCall, FunctionCallOutput, Message, Reasoning
 from ..responses.normalize import json_text
 from ..responses.parts import SummaryText
-from ..unknown import as_object
+from ..unknown import as_list, as_object
 from . import NAMES
-from .leftovers import as_list
 
 if TYPE_CHECKING:
     from ..losses import Losses

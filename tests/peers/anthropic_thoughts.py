@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from llm_rest.responses import CustomToolCall, FunctionCall, Reasoning
-from llm_rest.simulator.plain import Plain, table
+from llm_rest.simulator.plain import Plain
 from llm_rest.simulator.signatures import mac, opened, seal
 from llm_rest.simulator.turns import Turn
+from llm_rest.unknown import as_object
 
 from .seals import mark, turns_of, wire_item
 
@@ -46,7 +47,7 @@ def forged(document: Plain, issuer: str) -> Iterator[str]:
     """What is wrong with the thoughts that came back."""
     groups = turns_of(document, WIRE)
     bound = PREFIX_BOUND.search(document.get("model", ""))
-    bound = bound and table(document.get("thinking")).get("block_binding") != DROPPED
+    bound = bound and as_object(document.get("thinking")).get("block_binding") != DROPPED
     words = [i for i, group in enumerate(groups) if group.role == "user" and group.lacking("type", "tool_result")]
     for i, group in enumerate(groups):
         thoughts: list[str] = []
@@ -111,7 +112,7 @@ def _unmarked(value: Any) -> Any:
 def signed(response: Response, document: Plain, context: Context) -> Response:
     """The response with Anthropic's ids, its thoughts signed, and calls that vouch for the thoughts before them."""
     groups = turns_of(document, WIRE)
-    omitted = table(document.get("thinking")).get("display") == "omitted"
+    omitted = as_object(document.get("thinking")).get("display") == "omitted"
     issuer, seeds = context.dialect.issuer, response.id.removeprefix("resp_")
     output: list[AnyItem] = []
     thoughts: list[str] = []

@@ -13,9 +13,10 @@ import msgspec
 from msgspec.structs import replace
 
 from llm_rest.responses import CustomToolCall, FunctionCall, Message, OutputText, Reasoning
-from llm_rest.simulator.plain import Plain, table
+from llm_rest.simulator.plain import Plain
 from llm_rest.simulator.signatures import mac, opened, seal
 from llm_rest.simulator.turns import DUMMIES, Turn
+from llm_rest.unknown import as_object
 from llm_rest.vendors.dialects import gemini_model
 
 from .seals import turns_of, wire_item
@@ -68,7 +69,7 @@ def signed(response: Response, document: Plain, context: Context) -> Response:
     """The response with an id as the vendor makes them, signed, its thoughts shown where the request asks for them."""
     seeds, issuer = response.id.removeprefix("resp_"), context.dialect.issuer
     signs, turn = gemini_model(context.model or "").signs_calls, _turn(turns_of(document, WIRE))
-    shows = table(table(document.get("generationConfig")).get("thinkingConfig")).get("includeThoughts") is True
+    shows = as_object(as_object(document.get("generationConfig")).get("thinkingConfig")).get("includeThoughts") is True
     thoughts: list[Plain] = []
     output: list[AnyItem] = []
     called, said = False, ""

@@ -15,10 +15,10 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from ... import responses as ours
-from ...unknown import Unknown, given
+from ...unknown import Unknown, as_list, given
 from ..call_ids import PlacedOutputs
 from ..kept import diff, keep_message, kept_message, own_leftovers, patch, unknown
-from ..leftovers import as_list, report_unknown, struct_of
+from ..leftovers import report_unknown, struct_of
 from ..tools import Call
 from . import types
 from .content import (

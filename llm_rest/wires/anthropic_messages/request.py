@@ -18,12 +18,12 @@ from ... import responses as ours
 from ...losses import Loss, Losses, no_such, not_in, not_taken
 from ...responses.carriers import BLOCK, ENTRIES, NEAR, SPELLING, digest, noted, own, sender, unsaid
 from ...responses.request import items_of
-from ...unknown import Opt, Unknown, as_object, given, or_none, or_unset
+from ...unknown import Opt, Unknown, as_list, as_object, given, or_none, or_unset
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
 from .. import Route, with_model
 from ..call_ids import paired
 from ..kept import diff, note, own_leftovers, patch, recall, unknown
-from ..leftovers import as_list, as_plain
+from ..leftovers import as_plain
 from ..options import INCLUDED, JSON_ONLY, report_format, report_include, report_missing, schema_format
 from ..prefix import EncodedPrefix, encoded_turns
 from ..schema import ANTHROPIC as SCHEMA_HOST

@@ -20,8 +20,8 @@ from ...errors import DecodeError
 from ...losses import Losses, no_such
 from ...responses import Schema
 from ...responses.carriers import digest
-from ...unknown import Decoder, Opt, Unknown, as_object, extras, given, or_none, or_unset
-from ..leftovers import as_list, item_id, report_unknown
+from ...unknown import Decoder, Opt, Unknown, as_list, as_object, extras, given, or_none, or_unset
+from ..leftovers import item_id, report_unknown
 from ..options import report_missing
 from ..schema import ANTHROPIC, fitted
 from ..tools import NO_PARAMETERS, PLACE, WebSearch, as_function, each_tool, refuse_tool, report_name, wire_name
@@ -233,10 +233,9 @@ def _block_items(block: types.AnyBlock, result: types.ServerToolResult | None) -
 def arguments_of(block: Use) -> Json:
     """The input of a use as plain values; empty if it is not an object."""
     try:
-        found = msgspec.json.decode(block.input)
+        return as_object(msgspec.json.decode(block.input))
     except msgspec.MsgspecError:
         return {}
-    return cast("Json", found) if isinstance(found, dict) else {}
 
 
 def _string(arguments: Json, name: str) -> str | None:

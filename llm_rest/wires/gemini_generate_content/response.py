@@ -21,11 +21,11 @@ from msgspec.structs import replace
 from ... import responses as ours
 from ...losses import Loss, Losses
 from ...responses.carriers import GROUP, SPELLING, WITHIN, digest
-from ...unknown import as_object, given, with_extras
+from ...unknown import as_list, as_object, given, with_extras
 from ...vendors.dialects import GeminiDialect, gemini_model
 from ..errors import error_facts, status_of
 from ..kept import Rules, diff, keep_message, kept_message, note, own_leftovers, patch, unknown
-from ..leftovers import as_list, new_answer, report_answer, report_unknown, report_usage, set_status
+from ..leftovers import new_answer, report_answer, report_unknown, report_usage, set_status
 from ..tools import sent_tools
 from . import types
 from .content import Context, annotated, grounding_of, search_of

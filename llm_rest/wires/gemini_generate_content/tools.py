@@ -23,9 +23,9 @@ from msgspec.structs import replace
 from ... import responses as ours
 from ...losses import Losses
 from ...responses.carriers import SPELLING
-from ...unknown import Unknown, as_object, given, or_none, or_unset
+from ...unknown import Unknown, as_list, as_object, given, or_none, or_unset
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import as_list, report_unknown
+from ..leftovers import report_unknown
 from ..options import report_missing
 from ..schema import GEMINI, fitted
 from ..tools import (

@@ -19,9 +19,9 @@ from msgspec.structs import replace
 from ... import responses as ours
 from ...losses import Loss, Losses, not_in
 from ...responses.carriers import SPELLING, own
-from ...unknown import Opt, Unknown, base, convert, given, or_none, or_unset
+from ...unknown import Opt, Unknown, as_list, base, convert, given, or_none, or_unset
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import as_list, is_object, known
+from ..leftovers import is_object, known
 from ..tools import sent_name
 from . import types
 from .reasoning import decode_thinking_part, split_think, thought

@@ -17,9 +17,9 @@ from msgspec import UNSET, Struct
 
 from ... import responses as ours
 from ...responses.carriers import SPELLING, digest, own, seal, unseal
-from ...unknown import as_object, given, or_none, or_unset
+from ...unknown import as_list, as_object, given, or_none, or_unset
 from ..kept import patch, unknown
-from ..leftovers import as_list, carrier
+from ..leftovers import carrier
 from . import types
 from .types import USED, WIRE, AnyPart, AssistantFields, Json, Text, Thinking
 

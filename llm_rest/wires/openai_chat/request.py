@@ -21,12 +21,12 @@ from ...errors import DecodeError
 from ...losses import Loss, Losses
 from ...responses.carriers import SPELLING, own
 from ...responses.request import items_of
-from ...unknown import Open, Opt, Unknown, as_object, convert, given, or_none, or_unset, with_extras
+from ...unknown import Open, Opt, Unknown, as_list, as_object, convert, given, or_none, or_unset, with_extras
 from ...vendors.dialects import CHAT_HOSTS, ChatDialect
 from .. import Route, with_model
 from ..call_ids import paired
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import as_list, is_object
+from ..leftovers import is_object
 from ..options import ENCRYPTED, JSON_ONLY, LOGPROBS, asks_for_logprobs, report_include, report_missing, with_extra
 from ..prefix import EncodedPrefix, encoded_turns
 from ..tools import Added, Naming, added_tools, qualified, sent_name

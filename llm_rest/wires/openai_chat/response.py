@@ -21,12 +21,11 @@ from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Loss, Losses, not_in
 from ...responses.carriers import NEAR, SPELLING, WITHIN, digest, own, report_foreign
-from ...unknown import Decoder, Opt, Unknown, as_object, extras, given, or_none, or_unset, with_extras
+from ...unknown import Decoder, Opt, Unknown, as_list, as_object, extras, given, or_none, or_unset, with_extras
 from ..errors import error_facts, status_of, type_of
 from ..kept import Rules, diff, patch, unknown
 from ..leftovers import (
     DETAILS,
-    as_list,
     as_plain,
     built,
     is_object,

@@ -22,10 +22,10 @@ from ... import responses as ours
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.carriers import digest, report_error, report_failure
-from ...unknown import Unknown, as_object, given, with_extras
+from ...unknown import Unknown, as_list, as_object, given, with_extras
 from ...vendors.dialects import ChatDialect
 from .. import stream
-from ..leftovers import as_list, built, item_id, new_answer, present
+from ..leftovers import built, item_id, new_answer, present
 from ..stream import unsent
 from ..tools import restore_tool, sent_name, sent_tools
 from . import reasoning, types

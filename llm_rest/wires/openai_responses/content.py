@@ -17,9 +17,9 @@ from ...losses import Losses
 from ...responses.carriers import own, report_foreign
 from ...responses.lenient import REPAIRED
 from ...responses.parts import Leftovers
-from ...unknown import Unknown, given
+from ...unknown import Unknown, as_list, given
 from ...vendors.dialects import ResponsesDialect
-from ..leftovers import as_list, kind_of, struct_of
+from ..leftovers import kind_of, struct_of
 from .types import WIRE
 
 ItemT = TypeVar("ItemT", bound=rs.ItemBase)

@@ -129,14 +129,14 @@ class Engine:
         except BaseException:  # received answers are committed even where the input raises
             if self._journal is not None:
                 for row in starting:
-                    if row.response_id is None:
+                    if row.vendor_id is None:
                         self._journal.mark(row.n, NEW)
             self._commit(last=True)
             raise
         self._copy_outputs(results)
         for row in starting:
             self._running[row.n] = row, self._free.pop()
-            if self._journal is not None and row.n not in self._marked and row.response_id is None:
+            if self._journal is not None and row.n not in self._marked and row.vendor_id is None:
                 self._journal.mark(row.n, SENT)
         self._marked.clear()
         self._commit(last=not self._running)
@@ -175,9 +175,9 @@ class Engine:
         if error is not None and self._journal is not None and self._is_left_open(error):
             return self._journal.mark(row.n, NEW)
         if answer is not None and answer.status in UNFINISHED:
-            if self._journal is not None and row.response_id is None:
+            if self._journal is not None and row.vendor_id is None:
                 self._journal.mark_background(row.n, answer.id)
-            return self._polled.append(row._replace(response_id=answer.id))
+            return self._polled.append(row._replace(vendor_id=answer.id))
         self._end(row, answer, error, results)
         self._look(error)
         return None
@@ -321,12 +321,12 @@ class Engine:
             if journal.output is None and (line := journal.line(n)) is not None:
                 results.append(self._lines.restored(n, line))
             return None, None
-        if known.response_id is None and known.state == SENT:
+        if known.vendor_id is None and known.state == SENT:
             if self._rules.at_most_once:
                 what = "in flight when an earlier process ended, and not sent again (at_most_once)"
                 return row, problem or CallCancelledError(what)
             self._totals.repeated += 1
-        return row._replace(response_id=known.response_id), problem or self._taken_id(journal, row)
+        return row._replace(vendor_id=known.vendor_id), problem or self._taken_id(journal, row)
 
     def _taken_id(self, journal: Journal, row: Row) -> ConfigError | None:
         owner = None if row.custom_id is None else journal.find("custom_id", row.custom_id)

@@ -85,7 +85,7 @@ class JournalRow(NamedTuple):
     offset: int
     digest: bytes
     state: int
-    response_id: str | None
+    vendor_id: str | None
     """The batch of the row, or the id of its background response, where the vendor is processing it."""
 
 
@@ -138,7 +138,7 @@ class Journal(SQLiteFile):
             self.keep_outputs = keep_outputs or output is None
             self.at: Position = decoder_of(Position).decode(found[2])
             self._order = "place" if by_arrival else "n"
-            last = f"SELECT coalesce(max({self._order}), 0) FROM row WHERE {self._order} IS NOT NULL"
+            last = "SELECT coalesce(max(place), 0) FROM row WHERE place IS NOT NULL"
             self._place: int | None = self._one(last)[0] if by_arrival else None
             if output is not None and not readonly:
                 with self._store_errors():

@@ -48,19 +48,19 @@ def call_of(job: Job, window: str | None = None) -> Call:
     caller, site = job.caller, job.site
 
     async def call(row: Row) -> Reply:
-        if window is None and row.response_id is None:
+        if window is None and row.vendor_id is None:
             return await generate(caller, row.input, {**row.options, **more}, site)
         of_row = {"model": row.options["model"]} if row.options.get("model") else {}
         target, _ = caller.resolve({**of_row})
         if window is not None and (target.vendor, target.endpoint.wire) != ("openai", "openai_responses"):
             raise ConfigError(f"{target.vendor} has no completion windows", hint="use mode='vendor' or mode='live'")
-        if row.response_id is None:
+        if row.vendor_id is None:
             return await generate(caller, row.input, {**row.options, **more}, site)
         with caller.call() as waiting:
             await caller.transport.sleep(POLL_SECONDS)
         if waiting.stopped:
             return interrupted_reply(target, ())
-        found = raise_if_failed(target, await endpoints.stored(caller, row.response_id, of_row, site))
+        found = raise_if_failed(target, await endpoints.stored(caller, row.vendor_id, of_row, site))
         if window is not None and found.info.cost is not None:
             found.info.cost = round(found.info.cost * WINDOWS[window])
         return found

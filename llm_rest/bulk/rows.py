@@ -48,7 +48,7 @@ class Row(NamedTuple):
     """The losses of decoding a body in the format of another wire."""
     wire: str = "openai_responses"
     """The wire whose format the row was written in."""
-    response_id: str | None = None
+    vendor_id: str | None = None
     """The batch of the row, or the id of its background response, where the vendor is already processing it."""
 
     @property

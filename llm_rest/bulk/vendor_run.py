@@ -139,11 +139,11 @@ class VendorEngine(Engine):
             row = None if self._stopping else self._take(results)
             if row is None:
                 break
-            if row.response_id is not None and row.response_id not in self._batches:
-                what = f"{self._source.word} {row.n} is the background response {row.response_id}, which is in progress"
+            if row.vendor_id is not None and row.vendor_id not in self._batches:
+                what = f"{self._source.word} {row.n} is the background response {row.vendor_id}, which is in progress"
                 self._give_up(ConfigError(what, hint="use mode='background', as the run began"))
                 break
-            at = None if row.response_id is None else self._batches[row.response_id]
+            at = None if row.vendor_id is None else self._batches[row.vendor_id]
             self._add(row, 1 if at is None else at.batch.tries, results, at)
 
     def _add(self, row: Row, tries: int, results: list[BulkRow], at: _Open | None = None) -> None:

@@ -8,7 +8,6 @@ options: tracebacks are recorded with the local variables of every frame.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypedDict, cast, get_args
 
@@ -302,11 +301,11 @@ class Settings(NamedTuple):
         """The prices of a target for a request; `None` where they are unknown."""
         if self.prices is None and not target.endpoint.vendor.reports_cost:
             return None
-        with suppress(ModuleNotFoundError):  # in a deployment without `policy/`, where costs are unknown
+        try:
             from ..policy.prices import Pricing  # not needed by most calls
-
-            return Pricing(self.prices, target, request)
-        return None
+        except ModuleNotFoundError:  # in a deployment without `policy/`
+            return None
+        return Pricing(self.prices, target, request)
 
 
 def timeouts_of(value: object) -> Timeouts:

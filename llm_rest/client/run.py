@@ -274,12 +274,12 @@ class ModelCalls:
         if how.get("approve") is not None and not callable(how["approve"]):
             raise ConfigError("approve= takes a function of a call that returns True, False or None")
         model = options.pop("model", None) if how.get("state") is not None else None
-        destination = {"model": options.get("model") or given_request.model or defaults.get("model")}
-        state, lost, indexing = _state(input, options, how, lambda: self._caller.destination(destination), self._past)
+        chosen = {"model": options.get("model") or given_request.model or defaults.get("model")}
+        state, lost, indexing = _state(input, options, how, lambda: self._caller.destination(chosen), self._past)
         self._lost = lost
         known = self._history.known_answered(state.items)
         if lost:
-            target, settings = self._caller.resolve({**self._settings, **destination})
+            target, settings = self._caller.resolve({**self._settings, **chosen})
             report_losses(lost, settings.on_loss, self._site, who=target.vendor)
         if model is not None:
             state = self._with_model(state, model)

@@ -60,7 +60,7 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
     prepared, settings, calls, notes = shaped(plain, way), plain.settings, list[CallInfo](), list[Loss]()
     began = monotonic()
     while True:
-        first_request = prepared.request
+        sent = prepared.request
         left = with_time_left(settings, began) if calls else settings
         found = await send_call(caller, prepared._replace(settings=left), site)
         calls.append(found.info)
@@ -71,7 +71,7 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
         try:
             if not read_value(output, way, found):
                 # The conversation continues from the calls, so the earlier items are included.
-                found.output[:0] = _repair_messages(way.request, first_request)
+                found.output[:0] = _repair_messages(way.request, sent)
             return found
         except SchemaMismatchError as problem:
             if (forget := vars(found).get("forget")) is not None:  # a cached answer that is invalid every time
@@ -79,7 +79,7 @@ async def generate(caller: Caller, input: Input | None, options: dict[str, Any],
             if len(calls) > settings.max_repairs:
                 raise
             notes.append(Loss("output_text", f"re-prompted: {problem.message}", "changed"))
-            prepared = prepared._replace(request=corrected(first_request, received, way.tool, problem.problems))
+            prepared = prepared._replace(request=corrected(sent, received, way.tool, problem.problems))
 
 
 def _repair_messages(first: Request, last: Request) -> list[AnyItem]:

@@ -265,10 +265,8 @@ class _BaseChat:
             return
         (reason, model), self._end_requested, self.end_error = self._end_requested, None, None
         talk = self.conversation
-        items_now = (
-            talk.items if talk.compacted is None else [*talk.compacted.items, *talk.items[talk.compacted.count :]]
-        )
-        items = [*talk.context, *self.context.items, *items_now]
+        kept = talk.items if talk.compacted is None else [*talk.compacted.items, *talk.items[talk.compacted.count :]]
+        items = [*talk.context, *self.context.items, *kept]
         tools = Toolbox(as_list(self._tools)).definitions
         request = Request(input=items, instructions=talk.instructions, tools=tools or None)
         try:

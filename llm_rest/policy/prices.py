@@ -273,7 +273,7 @@ def _parts(prices: _Prices, usage: Usage, calls: Mapping[str, int], request: Req
     cached = (inside.cached_tokens or 0) if inside else 0
     written = (inside.cache_write_tokens or 0) if inside else 0
     reasoning = min((outside.reasoning_tokens or 0) if outside else 0, usage.output_tokens)
-    text, output_text = max(0, usage.input_tokens - cached - written), usage.output_tokens - reasoning
+    text, visible = max(0, usage.input_tokens - cached - written), usage.output_tokens - reasoning
     for media in _MEDIA:
         count, read, output = (
             _counted(details, name)
@@ -289,7 +289,7 @@ def _parts(prices: _Prices, usage: Usage, calls: Mapping[str, int], request: Req
             text, cached = max(0, text - count + read), max(0, cached - read)
         if prices.get(f"output_{media}_mtok") is not None and output:
             yield _Part((f"output_{media}_mtok",), output)
-            output_text = max(0, output_text - output)
+            visible = max(0, visible - output)
             calls = {kind: calls[kind] for kind in calls if not kind.startswith(media)}
     for name, count in ((inside and inside.cache_write_tokens_details) or {}).items():
         lifetime = re.fullmatch(r"(?:ttl_|ephemeral_)(\w+?)(?:_input)?_tokens", name)
@@ -300,7 +300,7 @@ def _parts(prices: _Prices, usage: Usage, calls: Mapping[str, int], request: Req
     yield _Part(("cache_read_mtok", "input_mtok"), cached)
     yield _Part(("input_mtok",), text)
     yield _Part(("output_reasoning_mtok", "output_mtok"), reasoning)
-    yield _Part(("output_mtok",), output_text)
+    yield _Part(("output_mtok",), visible)
     if prices.get("requests_kcount") is not None:
         yield _Part(("requests_kcount",), 1, 1000)
     for kind, count in calls.items():

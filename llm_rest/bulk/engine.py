@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 
 from ..client.endpoints import UNFINISHED
 from ..client.loss_reports import CallSite
-from ..errors import CallCancelledError, ConfigError, LLMError
+from ..errors import BudgetError, CallCancelledError, ConfigError, LLMError
 from .journal import DUPLICATE, NEW, SENT, Journal
 from .output import BulkRow, Lines, ended
 from .rows import Entry, Reader, Row, Source
@@ -197,17 +197,25 @@ class Engine:
         results.append(done)
         self._finished += 1
         if self._journal is None:
-            self._totals.done += error is None
-            self._totals.failed += error is not None
-            return
-        self._journal.finish(done, self._lines.line(row, done))
+            self._totals.add(done)
+        else:
+            self._journal.finish(done, self._lines.line(row, done))
         if self._rules.max_cost is not None and answer is not None:
-            if done.cost is None:
-                hint = "name a file of prices, or leave max_cost out"
-                self._give_up(ConfigError(f"max_cost: the cost of a reply of {answer.model} is not known", hint=hint))
-            elif self._totals.cost_nano >= round(self._rules.max_cost * 1e9):
-                spent = f"${self._totals.cost_nano / 1e9:.2f}"
-                self._give_up(ConfigError(f"max_cost: the run has cost {spent}", hint="the same run with more goes on"))
+            self._check_cost(done, answer.model, round(self._rules.max_cost * 1e9))
+
+    def _check_cost(self, done: BulkRow, model: str, limit: int) -> None:
+        """Stop the run where it has cost `limit` nano-dollars, or where the cost of a row is not known."""
+        spent = self._totals.cost_nano
+        if done.cost is None:
+            what, hint = f"the cost of a reply of {model} is not known", "name a file of prices, or leave max_cost out"
+        elif spent >= limit:
+            what, hint = f"the run has cost ${spent / 1e9:.2f}", "the same run with a higher max_cost continues"
+            hint = hint if self._journal is not None else "give journal=, so that the same run can continue"
+        else:
+            return
+        error = BudgetError(f"max_cost: {what}", hint=hint)
+        error.limit_name, error.spent, error.limit = "usd", spent, limit
+        self._give_up(error)
 
     def _copy_outputs(self, results: list[BulkRow]) -> None:
         """Copy the output of a finished row to its duplicates."""

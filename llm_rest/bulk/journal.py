@@ -216,25 +216,13 @@ class Journal(SQLiteFile):
         self._do("UPDATE row SET state=? WHERE n=?", (state, n))
 
     def finish(self, row: BulkRow, line: bytes) -> None:
-        """Store the outcome of a row and its line; a copy of another row's output made no request of its own."""
-        copied = row.duplicate_of is not None
-        state = DUPLICATE if copied else DONE if row else FAILED
+        """Store the outcome of a row and its line, and count it."""
+        state = DUPLICATE if row.duplicate_of is not None else DONE if row else FAILED
         if self._place is not None:
             self._place += 1
         values = (state, time.time(), self._place, line, row.n)
         self._do("UPDATE row SET state=?, finished=?, place=?, output=? WHERE n=?", values)
-        totals = self.at.totals
-        totals.done += bool(row)
-        totals.failed += not row
-        totals.duplicates += copied
-        totals.attempts += row.attempts
-        totals.cost_nano += row.cost or 0
-        totals.unpriced += bool(row) and not copied and row.cost is None
-        if (usage := row.usage) is not None and not copied:
-            details = usage.input_tokens_details
-            totals.input_tokens += usage.input_tokens
-            totals.cached_tokens += (details.cached_tokens or 0) if details else 0
-            totals.output_tokens += usage.output_tokens
+        self.at.totals.add(row)
 
     def rows(self, after: int, *, unfinished: bool) -> Iterator[JournalRow]:
         """The rows after one in order: all of them, or those without an output."""

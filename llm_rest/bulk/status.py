@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from .output import BulkRow
 
 
 class Totals(Struct):
@@ -30,6 +35,21 @@ class Totals(Struct):
     """The number of answered rows whose cost is unknown."""
     limits: dict[str, dict[str, float]] = {}
     """The rate limits of each `"vendor/model"` per minute: `requests`, `tokens`, `input` and `output` tokens."""
+
+    def add(self, row: BulkRow) -> None:
+        """Count a finished row; a copy of another row's output made no request of its own."""
+        copied = row.duplicate_of is not None
+        self.done += bool(row)
+        self.failed += not row
+        self.duplicates += copied
+        self.attempts += row.attempts
+        self.cost_nano += row.cost or 0
+        self.unpriced += bool(row) and not copied and row.cost is None
+        if (usage := row.usage) is not None and not copied:
+            details = usage.input_tokens_details
+            self.input_tokens += usage.input_tokens
+            self.cached_tokens += (details.cached_tokens or 0) if details else 0
+            self.output_tokens += usage.output_tokens
 
 
 class BulkStatus(Totals):

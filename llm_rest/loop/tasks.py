@@ -58,7 +58,10 @@ class TaskWorkers:
         # What the caller raised stays what it is: a group would wrap up whatever passes through it.
         is_error = kind is not None and not issubclass(kind, anyio.get_cancelled_exc_class())
         try:
-            return await self._group.__aexit__(*(None, None, None) if is_error else (kind, value, traceback))
+            if not is_error:
+                return await self._group.__aexit__(kind, value, traceback)
+            await self._group.__aexit__(None, None, None)  # whether it ended a task says nothing about the error
+            return None
         except BaseExceptionGroup as problems:
             if len(problems.exceptions) == 1:  # such as the KeyboardInterrupt of a tool
                 raise problems.exceptions[0] from None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
+import socket
 import sqlite3
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
@@ -15,7 +17,17 @@ from typing import Any
 import anyio
 import pytest
 
-from llm_rest import AsyncBulk, AuthenticationError, Bulk, BulkRow, CallCancelledError, Client, ConfigError, StoreError
+from llm_rest import (
+    AsyncBulk,
+    AuthenticationError,
+    BudgetError,
+    Bulk,
+    BulkRow,
+    CallCancelledError,
+    Client,
+    ConfigError,
+    StoreError,
+)
 from llm_rest.bulk import engine
 from llm_rest.bulk import journal as journals
 from llm_rest.bulk.journal import SENT, Journal
@@ -526,3 +538,58 @@ async def test_map_keeps_the_order_and_puts_errors_in_their_places(new_client: C
             await llm.map(["a"], temprature=1)
         with pytest.raises(ConfigError, match="put it into a list"):
             await llm.map("one prompt")
+
+
+@pytest.mark.anyio
+async def test_map_raises_what_its_prompts_and_its_progress_raise(new_client: Callable[..., Any]) -> None:
+    def prompts() -> Iterator[str]:
+        yield "say a"
+        raise ValueError("no more prompts")
+
+    def progress(done: int, total: int | None) -> None:
+        raise ValueError("no progress")
+
+    async with new_client(MODEL) as llm:
+        with pytest.raises(ValueError, match="no more prompts"):
+            await llm.map(prompts(), concurrency=2)
+        with pytest.raises(ValueError, match="no progress"):
+            await llm.map(["a", "b", "c"], progress=progress)
+        assert [one.output_text for one in await llm.map(["say still here"])] == ["still here"]
+
+
+@pytest.mark.anyio
+async def test_map_raises_where_its_rows_in_flight_are_cancelled(new_client: Callable[..., Any]) -> None:
+    def prompts() -> Iterator[str]:
+        yield "first"
+        raise ValueError("no more prompts")
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        options = {"base_url": f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "api_key": "k"}
+        async with new_client("compatible/m", **options) as llm:
+            with pytest.raises(ValueError, match="no more prompts"):
+                await llm.map(prompts(), concurrency=2)
+            timer = threading.Timer(0.2, getattr(llm, "_inner", llm).cancel)
+            timer.start()
+            with pytest.raises(CallCancelledError):
+                await llm.map(["say a"] * 3)
+            timer.join()
+
+
+@pytest.mark.parametrize("journal", [False, True])
+def test_max_cost_stops_a_run_and_every_row_is_counted(journal: bool, tmp_path: Path) -> None:
+    price = {"id": "m", "match": {"equals": "m"}, "prices": {"input_mtok": 1000, "output_mtok": 1000}}
+    (tmp_path / "prices.json").write_text(json.dumps([{"id": "simulator", "models": [price]}]))
+    options: dict[str, Any] = {"journal": tmp_path / "j"} if journal else {}
+    rows: list[BulkRow] = []
+    with (
+        Client("simulator/m", prices=str(tmp_path / "prices.json")) as llm,
+        Bulk(llm, max_cost=0.01, concurrency=1, **options) as bulk,
+    ):
+        with pytest.raises(BudgetError, match=r"max_cost: the run has cost \$0\.01") as stopped:
+            rows.extend(bulk.run(f"say row {i}" for i in range(50)))
+        assert bulk.status.cost_nano == sum(row.cost or 0 for row in rows) == stopped.value.spent
+        assert (bulk.status.attempts, stopped.value.limit_name, stopped.value.limit) == (len(rows), "usd", 10_000_000)
+        usage = [row.usage for row in rows if row.usage is not None]
+        assert bulk.status.input_tokens == sum(one.input_tokens for one in usage) > 0
+        assert bulk.status.output_tokens == sum(one.output_tokens for one in usage) > 0
+    assert 1 <= len(rows) < 5

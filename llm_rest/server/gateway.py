@@ -28,6 +28,7 @@ from ..vendors.rows import MESSAGES, VENDORS, Endpoint, resolve
 from .config import Config, Upstream, Upstreams, access_control
 from .handler import Refused, invalid_request
 from .history import StoredHistory, compacted_by_summary
+from .stored import OwnIds
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Generator, Sequence
@@ -119,12 +120,13 @@ class Gateway:
         target, prepared = await self._prepared(request, context)
         reply = await _generate(target, target.request(prepared), context)
         self._as_requested(reply, request, target, context)
-        await self._history.after(request, prepared, reply, context)
+        await self._history.after(request, prepared, reply, context, self._history.ids(request, context))
         return reply
 
     async def stream(self, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
         """The model's response as a stream: batches of events, as they arrive from the vendor."""
         target, prepared = await self._prepared(request, context)
+        ids = self._history.ids(request, context)
         with _noting_errors(context):
             # Computed before the first event, or the header would depend on how much of the answer arrives at once.
             context.losses.extend(sent := (events := target.client.stream(target.request(prepared))).losses)
@@ -135,7 +137,11 @@ class Gateway:
                             if isinstance(event, _WHOLE):
                                 self._as_requested(event.response, request, target, context)
                                 if isinstance(event, ev.TERMINAL):
-                                    await self._history.after(request, prepared, event.response, context)
+                                    await self._history.after(request, prepared, event.response, context, ids)
+                                elif ids is not None:
+                                    ids.name(event.response)
+                            elif ids is not None:
+                                ids.name_event(event)
                         yield batch
             finally:
                 how = events.response.info
@@ -163,9 +169,9 @@ class Gateway:
         """A compacted conversation from the vendor, or a summary by the model where the vendor has no such endpoint."""
         target, prepared = await self._prepared(request, context)
         compacted = await _by_vendor(target.client.responses.compact(prepared), context)
-        if compacted is not None:
-            return compacted
-        return compacted_by_summary(prepared, await _generate(target, summary_request(prepared), context))
+        if compacted is None:
+            compacted = compacted_by_summary(prepared, await _generate(target, summary_request(prepared), context))
+        return replace(compacted, id=OwnIds().id)
 
     def models(self) -> Sequence[str]:
         """The names of the configured models."""

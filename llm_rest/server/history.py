@@ -34,10 +34,10 @@ from ..responses.request import items_of
 from ..responses.response import CompactedResponse
 from ..unknown import Decoder, Model, Unknown, given
 from .store import MemoryStore
-from .stored import StoredTurns, continued
+from .stored import OwnIds, StoredTurns, continued, with_vendor_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
     from ..client.reply import Reply
     from ..responses import Request, Response
@@ -82,21 +82,41 @@ class StoredHistory:
         """
         session = [context.session] if context.session else []
         request = await continued(request, *session, self._turns(context), hold=context.hold)
+        if context.wire == KEEPS and isinstance(request.input, list):
+            request = replace(request, input=with_vendor_ids(request.input))
         return await self._restored(with_open_summaries(request), context.scope, context.wire, vendor)
 
-    async def after(self, request: Request, sent: Request, response: Response, context: Context) -> None:
-        """Store the answer to `request`, as the caller wrote it and as it was `sent` to the vendor.
+    def ids(self, request: Request, context: Context) -> OwnIds | None:
+        """The ids of the answer to `request`; `None` where it is not stored and has those of the vendor."""
+        return OwnIds() if self.keeps(request, context) or context.session is not None else None
 
-        Called before the end of the answer is sent to the caller. A failure of the store is logged and not raised.
+    async def after(
+        self, request: Request, sent: Request, response: Response, context: Context, ids: OwnIds | None = None
+    ) -> None:
+        """Store the answer to `request`, as the caller wrote it and as it was `sent` to the vendor, under the given `ids`.
+
+        Called before the end of the answer is sent to the caller. A failure of the store is logged and not raised: the answer
+        then has `store: false`.
         """
+        await self._stored(self._remember(sent, response, context.scope))
+        if ids is None:
+            return
+        ids.name(response)
+        turns, session = self._turns(context), context.session
+        response.store = self.keeps(request, context) and await self._stored(
+            turns.keep(request, response, ids.vendor_id)
+        )
+        if session is not None and not response.store:
+            await self._stored(session.keep(request, response, ids.vendor_id))
+
+    async def _stored(self, storing: Awaitable[None]) -> bool:
+        """Whether storing succeeded; a failure is logged."""
         try:
-            await self._remember(sent, response, context.scope)
-            if self.keeps(request, context):
-                await self._turns(context).keep(request, response)
-            elif context.session is not None:
-                await context.session.keep(request, response)
+            await storing
         except Exception:
             _log.exception("an answer could not be stored")
+            return False
+        return True
 
     async def turn(self, response_id: str, context: Context) -> Turn | None:
         """A stored response with its input; `None` where there is none of this id."""
@@ -120,8 +140,12 @@ class StoredHistory:
             before, input_digest = _after(piece, before, input_digest)
         value = msgspec.json.encode(_Answered(input_digest=input_digest, output=response.output))
         place = "state:" + digest(value.decode())
-        names = _names(response.output, sent.model or "", before)
-        await self._store.put(scope, {place: value, **dict.fromkeys(names, place.encode())})
+        named = dict.fromkeys(_names(response.output, sent.model or "", before), place.encode())
+        for name in named:
+            # Two conversations with the same call id: neither is found by it any more.
+            if name.startswith("call:") and await self._store.get(scope, name) not in (None, named[name]):
+                named[name] = b""
+        await self._store.put(scope, {place: value, **named})
 
     async def _restored(self, request: Request, scope: str, caller: str, vendor: str) -> Request:
         """The request with the state of its turns restored, for a `vendor` on that wire and a `caller` on another or the same.
@@ -173,15 +197,16 @@ _Output = FunctionCallOutput | CustomToolCallOutput
 
 
 def _names(turn: Sequence[AnyItem], model: str, before: str) -> list[str]:
-    """The keys of a turn in the store: by the state or the call ids that a client returned, else by its text.
+    """The keys of a turn in the store: by the state that a client returned, by its text, or by its call ids.
 
-    The same text occurs in many conversations, so its key includes `before`, a digest of the conversation before it.
+    The same text occurs in many conversations, so its key includes `before`, a digest of the conversation before it. Call
+    ids come last: vendors and converters give the same ones in many conversations, and clients edit what was before them.
     """
     held = [f"held:{model}:{digest(state[0])}" for state in _states(turn) if state]
     return [
         *held,
-        *(f"call:{model}:{name}" for name in _ids(turn)),
         f"turn:{model}:{digest(before + _content_of(turn))}",
+        *(f"call:{model}:{name}" for name in _ids(turn)),
     ]
 
 

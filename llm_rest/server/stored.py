@@ -2,13 +2,14 @@
 
 A turn is stored with only its own input and the id of the previous response; the conversation is assembled on request. A
 turn whose history is deleted is not found. Output items are also stored separately, since a client may reference those of
-every turn. Before changing this file, know that all ids are those sent to the client. Follows the OpenAI reference
-("Conversation state", read 2026-11-20) and Open Responses (2026-04-24).
+every turn. Before changing this file, know that all ids are those sent to the client: the ids of vendors are not unique,
+since converters derive those that are missing, so each stored answer has a random one (`OwnIds`). Follows the OpenAI
+reference ("Conversation state", read 2026-11-20) and Open Responses (2026-04-24).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import parse_qs
 from uuid import uuid4
 
@@ -18,6 +19,7 @@ from msgspec.structs import replace
 
 from ..errors import DecodeError, printable
 from ..responses import Request
+from ..responses.events import AnyEvent, OfItem, OutputItemAdded, OutputItemDone
 from ..responses.items import (
     AnyItem,
     CustomToolCall,
@@ -25,11 +27,14 @@ from ..responses.items import (
     FunctionCall,
     FunctionCallOutput,
     ItemReference,
+    McpApprovalResponse,
+    McpCall,
 )
 from ..responses.request import items_of
 from ..responses.response import Response, echo
 from ..unknown import Decoder, Model, Opt, Unknown, given, or_unset
 from ..wires import openai_responses as wire
+from ..wires.leftovers import ID_PREFIXES
 from ..wires.openai_responses import Deleted, ItemPage, complete_items, encode_compacted
 from .handler import invalid_request
 
@@ -57,6 +62,8 @@ class Turn(Model, kw_only=True):
     """The input items that were new in its request."""
     previous: Opt[str] = UNSET
     """The id of the previous response; unset for the first of a conversation."""
+    vendor_id: Opt[str] = UNSET
+    """The id that the vendor gave the response; unset where it gave none."""
 
 
 class _StoredItem(Model, kw_only=True):
@@ -129,6 +136,77 @@ def _missing(name: str) -> Refused:
     return invalid_request(f"Response with id '{printable(name, 100)}' not found.", status=404)
 
 
+# --- ids ------------------------------------------------------------------------------------------------------------
+
+
+class OwnIds:
+    """The ids of one stored answer: a random one for the response, and for each item the vendor's id with a random end.
+
+    The vendor's id of an item is found again by removing the end, also where the item is not stored any more.
+    """
+
+    def __init__(self) -> None:
+        self._token = uuid4().hex
+        self.id = f"resp_{self._token}"
+        """The id of the response."""
+        self.vendor_id: str | None = None
+        """The id that the vendor gave it, as soon as it is known."""
+        self._end = f"{_MARK}{self._token[:16]}"
+        self._made: dict[int, str | None] = {}  # by output_index, of items to which the vendor gave none
+
+    def name(self, response: Response) -> None:
+        """Give these ids to the response, in place; its items become copies."""
+        self.vendor_id, response.id = response.id, self.id
+        response.output = [self._named(item, i) for i, item in enumerate(response.output)]
+
+    def name_event(self, event: AnyEvent) -> None:
+        """Give these ids to an event about an item, in place; the item becomes a copy."""
+        if isinstance(event, Unknown):
+            for place, name in ((event, "item_id"), (event.get("item"), "id")):
+                if isinstance(place, dict) and isinstance(old := cast("dict[str, Any]", place).get(name), str):
+                    place[name] = old + self._end
+        elif isinstance(event, OfItem):
+            event.item_id = event.item_id + self._end if event.item_id else self._made.get(event.output_index)
+        elif isinstance(event, OutputItemAdded | OutputItemDone) and event.item is not None:
+            event.item = self._named(event.item, event.output_index)
+
+    def _named(self, item: AnyItem, i: int) -> AnyItem:
+        if item.id:
+            return _with_id(item, item.id + self._end)
+        if isinstance(item, Unknown) or item.type not in ID_PREFIXES:
+            return item
+        self._made[i] = f"{ID_PREFIXES[item.type]}_{self._token}_{i}"
+        return _with_id(item, self._made[i])
+
+
+def with_vendor_ids(items: list[AnyItem]) -> list[AnyItem]:
+    """The items with the ids that their vendor gave them; the same list where no id is one of `OwnIds`."""
+    found = [_with_vendor_id(item) for item in items]
+    return found if any(new is not old for new, old in zip(found, items, strict=True)) else items
+
+
+def _with_vendor_id(item: AnyItem) -> AnyItem:
+    if item.id and (id := _of_vendor(item.id)) != item.id:
+        item = _with_id(item, id)
+    if isinstance(item, McpApprovalResponse | McpCall) and item.approval_request_id:
+        asked = _of_vendor(item.approval_request_id)
+        item = item if asked == item.approval_request_id else replace(item, approval_request_id=asked)
+    return item
+
+
+def _of_vendor(id: str) -> str:
+    return id[:-_END] if id[-_END:-16] == _MARK and _HEX.issuperset(id[-16:]) else id
+
+
+def _with_id(item: AnyItem, id: str | None) -> AnyItem:
+    return Unknown({**item, "id": id}) if isinstance(item, Unknown) else replace(item, id=id)
+
+
+_MARK = "_gw"
+_END = len(_MARK) + 16
+_HEX = frozenset("0123456789abcdef")
+
+
 # --- storage --------------------------------------------------------------------------------------------------------
 
 
@@ -139,10 +217,15 @@ class StoredTurns:
         self._store = store
         self._scope = scope
 
-    async def keep(self, request: Request, response: Response) -> None:
+    async def keep(self, request: Request, response: Response, vendor_id: str | None = None) -> None:
         """Store the response to `request`, which is the caller's request."""
         shown = replace(response, **echo(request))
-        turn = Turn(response=shown, input=items_of(request), previous=or_unset(request.previous_response_id))
+        turn = Turn(
+            response=shown,
+            input=items_of(request),
+            previous=or_unset(request.previous_response_id),
+            vendor_id=vendor_id or UNSET,
+        )
         stored = {
             key: msgspec.json.encode(_StoredItem(response=response.id, item=item))
             for key, item in zip(_item_keys(response), response.output, strict=True)
@@ -184,10 +267,10 @@ class Session(StoredTurns):
         super().__init__(store, uuid4().hex)
         self._ids: set[str] = set()
 
-    async def keep(self, request: Request, response: Response) -> None:
+    async def keep(self, request: Request, response: Response, vendor_id: str | None = None) -> None:
         """Store the response for this connection."""
         self._ids.add(response.id)
-        await super().keep(request, response)
+        await super().keep(request, response, vendor_id)
 
     async def end(self) -> None:
         """Delete all turns of the connection."""
@@ -218,6 +301,7 @@ async def _conversation(named: str, places: Sequence[StoredTurns], hold: Hold | 
     """The conversation up to and including that response."""
     turns: list[Turn] = []
     name: str | None = named
+    names: set[str | None] = {named}
     while name:
         for place in places if len(turns) < MAX_TURNS else ():
             if (turn := await place.turn(name, hold)) is not None:
@@ -227,6 +311,11 @@ async def _conversation(named: str, places: Sequence[StoredTurns], hold: Hold | 
             raise invalid_request(message, "previous_response_id", code="previous_response_not_found")
         turns.append(turn)
         name = turn.previous or None
+        if name in names:
+            raise invalid_request(
+                f"Previous response with id '{printable(named, 100)}' continues itself.", "previous_response_id"
+            )
+        names.add(name)
     return [item for turn in reversed(turns) for item in (*turn.input, *turn.response.output)]
 
 

@@ -154,3 +154,18 @@ def test_two_models_that_answer_one_caller_the_same_keep_their_own_thoughts() ->
         for call_id in ("call_0", "call_made_up"):
             found = returned(history, USER, call("weather", call_id), output(call_id), model=model)
             assert found == [USER, thought, call("weather", "call_0"), output("call_0")]
+
+
+def test_equal_calls_in_two_conversations_keep_their_own_thoughts() -> None:
+    history, turn = StoredHistory(), [call("weather"), output()]
+    answers = {
+        "My PIN is 1111.": replace(GEMINIS, content=[ReasoningText(text="The PIN is 1111.")]),
+        "My PIN is 2222.": replace(GEMINIS, content=[ReasoningText(text="The PIN is 2222.")]),
+    }
+    for text, thought in answers.items():
+        keep(history, Request(model="m", input=[Message(role="user", content=text), USER]), thought, call("weather"))
+    for text, thought in answers.items():
+        before = Message(role="user", content=text)
+        assert returned(history, before, USER, *turn) == [before, USER, thought, *turn]
+    edited = Message(role="user", content="Something else.")
+    assert returned(history, edited, USER, *turn) == [edited, USER, *turn], "it may be of either"

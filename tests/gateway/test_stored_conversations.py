@@ -51,6 +51,14 @@ def test_a_turn_whose_history_was_deleted_is_not_found() -> None:
         drive(continued(Request(input="three", previous_response_id="r2"), kept))
 
 
+def test_a_conversation_that_continues_itself_is_refused() -> None:
+    kept = two_turns()
+    drive(kept.keep(Request(input="one", previous_response_id="r2"), response("r1", "first")))
+    for name in ("r1", "r2"):
+        with pytest.raises(Refused, match=f"'{name}' continues itself"):
+            drive(continued(Request(input="three", previous_response_id=name), kept))
+
+
 def test_a_session_goes_on_from_its_own_turns_and_from_those_before_it() -> None:
     kept, session = StoredTurns(MemoryStore(), "s"), Session(MemoryStore())
     drive(kept.keep(Request(input="one"), response("r1", "first")))

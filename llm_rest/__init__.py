@@ -138,6 +138,7 @@ if TYPE_CHECKING:
     from .policy.fallback import Fallback as Fallback, FallbackModel as FallbackModel
     from .policy.prices import Prices as Prices
     from .policy.rate_limit import LimitStatus as LimitStatus, RateLimit as RateLimit
+    from .responses.citations import Citation as Citation, Image as Image
     from .responses.items import (
         FunctionCall as FunctionCall,
         FunctionCallOutput as FunctionCallOutput,
@@ -214,6 +215,7 @@ _HOME = {
         " RequestStart",
         ".client.options": "CallOptions Input InputItem",
         ".client.reply": "CallInfo Reply",
+        ".responses.citations": "Citation Image",
         ".responses.items": "FunctionCall FunctionCallOutput Item Message Reasoning",
         ".responses.request": "Request",
         ".responses.response": "Response Usage",

@@ -42,7 +42,7 @@ PROMISED = set(
     APIKey Bearer Header NoAuth Vendor ChatDialect MessagesDialect ResponsesDialect
     AsyncRun Run RunState ToolCall CallCompleted CallExecuting CallFailed IterationStart LLMResponse NonblockingError
     NonblockingResponse NonblockingResult ResultArrived RunEnd
-    FunctionCall FunctionCallOutput FunctionTool Message Reasoning Request Response Unknown Usage
+    Citation FunctionCall FunctionCallOutput FunctionTool Image Message Reasoning Request Response Unknown Usage
     """.split()
 )
 

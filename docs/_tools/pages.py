@@ -37,7 +37,15 @@ GROUPS = {
     "client": ("The client", ("client.client", "client.options")),
     "replies": (
         "Replies and streams",
-        ("client.reply", "client.stream", "client.typed", "client.endpoints", "responses.response", "losses"),
+        (
+            "client.reply",
+            "client.stream",
+            "client.typed",
+            "client.endpoints",
+            "responses.response",
+            "responses.citations",
+            "losses",
+        ),
     ),
     "input": (
         "Messages, images and files",

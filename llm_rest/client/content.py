@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from ..errors import ConfigError, ProtocolError, printable
 from ..responses.items import Message
-from ..responses.parts import InputFile, InputImage, InputText, OutputText, data_url
+from ..responses.parts import InputFile, InputImage, InputText, OutputText, data_url, type_by_bytes
 from ..responses.tools import McpTool
 from ..sync import drive
 from ..transport import HTTPRequest, Timeouts
@@ -34,20 +34,6 @@ Source = str | bytes | PathLike[str]
 
 Detail = Literal["low", "high", "auto", "original"] | str
 """The resolution of an image for the model, as the `detail` of an image part."""
-
-SIGNATURES = {
-    rb"\x89PNG\r\n\x1a\n": "image/png",
-    rb"\xff\xd8\xff": "image/jpeg",
-    rb"GIF8[79]a": "image/gif",
-    rb"RIFF....WEBP": "image/webp",
-    rb"....ftyp(heic|heix|hevc|heim|heis)": "image/heic",
-    rb"....ftyp(mif1|msf1)": "image/heif",
-    rb"....ftyp(avif|avis)": "image/avif",
-    rb"BM....\x00\x00\x00\x00": "image/bmp",
-    rb"II\*\x00|MM\x00\*": "image/tiff",
-    rb"%PDF-": "application/pdf",
-}
-"""Magic bytes of file types, as patterns, which are compiled on first use."""
 
 IMAGES = {
     ".png": "image/png",
@@ -134,7 +120,7 @@ def attachment(source: Source, *, data: bool = False) -> InputImage | InputFile 
     found, name = (b"", urlsplit(str(source)).path) if is_url else _read(source, "file")
     if data:
         return found
-    kind = _type_by_bytes(found) or IMAGES.get(Path(name).suffix.lower()) or ""
+    kind = type_by_bytes(found) or IMAGES.get(Path(name).suffix.lower()) or ""
     return image(source) if kind.startswith("image/") else file(source)
 
 
@@ -163,12 +149,8 @@ def _read(source: Source, what: str) -> tuple[bytes, str]:
     return data, name
 
 
-def _type_by_bytes(data: bytes) -> str | None:
-    return next((kind for pattern, kind in SIGNATURES.items() if re.match(pattern, data, re.DOTALL)), None)
-
-
 def _image_url(data: bytes, name: str) -> str:
-    found = _type_by_bytes(data) or IMAGES.get(Path(name).suffix.lower())
+    found = type_by_bytes(data) or IMAGES.get(Path(name).suffix.lower())
     if found is None or not found.startswith("image/"):
         raise ConfigError(
             f"image: {name or 'what was given'} is not a supported image format{f' but {found}' if found else ''}",
@@ -178,7 +160,7 @@ def _image_url(data: bytes, name: str) -> str:
 
 
 def _type_of_file(data: bytes, name: str) -> str:
-    found = _type_by_bytes(data) or FILES.get(Path(name).suffix.lower())
+    found = type_by_bytes(data) or FILES.get(Path(name).suffix.lower())
     if found is None:
         try:
             data.decode()

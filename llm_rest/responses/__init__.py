@@ -6,6 +6,7 @@ The events, which only streams need, are loaded on first use.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .citations import Citation as Citation, Image as Image
 from .items import (
     ROLES as ROLES,
     AdditionalTools as AdditionalTools,

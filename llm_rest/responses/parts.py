@@ -127,7 +127,29 @@ class Annotation(ResponsesModel, kw_only=True):
     """Data of other wires about the annotation. Never sent in the Responses format."""
 
 
-class UrlCitation(Annotation, kw_only=True, tag="url_citation"):
+class SourceCitation(Annotation, kw_only=True):
+    """A citation and its place in the source, from vendors that give one.
+
+    OpenAI has none of these fields, and no request to a Responses host has them.
+    """
+
+    cited_text: str | None = None
+    """The cited text of the source."""
+    document_index: int | None = None
+    """Position of the cited document among those of the request, or of a search result among these, from 0."""
+    unit: Literal["characters", "pages", "blocks"] | str | None = None
+    """What `start` and `end` count in the source: its characters or blocks from 0, or its pages from 1."""
+    start: int | None = None
+    """Where the cited range begins in the source."""
+    end: int | None = None
+    """Where it ends: the first position behind it."""
+
+
+SOURCE_FIELDS = ("cited_text", "document_index", "unit", "start", "end")
+"""The fields of a citation that OpenAI does not have."""
+
+
+class UrlCitation(SourceCitation, kw_only=True, tag="url_citation"):
     """A web page that a span of the text cites."""
 
     type: ClassVar[Literal["url_citation"]] = "url_citation"
@@ -141,16 +163,20 @@ class UrlCitation(Annotation, kw_only=True, tag="url_citation"):
     """Offset in characters where the span ends."""
 
 
-class FileCitation(Annotation, kw_only=True, tag="file_citation"):
-    """A file, found by a file search, that the text cites."""
+class FileCitation(SourceCitation, kw_only=True, tag="file_citation"):
+    """A file, found by a file search or sent with the request, that the text cites."""
 
     type: ClassVar[Literal["file_citation"]] = "file_citation"
     file_id: str
-    """Id of the file."""
+    """Id of the file. Empty for a document without one, such as one that was sent with the request."""
     filename: str | None = None
-    """Name of the file."""
+    """Name of the file, or title of the document."""
     index: int | None = None
     """Place of the citation: in recorded answers its offset in characters."""
+    start_index: int | None = None
+    """Offset in characters where the span begins, from vendors other than OpenAI."""
+    end_index: int | None = None
+    """Offset in characters where the span ends, from vendors other than OpenAI."""
 
 
 class ContainerFileCitation(Annotation, kw_only=True, tag="container_file_citation"):
@@ -285,6 +311,26 @@ def standard(data: str) -> str:
 
 
 _STANDARD = str.maketrans("-_", "+/")
+
+
+SIGNATURES = {
+    rb"\x89PNG\r\n\x1a\n": "image/png",
+    rb"\xff\xd8\xff": "image/jpeg",
+    rb"GIF8[79]a": "image/gif",
+    rb"RIFF....WEBP": "image/webp",
+    rb"....ftyp(heic|heix|hevc|heim|heis)": "image/heic",
+    rb"....ftyp(mif1|msf1)": "image/heif",
+    rb"....ftyp(avif|avis)": "image/avif",
+    rb"BM....\x00\x00\x00\x00": "image/bmp",
+    rb"II\*\x00|MM\x00\*": "image/tiff",
+    rb"%PDF-": "application/pdf",
+}
+"""Magic bytes of file types, as patterns, which are compiled on first use."""
+
+
+def type_by_bytes(data: bytes) -> str | None:
+    """The media type of a file from its first bytes; `None` where they are unknown."""
+    return next((kind for pattern, kind in SIGNATURES.items() if re.match(pattern, data, re.DOTALL)), None)
 
 
 def parsed(name: str, arguments: str) -> dict[str, Any]:

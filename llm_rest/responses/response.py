@@ -15,6 +15,7 @@ from msgspec import field
 from msgspec.structs import replace
 
 from ..unknown import MOST_IN_ANSWER, Bounded, Decoder, ResponsesModel, given
+from .citations import Citation, Image, citations_of, images_of
 from .items import AnyItem, FunctionCall, Message, Reasoning
 from .lenient import UNDECLARED, lenient_response
 from .parts import ContentPart, Leftovers, OutputText, RefusalPart
@@ -232,6 +233,16 @@ class Response(ResponsesModel, dict=True, kw_only=True):
     def function_calls(self) -> list[FunctionCall]:
         """The function calls in the output, in order."""
         return [item for item in self.output if isinstance(item, FunctionCall)]
+
+    @property
+    def citations(self) -> list[Citation]:
+        """What the texts cite, in order, then the sources of searches that no text cites; the same on every wire."""
+        return citations_of(self.output)
+
+    @property
+    def images(self) -> list[Image]:
+        """The images that the model made, in order, each with its bytes. One that is no base64 is in `output` alone."""
+        return images_of(self.output)
 
     @property
     def reasoning_text(self) -> str:

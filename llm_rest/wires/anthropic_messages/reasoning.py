@@ -409,20 +409,32 @@ class BlockReader:
 
 
 def _annotations(citations: list[types.AnyCitation], text: str) -> list[ours.AnyAnnotation]:
-    """The annotations for citations: pages by URL, files by id. Each covers its whole text."""
-    found: list[ours.AnyAnnotation] = []
-    end = len(text)
-    for citation in citations:
-        match citation:
-            case types.WebSearchResultLocation(url=url, title=title):
-                found.append(ours.UrlCitation(url=url, title=or_none(title), start_index=0, end_index=end))
-            case types.SearchResultLocation(source=url, title=title) if url.startswith(("http://", "https://")):
-                found.append(ours.UrlCitation(url=url, title=or_none(title), start_index=0, end_index=end))
-            case types.DocumentCitation(file_id=str(file_id)):
-                found.append(ours.FileCitation(file_id=file_id, filename=or_none(citation.document_title), index=end))
-            case _:
-                pass
-    return found
+    """The annotations for citations, each of its whole text: pages by URL, and documents as files, with or without id."""
+    return [_annotation(citation, len(text)) for citation in citations]
+
+
+def _annotation(citation: types.AnyCitation, length: int) -> ours.AnyAnnotation:
+    if isinstance(citation, Unknown):
+        return Unknown({**citation, "type": f"{WIRE}:{citation.kind}"})
+    place: Json = {"start_index": 0, "end_index": length, "cited_text": citation.cited_text}
+    match citation:
+        case types.WebSearchResultLocation(url=url, title=title):
+            return ours.UrlCitation(url=url, title=or_none(title), **place)
+        case types.SearchResultLocation(source=source, title=title):
+            place |= {"document_index": citation.search_result_index, "unit": "blocks"}
+            place |= {"start": citation.start_block_index, "end": citation.end_block_index}
+            if source.startswith(("http://", "https://")):
+                return ours.UrlCitation(url=source, title=or_none(title), **place)
+            return ours.FileCitation(file_id=source, filename=or_none(title), index=length, **place)
+        case types.CharLocation(start_char_index=start, end_char_index=end):
+            unit = "characters"
+        case types.PageLocation(start_page_number=start, end_page_number=end):
+            unit = "pages"
+        case types.ContentBlockLocation(start_block_index=start, end_block_index=end):
+            unit = "blocks"
+    place |= {"document_index": citation.document_index, "unit": unit, "start": start, "end": end}
+    name = or_none(citation.document_title)
+    return ours.FileCitation(file_id=citation.file_id or "", filename=name, index=length, **place)
 
 
 class AssistantMessage:

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from ... import responses as ours
 from ...losses import Loss, Losses, not_in
 from ...responses.carriers import SPELLING, own
+from ...responses.parts import SOURCE_FIELDS
 from ...unknown import Opt, Unknown, as_list, base, convert, given, or_none, or_unset
 from ..kept import diff, own_leftovers, patch
 from ..leftovers import is_object, known
@@ -472,6 +473,11 @@ def encode_annotations(part: ours.OutputText, offset: int, path: str, lost: Loss
                 encoded.append(original)
             case ours.UrlCitation():
                 annotation = known(annotation, place, lost)
+                for name in SOURCE_FIELDS:
+                    if getattr(annotation, name) is not None:
+                        lost.dropped(
+                            f"{place}.{name}", not_in("the place of a citation in its source", "Chat Completions")
+                        )
                 if SPELLING not in own(annotation.leftovers, WIRE):
                     left = own_leftovers(annotation, WIRE, place, lost)
                     encoded.append({"type": "url_citation", "url_citation": {**left, **_moved(annotation, offset)}})

@@ -7,16 +7,17 @@ reference (read 2026-11-20).
 
 from __future__ import annotations
 
+import operator
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ... import responses as rs
-from ...losses import Losses
-from ...responses.carriers import own, report_foreign
+from ...losses import Losses, not_in
+from ...responses.carriers import NAMES, own, report_foreign
 from ...responses.lenient import REPAIRED
-from ...responses.parts import Leftovers
+from ...responses.parts import SOURCE_FIELDS, Leftovers
 from ...unknown import Unknown, as_list, given
 from ...vendors.dialects import ResponsesDialect
 from ..leftovers import kind_of, struct_of
@@ -114,6 +115,8 @@ def fitting_content(item: ItemT, path: str, dialect: ResponsesDialect, lost: Los
         return item
     place = f"{path}.{field}"
     fitting = _with_lifetimes(parts, place, dialect, lost)
+    if allowed is _OUTPUT:
+        fitting = _with_known_annotations(fitting, place, lost)
     if not allowed.issuperset(map(type, fitting)):
         assistant = allowed is _OUTPUT
         found = [_fitting_part(part, assistant, f"{place}[{j}]", dialect, lost) for j, part in enumerate(fitting)]
@@ -138,6 +141,41 @@ def _with_lifetimes(parts: list[Any], path: str, dialect: ResponsesDialect, lost
             fitting = list(parts) if fitting is parts else fitting
             fitting[j] = replace(part, prompt_cache_breakpoint=replace(mark, ttl=nearest))
     return fitting
+
+
+OURS: dict[type, tuple[str, ...]] = {
+    rs.UrlCitation: SOURCE_FIELDS,
+    rs.FileCitation: ("start_index", "end_index", *SOURCE_FIELDS),
+}
+"""The fields of annotations that hosts do not have."""
+
+
+def _with_known_annotations(parts: list[Any], path: str, lost: Losses) -> list[Any]:
+    """The parts with annotations as hosts have them; the same list if there are no others."""
+    fitting = parts
+    for j, part in enumerate(parts):
+        if notes := getattr(part, "annotations", None):
+            found = [_known_annotation(note, f"{path}[{j}].annotations[{k}]", lost) for k, note in enumerate(notes)]
+            if any(map(operator.is_not, found, notes)):
+                fitting = list(parts) if fitting is parts else fitting
+                fitting[j] = replace(part, annotations=[note for note in found if note is not None])
+    return fitting
+
+
+def _known_annotation(note: Any, path: str, lost: Losses) -> Any:
+    """An annotation as hosts have it; `None` for one of another wire, or of a document that has no id."""
+    if isinstance(note, Unknown):
+        if note.kind.partition(":")[0] in NAMES:
+            lost.dropped(path, not_in("a citation of this kind", "Responses"))
+            return None
+        return note
+    if isinstance(note, rs.FileCitation) and not note.file_id:
+        lost.dropped(path, not_in("a citation of a document without an id", "Responses"))
+        return None
+    more = [name for name in OURS.get(struct_of(note), ()) if getattr(note, name) is not None]
+    for name in more:
+        lost.dropped(f"{path}.{name}", not_in("the place of a citation in its source", "Responses"))
+    return replace(note, **dict.fromkeys(more)) if more else note
 
 
 def _fitting_part(part: Any, assistant: bool, path: str, dialect: ResponsesDialect, lost: Losses) -> Any:

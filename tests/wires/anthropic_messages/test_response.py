@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -33,10 +34,12 @@ def test_citations_are_annotations_and_return_whole() -> None:
     assert isinstance(carrier, Reasoning)
     cited = message.content[1]
     assert isinstance(cited, OutputText)
+    whole: Any = {"start_index": 0, "end_index": 7}
+    first: Any = {"cited_text": "c", "document_index": 0, **whole}
     assert cited.annotations == [
-        UrlCitation(url="https://r.org", title="R", start_index=0, end_index=7),
-        FileCitation(file_id="file_1", filename="D", index=7),
-        UrlCitation(url="https://s.org", title=None, start_index=0, end_index=7),
+        UrlCitation(url="https://r.org", title="R", cited_text="c", **whole),
+        FileCitation(file_id="file_1", filename="D", index=7, unit="pages", start=1, end=2, **first),
+        UrlCitation(url="https://s.org", title=None, unit="blocks", start=0, end=1, **first),
     ]
     # Sent back, the name of the file is refused.
     blocks[1]["citations"][1].pop("file_id")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ from llm_rest.vendors.rows import (
     OTHER_NAMES,
     VENDORS,
     Bearer,
+    Dialect,
     Endpoint,
     Header,
     NoAuth,
@@ -399,3 +401,49 @@ def test_every_variable_that_may_hold_a_url_is_documented() -> None:
     text = (ROOT / "docs/vendors.md").read_text()
     names = [rule if isinstance(rule, str) else rule.name for row in VENDORS.values() for rule in row.base_url_env]
     assert [name for name in names if f"`{name}`" not in text] == []
+
+
+NOT_CLAIMS = {
+    *(
+        "path",
+        "stream_path",
+        "issuer",
+        "sources",
+        "root",
+        "collection",
+        "system_role",
+        "strict_schemas",
+        "search_models",
+    ),
+    *("max_tokens_field", "seed_field", "effort_field", "reasoning_field", "replay_reasoning", "counts_logprobs"),
+    *("documents_by_url", "untyped_calls", "missing_call_state", "think_tags", "output_tokens", "longest_call_id"),
+    *("checks_ids", "takes_reasoning_text", "groups_calls", "requires_reasoning", "stores_nothing", "model_reasons"),
+    *(
+        "media_in_outputs",
+        "fetches_urls",
+        "is_vertex",
+        "cache_ttls",
+        "metadata_needs_store",
+        "body_version",
+        "betas_in_body",
+        "stream_in_body",
+    ),
+}
+"""The facts of dialects that change how something is written, and leave nothing out."""
+
+
+def claims(dialect: Dialect) -> Iterator[str]:
+    """What the dialect says a host does not support: the options it lacks, and the facts that restrict it."""
+    own = type(dialect)()
+    for name in dialect.__struct_fields__:
+        if name == "lacks":
+            yield from getattr(dialect, name)
+        elif name not in NOT_CLAIMS and getattr(dialect, name) != getattr(own, name):
+            yield name
+    yield from ["efforts"] if own == dialect and getattr(own, "efforts", None) else []
+
+
+@pytest.mark.parametrize(("row", "surface"), SURFACES, ids=[f"{row.name}-{surface.wire}" for row, surface in SURFACES])
+def test_a_claim_that_a_host_does_not_support_something_has_a_source(row: Vendor, surface: Surface) -> None:
+    dialect = surface.dialect or DIALECTS[surface.wire]()
+    assert [claim for claim in claims(dialect) if "read 2026-" not in dialect.sources.get(claim, "")] == []

@@ -16,6 +16,10 @@ from msgspec.structs import replace
 OPENAI = "openai"
 
 
+REFERENCE = "the host's reference, read 2026-11-20"
+"""The source of a claim that the vendor's own documentation makes."""
+
+
 class Refusal(Struct, frozen=True):
     """An error with which a vendor rejects a request: its message, with names in braces where it varies, and its source."""
 
@@ -110,6 +114,13 @@ class ResponsesDialect(Struct, frozen=True, kw_only=True):
     `include: ["reasoning.encrypted_content"]` where the model reasons."""
     model_reasons: bool | None = None
     """Whether the model reasons; `None` where that is unknown; the request's `reasoning` then decides."""
+    sources: dict[str, str] = field(
+        default_factory=lambda: dict.fromkeys(
+            (*NOT_IN_RESPONSES, "presence_penalty", "frequency_penalty"),
+            "no field of OpenAI's reference, read 2026-11-20",
+        )
+    )
+    """The source of each claim that the host does not support something, by the name of the option or the fact."""
 
     @property
     def reasoning_lacks(self) -> tuple[str, ...]:
@@ -154,10 +165,11 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
 
     # --- messages ---
     system_role: Literal["developer", "system"] = "developer"
-    """The role of instructions. A host with the role `system` does not support `developer`."""
+    """The role of instructions."""
+    developer_role: bool = True
+    """Supports messages with the role `developer`; elsewhere they are sent as `system`."""
     parts: tuple[str, ...] = ("image_url", "image_data", "file_data", "file_id", "input_audio")
-    """The parts of a user message beside text: images by URL or as base64, files as data, by id or by URL, audio (as an
-    object or, `audio_text`, as bare base64), video."""
+    """The parts of a user message beside text: images by URL or as base64, files as data, by id or by URL, audio, video."""
     details: tuple[str, ...] = ("auto", "low", "high", "original")
     """The supported values of an image's `detail`."""
     plain_text: tuple[str, ...] = ()
@@ -215,6 +227,11 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     output_tokens: Literal["completion", "completion_and_reasoning", "total_minus_prompt"] = "completion"
     """How output tokens are counted: `completion_tokens` alone, plus reasoning tokens, or total minus prompt."""
 
+    sources: dict[str, str] = field(
+        default_factory=lambda: {"top_k": "no field of OpenAI's reference, read 2026-11-20"}
+    )
+    """The source of each claim that the host does not support something, by the name of the option or the fact."""
+
 
 _OPENAI_OPTIONS = (
     "top_k",
@@ -227,7 +244,6 @@ _OPENAI_OPTIONS = (
     "moderation",
     "verbosity",
     "service_tier",
-    "user",
     "modalities",
     "audio",
     "prediction",
@@ -243,6 +259,31 @@ def _lacks(*more: str, but: tuple[str, ...] = ()) -> tuple[str, ...]:
     return (*(name for name in _OPENAI_OPTIONS if name not in but), *more)
 
 
+_UNKNOWN_FIELDS = (
+    "many hosts reject fields they do not know: Groq and Cerebras (github.com/livekit/agents/pull/1276), Google "
+    "(github.com/tailscale/tailscale/issues/19629), Mistral (422, its reference); read 2026-11-23"
+)
+_COMPATIBLE_SOURCES = {
+    **dict.fromkeys(_OPENAI_OPTIONS, _UNKNOWN_FIELDS),
+    "developer_role": (
+        "rejected by DeepSeek (github.com/losesky/ai-auto-trading/issues/14), Alibaba (github.com/DayuanJiang/next-ai-draw-io/"
+        "issues/304) and routes to GLM models (github.com/vastsa/PI-Desktop/issues/30); read 2026-11-23"
+    ),
+    **dict.fromkeys(
+        ("parts", "details", "cache_mark", "refusals", "tool_choices", "custom_tools", "strict_tools"),
+        "in OpenAI's reference and in no compatible host's, but for the rows that set it; read 2026-11-20",
+    ),
+}
+
+
+def _sources(*more: tuple[str, str], of: ChatDialect | None = None) -> dict[str, str]:
+    """The sources of the dialect `of`, and `more`: pairs of names, separated by spaces, and their source."""
+    found = dict(of.sources if of else _COMPATIBLE_SOURCES)
+    for names, source in more:
+        found |= dict.fromkeys(names.split(), source)
+    return found
+
+
 COMPATIBLE = ChatDialect(
     issuer="compatible",
     lacks=_lacks(),
@@ -250,6 +291,7 @@ COMPATIBLE = ChatDialect(
     metadata_needs_store=False,
     search_models=(),
     system_role="system",
+    developer_role=False,
     parts=("image_url", "image_data"),
     details=("auto", "low", "high"),
     cache_mark="",
@@ -258,6 +300,7 @@ COMPATIBLE = ChatDialect(
     custom_tools=False,
     strict_tools=False,
     longest_call_id=200,
+    sources=_COMPATIBLE_SOURCES,
 )
 """The dialect of an unknown compatible host: the basics, without options that only OpenAI is known to support."""
 
@@ -269,18 +312,20 @@ _VLLM = replace(
     effort_none=_TEMPLATE_OFF,
     reasoning_field="reasoning",
     replay_reasoning="always",
+    sources=_sources(("parts effort_none", REFERENCE)),
 )
 
 _OPENROUTER = replace(
     COMPATIBLE,
     lacks=_lacks(
         but=(
-            *("top_k", "user", "metadata", "prompt_cache_key", "modalities", "audio", "prediction", "verbosity"),
+            *("top_k", "metadata", "prompt_cache_key", "modalities", "audio", "prediction", "verbosity"),
             "web_search_options",
         )
     ),
     max_tokens_field="max_completion_tokens",
     search_models=("",),  # of any name
+    developer_role=True,  # answered with 200
     media_in_outputs=True,
     parts=("image_url", "image_data", "file_data", "file_url", "input_audio", "video_url"),
     cache_mark="cache_control",
@@ -289,6 +334,7 @@ _OPENROUTER = replace(
     effort_field="reasoning",
     reasoning_field="reasoning_details",
     replay_reasoning="always",
+    sources=_sources(("parts", REFERENCE)),
 )
 
 CHAT_HOSTS: dict[str, ChatDialect] = {
@@ -298,8 +344,15 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         COMPATIBLE,
         path="/v1/chat/completions",
         issuer="anthropic",
-        lacks=_lacks("frequency_penalty", "presence_penalty", "seed", "logprobs", "top_logprobs", "logit_bias"),
+        lacks=_lacks("user", "frequency_penalty", "presence_penalty", "seed", "logprobs", "top_logprobs", "logit_bias"),
+        developer_role=True,
         formats=("text",),
+        sources=_sources(
+            (
+                "user frequency_penalty presence_penalty seed logprobs top_logprobs logit_bias formats strict_tools",
+                '"Ignored" in docs.claude.com/en/api/openai-sdk, read 2026-11-23',
+            )
+        ),
     ),
     "google": replace(
         COMPATIBLE,
@@ -309,11 +362,18 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         parts=("image_url", "image_data", "input_audio"),
         missing_call_state={"google": {"thought_signature": "skip_thought_signature_validator"}},
         output_tokens="total_minus_prompt",
+        sources=_sources(
+            (
+                "store metadata",
+                "github.com/ed-donner/agents/issues/45 (Unknown name: Cannot find field); read 2026-11-23",
+            ),
+            ("top_k", "github.com/MinLL/SkyrimNet-GamePlugin/issues/77 (Unknown name); read 2026-11-23"),
+            ("logit_bias logprobs top_logprobs parts", REFERENCE),
+        ),
     ),
     "xai": replace(
         COMPATIBLE,
         issuer="xai",
-        lacks=_lacks(but=("user",)),
         max_tokens_field="max_completion_tokens",
         strict_tools=True,
         reasoning_field="reasoning_content",
@@ -322,24 +382,34 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
     "groq": replace(
         COMPATIBLE,
         issuer="groq",
-        lacks=_lacks("logprobs", "top_logprobs", "logit_bias", "name", but=("service_tier", "user")),
+        lacks=_lacks("logprobs", "top_logprobs", "logit_bias", "name", but=("service_tier",)),
         max_tokens_field="max_completion_tokens",
         strict_tools=True,
         reasoning_field="reasoning",
         replay_reasoning="with_tools",
+        sources=_sources(
+            ("logprobs top_logprobs logit_bias name", f"answered with 400: {REFERENCE}"),
+            ("metadata", "github.com/skye-harris/hass_local_openai_llm/issues/59, read 2026-11-23"),
+        ),
     ),
     "deepseek": replace(
         COMPATIBLE,
         issuer="deepseek",
-        lacks=_lacks("logit_bias", "seed"),
+        lacks=_lacks("logit_bias"),
         formats=("text", "json_object"),
         parts=(),
         strict_tools=True,
-        efforts={"minimal": "low", "medium": "high", "xhigh": "high"},
+        # Efforts other than its own are mapped by the host itself; `medium`, `seed`, `user` and reasoning without calls were
+        # answered with 200.
         effort_none=_THINKING_OFF,
         reasoning_field="reasoning_content",
-        replay_reasoning="with_tools",
+        replay_reasoning="always",
         requires_reasoning=True,
+        sources=_sources(
+            ("developer_role", "github.com/losesky/ai-auto-trading/issues/14 (unknown variant); read 2026-11-23"),
+            ("logit_bias formats parts", "api-docs.deepseek.com/api/create-chat-completion, read 2026-11-20"),
+            ("effort_none", REFERENCE),
+        ),
     ),
     "sambanova": replace(
         COMPATIBLE,
@@ -350,6 +420,10 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         effort_none=_TEMPLATE_OFF,
         reasoning_field="reasoning",
         replay_reasoning="with_tools",
+        sources=_sources(
+            ("frequency_penalty presence_penalty logit_bias seed n", f"accepted and ignored: {REFERENCE}"),
+            ("formats parts effort_none", REFERENCE),
+        ),
     ),
     "together": replace(
         COMPATIBLE,
@@ -361,11 +435,12 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         reasoning_field="reasoning",
         replay_reasoning="with_tools",
         think_tags=True,
+        sources=_sources(("parts plain_text", "docs.together.ai/reference/chat-completions, read 2026-11-20")),
     ),
     "fireworks": replace(
         COMPATIBLE,
         issuer="fireworks",
-        lacks=_lacks(but=("top_k", "user", "metadata", "prompt_cache_key", "prediction", "service_tier")),
+        lacks=_lacks(but=("top_k", "metadata", "prompt_cache_key", "prediction", "service_tier")),
         strict_tools=True,
         reasoning_field="reasoning_content",
         replay_reasoning="always",
@@ -373,18 +448,23 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
     "cerebras": replace(
         COMPATIBLE,
         issuer="cerebras",
-        lacks=_lacks(but=("user", "prediction", "service_tier", "prompt_cache_key")),
+        lacks=_lacks(but=("prediction", "service_tier", "prompt_cache_key")),
         max_tokens_field="max_completion_tokens",
-        parts=(),
         strict_tools=True,
         reasoning_field="reasoning",
         replay_reasoning="always",
     ),
-    "openrouter": replace(_OPENROUTER, issuer="openrouter", empty_details=False),
+    "openrouter": replace(
+        _OPENROUTER,
+        issuer="openrouter",
+        empty_details=False,
+        sources=_sources(("empty_details", REFUSALS["empty_details"].source), of=_OPENROUTER),
+    ),
     "mistral": replace(
         COMPATIBLE,
         issuer="mistral",
         lacks=_lacks(
+            "user",
             "logit_bias",
             "logprobs",
             "top_logprobs",
@@ -392,7 +472,7 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
             but=("top_k", "prompt_cache_key", "prediction", "service_tier", "metadata"),
         ),
         seed_field="random_seed",
-        parts=("image_url", "image_data", "file_id", "file_url", "audio_text"),
+        parts=("image_url", "image_data", "file_id", "file_url", "input_audio"),
         documents_by_url=True,
         strict_tools=True,
         needs_parameters=True,
@@ -401,6 +481,16 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         exact_call_id=True,
         reasoning_field="thinking",
         replay_reasoning="always",
+        sources=_sources(
+            (
+                "user logit_bias logprobs top_logprobs stream_options parts needs_parameters",
+                f"unknown fields are answered with 422: {REFERENCE}",
+            ),
+            (
+                "exact_call_id",
+                "its error message: Tool call id must be a-z, A-Z, 0-9, with a length of 9; read 2026-11-20",
+            ),
+        ),
     ),
     "meta": replace(
         COMPATIBLE,
@@ -410,16 +500,23 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         tool_choices=("auto",),
         efforts={"none": "minimal"},
         reasoning_field="reasoning_content",
+        sources=_sources(("stop tool_choices efforts", REFERENCE)),
     ),
     "huggingface": replace(COMPATIBLE, issuer="huggingface", lacks=_lacks(but=("top_k",)), reasoning_field="reasoning"),
     "ollama": replace(
         COMPATIBLE,
         path="/v1/chat/completions",
         issuer="ollama",
-        lacks=_lacks("logit_bias", "n", "parallel_tool_calls"),
+        lacks=_lacks("user", "logit_bias", "n", "parallel_tool_calls"),
         parts=("image_data",),
-        tool_choices=("auto",),
+        media_in_outputs=True,  # an image is read in a message of any role: openai/openai.go of ollama/ollama, read 2026-11-23
         reasoning_field="reasoning",
+        sources=_sources(
+            (
+                "user logit_bias n parallel_tool_calls parts",
+                "docs/api/openai-compatibility.mdx and openai/openai.go of github.com/ollama/ollama, read 2026-11-23",
+            )
+        ),
     ),
     "vllm": replace(_VLLM, issuer="vllm"),
     "llamacpp": replace(
@@ -428,6 +525,7 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         tool_choices=("none", "auto", "required"),
         reasoning_field="reasoning_content",
         replay_reasoning="with_tools",
+        sources=_sources(("tool_choices", f"a named tool silently becomes auto: {REFERENCE}"), of=_VLLM),
     ),
     "lmstudio": replace(
         COMPATIBLE,
@@ -436,6 +534,7 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         formats=("text", "json_schema"),
         reasoning_field="reasoning_content",
         think_tags=True,
+        sources=_sources(("formats", REFERENCE)),
     ),
     "alibaba": replace(
         COMPATIBLE,
@@ -443,6 +542,10 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         lacks=_lacks(but=("top_k",)),
         effort_none={"enable_thinking": False},
         reasoning_field="reasoning_content",
+        sources=_sources(
+            ("developer_role", "github.com/DayuanJiang/next-ai-draw-io/issues/304, read 2026-11-23"),
+            ("effort_none", REFERENCE),
+        ),
     ),
     "moonshot": replace(
         COMPATIBLE,
@@ -452,6 +555,7 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         reasoning_field="reasoning_content",
         replay_reasoning="with_tools",
         requires_reasoning=True,
+        sources=_sources(("parts effort_none", REFERENCE)),
     ),
     "zai": replace(
         COMPATIBLE,
@@ -459,6 +563,10 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         effort_none=_THINKING_OFF,
         reasoning_field="reasoning_content",
         replay_reasoning="always",
+        sources=_sources(
+            ("developer_role", "github.com/vastsa/PI-Desktop/issues/30 (GLM-5.3), read 2026-11-23"),
+            ("effort_none", REFERENCE),
+        ),
     ),
     "minimax": replace(
         COMPATIBLE, issuer="minimax", reasoning_field="reasoning_details", replay_reasoning="always", think_tags=True
@@ -468,6 +576,10 @@ CHAT_HOSTS: dict[str, ChatDialect] = {
         issuer="perplexity",
         lacks=_lacks("tools", "tool_choice", "parallel_tool_calls", but=("top_k", "web_search_options")),
         alternates=True,
+        sources=_sources(
+            ("tools tool_choice parallel_tool_calls", REFERENCE),
+            ("alternates", "its error message: user and assistant roles should alternate; read 2026-11-20"),
+        ),
     ),
     "snowflake": replace(_OPENROUTER, issuer="snowflake"),
     "vercel_gateway": replace(_OPENROUTER, issuer="vercel_gateway"),
@@ -499,6 +611,8 @@ class MessagesDialect(Struct, frozen=True, kw_only=True):
     """Requires `stream` in the body, not only in the path."""
     url_sources: bool = True
     """Supports images and documents by URL and by file id, not only as data."""
+    sources: dict[str, str] = {}
+    """The source of each claim that the host does not support something, by the name of the option or the fact."""
 
 
 class MessagesModel(Struct, frozen=True, kw_only=True):
@@ -623,6 +737,12 @@ class GeminiDialect(Struct, frozen=True, kw_only=True):
     stores_nothing: bool = False
     """A default of the client, not of the host: a request without `store` is sent with `store: false`. Paid projects made since
     2026-10-26 store answers by default (Google's API changelog)."""
+    sources: dict[str, str] = field(
+        default_factory=lambda: dict.fromkeys(
+            ("labels", "displayName", "excludeDomains"), "Vertex alone in Google's references, read 2026-11-20"
+        )
+    )
+    """The source of each claim that the host does not support something, by the name of the option or the fact."""
 
     @property
     def path(self) -> str:
@@ -636,6 +756,10 @@ VERTEX = GeminiDialect(
     lacks=("store", "serviceTier", "partMetadata", "fileSearch", "mcpServers", "toolCall", "generateContentRequest"),
     fetches_urls=True,
     is_vertex=True,
+    sources=dict.fromkeys(
+        ("store", "serviceTier", "partMetadata", "fileSearch", "mcpServers", "toolCall", "generateContentRequest"),
+        "the Developer API alone in Google's references, read 2026-11-20",
+    ),
 )
 """Gemini models on Vertex. The version and the project are in the base URL."""
 
@@ -737,3 +861,9 @@ class OllamaDialect(Struct, frozen=True, kw_only=True):
     """A tool's output may hold images; for older servers they are sent in a user message after the outputs."""
     efforts: dict[str, str] = field(default_factory=lambda: {"minimal": "low", "xhigh": "max"})
     """Unsupported reasoning efforts, and the nearest supported one. Older servers reject `max`."""
+    sources: dict[str, str] = field(
+        default_factory=lambda: {
+            "efforts": "the values of `think` in docs/api.md of github.com/ollama/ollama, read 2026-11-20"
+        }
+    )
+    """The source of each claim that the host does not support something, by the name of the option or the fact."""

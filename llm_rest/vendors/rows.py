@@ -22,6 +22,7 @@ from .dialects import (
     CHAT_HOSTS,
     COMPATIBLE,
     NOT_IN_RESPONSES,
+    REFERENCE,
     VERTEX,
     ChatDialect,
     GeminiDialect,
@@ -200,9 +201,13 @@ def _check_surface(wire: str, dialect: Dialect | None) -> None:
 
 RESPONSES, CHAT, MESSAGES, OLLAMA = "openai_responses", "openai_chat", "anthropic_messages", "ollama_chat"
 GEMINI = "gemini_generate_content"
-_STATELESS = ResponsesDialect(stateless=True)
+_FORMAT = ResponsesDialect().sources
+_STATELESS = ResponsesDialect(stateless=True, sources={**_FORMAT, "stateless": REFERENCE})
 _OPENROUTER_RESPONSES = ResponsesDialect(
-    stateless=True, only={"store": False}, lacks=("stop", "seed", "presence_penalty", "frequency_penalty")
+    stateless=True,
+    only={"store": False},
+    lacks=("stop", "seed", "presence_penalty", "frequency_penalty"),
+    sources={**_FORMAT, "stateless": REFERENCE, "only": f"`store: true` is answered with 400: {REFERENCE}"},
 )
 _VLLM_RESPONSES = ResponsesDialect(lacks=("stop", "seed"), checks_ids=False, takes_reasoning_text=True)
 
@@ -309,6 +314,8 @@ _ROWS = (
                 ResponsesDialect(
                     stateless=True,
                     lacks=(*_STATELESS.lacks, "truncation", "include", "safety_identifier", "prompt_cache_key"),
+                    sources=_STATELESS.sources
+                    | dict.fromkeys(("truncation", "include", "safety_identifier", "prompt_cache_key"), REFERENCE),
                 ),
             ),
         ),
@@ -327,10 +334,10 @@ _ROWS = (
                 RESPONSES,
                 ResponsesDialect(
                     stateless=True,
-                    efforts={"minimal": "low", "medium": "high", "xhigh": "high"},
                     takes_reasoning_text=True,
                     groups_calls=True,
                     checks_ids=False,
+                    sources=_STATELESS.sources,
                 ),
             ),
             Surface(MESSAGES, MessagesDialect(path="/anthropic/v1/messages")),
@@ -397,6 +404,7 @@ _ROWS = (
                     stateless=True,
                     only={"store": False, "background": False, "truncation": "disabled", "top_logprobs": 0},
                     tools=("function", "namespace"),
+                    sources=_STATELESS.sources | {"only": REFERENCE, "tools": REFERENCE},
                 ),
             ),
         ),
@@ -407,7 +415,7 @@ _ROWS = (
         wire=RESPONSES,
         base_url="https://api.meta.ai/v1",
         auth=Bearer(env="MODEL_API_KEY"),
-        dialect=ResponsesDialect(only={"tool_choice": "auto"}),
+        dialect=ResponsesDialect(only={"tool_choice": "auto"}, sources={**_FORMAT, "only": REFERENCE}),
         other_wires=(Surface(CHAT, CHAT_HOSTS["meta"]), Surface(MESSAGES, MessagesDialect(path="/messages"))),
     ),
     _host(
@@ -425,7 +433,7 @@ _ROWS = (
         auth=Bearer(env="OLLAMA_API_KEY", optional=True, hosts=("ollama.com",)),
         other_wires=(
             Surface(CHAT, CHAT_HOSTS["ollama"]),
-            Surface(RESPONSES, ResponsesDialect(path="/v1/responses", stateless=True, checks_ids=False)),
+            Surface(RESPONSES, replace(_STATELESS, path="/v1/responses", checks_ids=False)),
             Surface(MESSAGES),
         ),
         base_url_env=(URLEnv("OLLAMA_HOST", port=11434),),

@@ -52,6 +52,7 @@ _EVERYTHING: Json = {
     "metadata_needs_store": False,
     "search_models": ("",),
     "parts": ("image_url", "image_data", "file_data", "file_id", "file_url", "input_audio", "video_url"),
+    "developer_role": True,
     "details": DETAILS,
     "plain_text": (),
     "media_in_outputs": True,
@@ -133,11 +134,7 @@ def _encode_known(part: Any, dialect: ChatDialect, path: str, lost: Losses) -> t
         case ours.InputFile():
             return _encode_file(part, dialect, path, lost)
         case ours.InputAudio(input_audio=sound) if "input_audio" in takes:
-            return types.Audio(input_audio=sound)
-        case ours.InputAudio(input_audio=sound) if "audio_text" in takes:
-            if sound.format:
-                lost.dropped(f"{path}.input_audio.format", "the format of a sound, which this host finds out itself")
-            return types.Audio(input_audio=sound.data)
+            return types.Audio(input_audio=sound if sound.format else sound.data)
         case ours.InputAudio():
             lost.refused(path, "sound, which this host does not support")
         case ours.InputVideo(video_url=url) if "video_url" in takes:
@@ -304,7 +301,7 @@ def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost:
     """The message for the item at index `i`, which is neither the assistant's nor a tool's."""
     role: str = item.role
     content: Any = item.content
-    if role == "developer" and dialect.system_role == "system":
+    if role == "developer" and not dialect.developer_role:
         lost.changed(f"input[{i}].role", "the role developer, sent as system")
         role = "system"
     if not isinstance(content, str):

@@ -110,7 +110,7 @@ def decode_document(target: Target, sent: ReceivedAnswer, decoder: Decoder[D]) -
     """The document of an answer, as the wire's struct. Raises the vendor's error where it holds one instead."""
     try:
         check_size(sent.answer.body)
-        document = _decoded(sent.answer.body, decoder)
+        document = decode_body(sent.answer.body, decoder)
         # Some hosts send an empty error field beside a valid answer to mean that there was none.
         if not ("error" in getattr(type(document), "__extras__", ()) and extras(cast("Struct", document))["error"]):
             return document
@@ -127,7 +127,8 @@ def decode_document(target: Target, sent: ReceivedAnswer, decoder: Decoder[D]) -
     raise with_context(error, target, sent.attempts)
 
 
-def _decoded(body: bytes, decoder: Decoder[D]) -> D:
+def decode_body(body: bytes, decoder: Decoder[D]) -> D:
+    """The document in a body. Raises `DecodeError` where it is none."""
     if len(body) < len(_EMPTY) + 16 and body.strip() == _EMPTY:
         raise DecodeError("it is empty")  # matches a wire whose fields are all optional
     try:
@@ -202,6 +203,9 @@ def partial_reply(found: Reply, error: LLMError, sent: Mapping[str, str | Secret
         return found
     how, document = found.info, _encode(found)
     how.raw, safe = bytes_without_secrets(how.raw, sent), bytes_without_secrets(document, sent)
+    if how.source is not None:
+        frames = tuple(bytes_without_secrets(frame, sent) for frame in how.source.frames)
+        how.source = replace(how.source, frames=frames)
     return found if safe == document else reply(RESPONSE.decode(safe), how)
 
 

@@ -64,6 +64,8 @@ class StreamReader:
         self._halves = SplitSurrogates()
         self._problem: DecodeError | ResponseTooLargeError | None = None
         self._ended = False
+        self.kept = None if decoding.get("keep", True) else KeptFrames()
+        """The frames from which the leftovers are read; `None` where the answer itself keeps them."""
 
     @property
     def losses(self) -> list[Loss]:
@@ -92,11 +94,22 @@ class StreamReader:
 
     def feed(self, chunk: bytes) -> list[AnyEvent]:
         """The events that `chunk` completes."""
-        return self._events(self._frames.feed(chunk))
+        frames = self._frames.feed(chunk)
+        events = self._events(frames)
+        if self.kept is not None:
+            self.kept.add(frames, events)
+        return events
+
+    def frame(self, data: bytes) -> list[AnyEvent]:
+        """The events of the data of one frame."""
+        return self._events([Frame("", data)])
 
     def close(self) -> list[AnyEvent]:
         """The remaining events, which are known only at the end of the stream."""
-        return self._events(self._frames.close()) + self._end()
+        frames = self._frames.close()
+        if self.kept is not None:
+            self.kept.add(frames, [])
+        return self._events(frames) + self._end()
 
     def _events(self, frames: list[Frame]) -> list[AnyEvent]:
         if self._problem is not None:
@@ -140,6 +153,103 @@ class StreamReader:
             return self._decode(whole)
         except DecodeError:
             return None
+
+
+class KeptFrames:
+    """The frames of a stream from which its leftovers are read: all of a short one; of a long one the last of each shape.
+
+    The shape of a frame is the names of its fields. Frames that are larger than the limit lose their longest values.
+    """
+
+    __slots__ = ("_beside", "_long", "_received", "_size")
+
+    MOST = 64 * 1024
+    """The most bytes that are kept."""
+
+    def __init__(self) -> None:
+        self._received: list[list[Frame]] = []
+        self._size = 0
+        self._long = False
+        self._beside = -1  # how long the last frame is without its text
+
+    def add(self, frames: list[Frame], events: list[AnyEvent]) -> None:
+        """Keep frames; `events` are what they were decoded to."""
+        if self._long and len(frames) == len(events):
+            for frame, event in zip(frames, events, strict=True):
+                text = getattr(event, "delta", None)
+                beside = len(frame.data) - len(text) if isinstance(text, str) else -1
+                if beside == self._beside != -1:  # the frame before with another text
+                    self._received[-1] = [frame]
+                else:
+                    self._received.append([frame])
+                    self._size += len(frame.data)
+                    self._beside = beside
+        elif frames:
+            self._received.append(frames)
+            self._size += sum([len(frame.data) for frame in frames])
+            self._beside = -1
+        if self._size > self.MOST:
+            self._reduce()
+
+    def data(self) -> tuple[bytes, ...]:
+        """The data of the frames, in their order."""
+        return tuple(data for frames in self._received for _, data in frames)
+
+    def _reduce(self) -> None:
+        """Keep the last frame of each shape, at most half of the limit, the later ones first."""
+        last: dict[tuple[bytes, ...], Frame] = {}
+        _find_shapes([frame for frames in self._received for frame in frames], last)
+        kept: list[Frame] = []
+        left = self.MOST // 2
+        for frame in reversed(last.values()):
+            if len(frame.data) > _LONG:
+                frame = Frame(frame.event, _shortened(frame.data))
+            if len(frame.data) <= left:
+                kept.append(frame)
+                left -= len(frame.data)
+        kept.reverse()
+        self._received, self._size, self._long, self._beside = [kept], self.MOST // 2 - left, True, -1
+
+
+def _find_shapes(frames: list[Frame], last: dict[tuple[bytes, ...], Frame]) -> None:
+    """Set the last frame of each shape. Nearly all frames in a row have one shape, so they are compared together."""
+    shape = tuple(re.findall(_NAME, frames[-1].data))
+    if len(frames) > 1:
+        whole = b"".join([data for _, data in frames])
+        others = whole.count(b'":') - len(shape) * len(frames)  # names in other frames, or colons in texts
+        if (others and others != whole.count(b'\\":')) or not all(
+            whole.count(b'"%s":' % name) == shape.count(name) * len(frames) for name in {*shape} - _USUAL
+        ):
+            _find_shapes(frames[: len(frames) // 2], last)
+            _find_shapes(frames[len(frames) // 2 :], last)
+            return
+    last.pop(shape, None)
+    last[shape] = frames[-1]
+
+
+_USUAL = frozenset(b"type id model object created choices index delta role content text message parts done".split())
+"""Names that need no comparison, because the events of a wire that have them all have them. Short names are found slowly."""
+_NAME = rb'"([^"\\]*+)"\s*+:'
+"""A name of a field in a JSON text."""
+_LONG = 4_096
+
+
+def _shortened(data: bytes) -> bytes:
+    """A document without its long texts and lists, which are content."""
+
+    def short(value: Any) -> Any:
+        if isinstance(value, dict):
+            made: dict[str, Any] = {}
+            for name, inner in value.items():  # pyright: ignore[reportUnknownVariableType]
+                if not (isinstance(inner, str | list) and len(inner) > 256):  # pyright: ignore[reportUnknownArgumentType]
+                    made[str(name)] = short(inner)  # pyright: ignore[reportUnknownArgumentType]
+            return made
+        return [short(inner) for inner in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType]
+
+    try:
+        return _encode(short(msgspec.json.decode(data)))
+    except (msgspec.MsgspecError, RecursionError):
+        return b""
 
 
 class SplitSurrogates:

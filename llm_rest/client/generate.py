@@ -149,17 +149,21 @@ async def _in_hops(
         add(reader.close())
         body, attempts = received.sent.answer.body, received.sent.attempts
         facts: Any = {"calls": hops.count, "pricing": settings.pricing(target, prepared.request)}
+        facts["source"] = partial(target.source, earlier=tuple(bodies))
         how = CallRecord(lambda: lost() + reader.losses, attempts, body, target.vendor, target.model, **facts)
         return reply(seen.response, how)
 
+    bodies: list[bytes] = []
     add(reader.document(received.document))
     while (hop := hops.next(reader.checkpoint())) is not None:
         next_request, timeouts = hop
+        before = received.sent.answer.body
         try:
             received = await caller.send(target, settings._replace(timeouts=timeouts), next_request, read, call)
         except LLMError as problem:
             problem.partial = partial_reply(found(), problem, received.sent.secrets)
             raise
+        bodies.append(before)
         reader.resume()
         add(reader.document(received.document))
     return raise_if_failed(target, found(), received.sent.secrets), reader.losses
@@ -179,8 +183,10 @@ def decoded(
     """The reply in the document of an answer, and its losses; also of a failed generation."""
     response, more = target.wire.decode_response(document, **target.decoding(request))
     late = [*sent.losses, *more]
-    body, pricing = sent.answer.body, settings.pricing(target, request)
-    how = CallRecord(lambda: lost() + late, sent.attempts, body, target.vendor, target.model, pricing=pricing)
+    body, pricing, source = sent.answer.body, settings.pricing(target, request), target.source
+    how = CallRecord(
+        lambda: lost() + late, sent.attempts, body, target.vendor, target.model, pricing=pricing, source=source
+    )
     return reply(response, how), late
 
 

@@ -32,8 +32,24 @@ COUNTS = ("input_tokens", "output_tokens", "total_tokens", "cached_input_tokens"
 """The keys of `metadata` that count tokens."""
 
 
+class AnswerSource(Struct, frozen=True):
+    """Where an answer came from, so that its leftovers can be read: the wire, its dialect, and what a stream left."""
+
+    wire: str
+    """The name of the wire."""
+    dialect: Any
+    """The wire's dialect of the vendor."""
+    frames: tuple[bytes, ...] = ()
+    """Frames of a stream, at most 64 kB."""
+    earlier: tuple[bytes, ...] = ()
+    """The bodies of the earlier parts of an answer in several parts."""
+
+    def __repr__(self) -> str:
+        return f"AnswerSource({self.wire!r})"
+
+
 class CallInfo(Struct, kw_only=True):
-    """The record of a call: attempts, losses, duration, the raw body, and metadata for logs."""
+    """The record of a call: attempts, losses, leftovers, duration, the raw body, and metadata for logs."""
 
     losses: list[Loss] = field(default_factory=list[Loss])
     """The conversion losses of the request and of the answer."""
@@ -56,6 +72,22 @@ class CallInfo(Struct, kw_only=True):
     """Whether `client.cancel()` ended the call."""
     cached: bool = False
     """Whether the answer came from the `AnswerCache`: no request was made, and the usage is that of the first call."""
+    source: AnswerSource | None = None
+    """What `leftovers` is read with; `None` for a reply that was restored from a file."""
+
+    @property
+    def leftovers(self) -> dict[str, Any]:
+        """The fields of the vendor's answer that the reply shows nowhere, as plain data in the places of its document, such as
+        `leftovers["choices"][0]["message"]["annotations"]`; entries of a list before the first such one are empty.
+
+        Of a stream it has the last value of each such field of its events, at most 64 kB, under the event's type where the
+        vendor's events have one. It is read from the answer on each access, and empty where there was no answer.
+        """
+        if self.source is None or not (self.raw or self.source.frames):
+            return {}
+        from .leftovers import leftovers  # not needed by most calls
+
+        return leftovers(self.raw, self.source)
 
 
 class CallRecord(NamedTuple):
@@ -70,6 +102,7 @@ class CallRecord(NamedTuple):
     calls: int = 1
     cached: bool = False
     pricing: Callable[[Response], int | None] | None = None
+    source: Callable[[], AnswerSource | None] | None = None
 
     def info(self, response: Response) -> CallInfo:
         """The record as `CallInfo`."""
@@ -84,6 +117,7 @@ class CallRecord(NamedTuple):
             cost=None if self.pricing is None else 0 if self.cached else self.pricing(response),
             interrupted=self.interrupted,
             cached=self.cached,
+            source=None if self.source is None else self.source(),
         )
 
 

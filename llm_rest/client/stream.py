@@ -180,6 +180,7 @@ class _Streaming:
             model.requests,
             model.cached,
             model.settings.pricing(target, model.request),
+            model.source,
         )
         # A copy, because it becomes the reply and an event holds it too.
         made = reply(copy(found), how)

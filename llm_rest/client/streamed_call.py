@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .call import Caller, PreparedCall
     from .hooks import WatchedCall
     from .loss_reports import CallSite
+    from .reply import AnswerSource
     from .send import RunningAttempt
 
 
@@ -70,6 +71,11 @@ class StreamedCall:
     def requests(self) -> int:
         """How many requests brought parts of the answer."""
         return 0 if self.cached else self._hops.count
+
+    def source(self) -> AnswerSource:
+        """What the leftovers of the answer so far are read with."""
+        kept = None if self.incoming_events is None else self.incoming_events.frames.kept
+        return self.target.source(() if kept is None else kept.data())
 
     async def open(self) -> None:
         """Wait for a successful answer to begin. Raises an `LLMError` otherwise."""

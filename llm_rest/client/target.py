@@ -27,6 +27,7 @@ from ..vendors.models import ENCRYPTED
 from ..vendors.rows import VENDORS, Endpoint, Vendor, is_loopback, resolve, url_variables
 from ..wires import Route, Wire
 from .inputs import surrogates_in
+from .reply import AnswerSource
 
 if TYPE_CHECKING:
     from ..errors import LLMError
@@ -54,6 +55,10 @@ class Target(Struct):
     def decoding(self, request: Request | None) -> dict[str, Any]:
         """The options of the wire's decoders for the answer to a request that is decoded now."""
         return {"request": request, "now": int(time.time()), "dialect": self.dialect, "keep": self.keep}
+
+    def source(self, frames: tuple[bytes, ...] = (), earlier: tuple[bytes, ...] = ()) -> AnswerSource:
+        """What the leftovers of an answer are read with."""
+        return AnswerSource(self.endpoint.wire, self.dialect, frames, earlier)
 
     @property
     def model(self) -> str:

@@ -15,6 +15,7 @@ from llm_rest.server import Config, Gateway, Upstream
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Context
 from llm_rest.simulator import Simulator
+from tests.loopback import Act, http, loopback, reset, send
 
 BASE = {"openai_responses": "/v1", "openai_chat": "/v1"}
 SKIPPED = {"openai_responses": {"stop"}}
@@ -58,6 +59,37 @@ def test_a_law_that_fails_is_shown_with_its_exchange_and_without_the_key(
     shown = ["whole FAILED a whole answer is complete", "there is no text", "whole: POST http://127.0.0.1"]
     assert [words for words in [*shown, '"status": 200'] if words not in said] == []
     assert "sk-secret" not in said
+
+
+ANSWER: dict[str, Any] = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "model": "m",
+    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "hello"}}],
+}
+
+
+def answers(**changed: Any) -> Act:
+    return send(http(json.dumps({**ANSWER, **changed}).encode()))
+
+
+@pytest.mark.parametrize(
+    ("broken", "verdicts"),
+    [([reset(), answers()], {"whole": "holds", "turns": "holds"}), ([reset()], {"whole": "holds", "turns": "fails"})],
+)
+def test_a_connection_that_breaks_after_the_first_law_has_a_second_try_and_then_a_verdict(
+    broken: list[Act], verdicts: dict[str, str], capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    with loopback(answers(), *broken) as server:
+        code = main(conform(server.url, "openai_chat", "--json", "--law", "whole", "--law", "turns"))
+    found = {one["law"]: one["state"] for one in json.loads(capsysbinary.readouterr().out)}
+    assert (found, code) == (verdicts, 1 if "fails" in verdicts.values() else 0)
+
+
+def test_the_id_of_an_answer_is_the_one_that_the_server_sent(capsys: pytest.CaptureFixture[str]) -> None:
+    with loopback(answers(id="")) as server:
+        assert main(conform(server.url, "openai_chat", "--law", "whole")) == 1
+    assert "the answer has no id" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

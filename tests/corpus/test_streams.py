@@ -7,14 +7,18 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
+import msgspec
 import pytest
 
-from llm_rest.responses.events import TERMINAL
+from llm_rest import wires
+from llm_rest.responses import Request, Response
+from llm_rest.responses.events import TERMINAL, OutputItemDone
 from tests.corpus import Exchange, exchanges, file_of
 from tests.corpus.changed import WRITTEN
 from tests.corpus.test_other_wires import silent
 from tests.corpus.test_recorded import failures
 from tests.support.documents import unset
+from tests.support.facts import plain
 from tests.support.hosts import facts
 from tests.support.legal import faults
 from tests.support.streams import STREAMING, assembled, read, slices, written
@@ -81,5 +85,55 @@ def test_a_recorded_stream_goes_through_every_other_wire(name: str, vendor: str,
         back = read(other, pieces, dialect=there)
         yield from faults(back)
         yield from silent(assembled(events), assembled(back), lost)
+
+    assert failures(name, vendor, check) == []
+
+
+def kinds(response: Response) -> list[str]:
+    """The types of the items in their order."""
+    return [str(plain(item)["type"]) for item in response.output]
+
+
+@every_vendor
+def test_the_items_of_a_stream_have_one_order(name: str, vendor: str) -> None:
+    """In the events that end them, in the response at the end, and in the whole answer that says the same."""
+    wire = wires.load(name)
+
+    def check(exchange: Exchange) -> Iterator[str]:
+        events = read(name, [text_of(exchange)], dialect=exchange.dialect)
+        response = assembled(events)
+        if not events or not isinstance(events[-1], TERMINAL) or response.status == "failed":
+            return
+        ended = {event.output_index: event.item for event in events if isinstance(event, OutputItemDone)}
+        told = [plain(ended[index])["type"] for index in sorted(ended)]
+        if told != kinds(response):
+            yield f"told as {told}, and at the end {kinds(response)}"
+        document, _ = wire.encode_response(response, dialect=exchange.dialect)
+        whole = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode(document)), dialect=exchange.dialect)[0]
+        if kinds(whole) != kinds(response):
+            yield f"streamed as {kinds(response)}, whole as {kinds(whole)}"
+
+    assert failures(name, vendor, check) == []
+
+
+@pytest.mark.sample(4)
+@every_pair
+def test_clients_of_every_other_wire_get_its_items_in_one_order(name: str, vendor: str, other: str) -> None:
+    there: Any = facts("compatible", other)
+    wire = wires.load(other)
+
+    def check(exchange: Exchange) -> Iterator[str]:
+        events = read(name, [text_of(exchange)], dialect=exchange.dialect)
+        response = assembled(events)
+        if not events or not isinstance(events[-1], TERMINAL) or response.status == "failed":
+            return
+        for request in (None, Request(model="m", input="Hi")):
+            document, _ = wire.encode_response(response, dialect=there, request=request)
+            whole = wire.decode_response(wire.RESPONSE.decode(msgspec.json.encode(document)), dialect=there)[0]
+            pieces, _ = written(other, events, dialect=there, request=request)
+            streamed = assembled(read(other, pieces, dialect=there))
+            order: Any = set if other == "openai_chat" else list  # one message there has them as fields, in no order
+            if order(kinds(whole)) != order(kinds(streamed)):
+                yield f"whole as {kinds(whole)}, streamed as {kinds(streamed)}"
 
     assert failures(name, vendor, check) == []

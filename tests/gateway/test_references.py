@@ -39,8 +39,7 @@ def last(events: list[Plain]) -> Plain:
     if events[-1]["type"] == "error":
         return events[-1]
     done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
-    # Gemini signs a text after its end: the signature is the last to come, and stands before its text in the whole.
-    assert {item["id"] for item in events[-1]["response"]["output"]} == {item["id"] for item in done}
+    assert [item["id"] for item in events[-1]["response"]["output"]] == [item["id"] for item in done]
     return {**events[-1]["response"], "output": done}
 
 

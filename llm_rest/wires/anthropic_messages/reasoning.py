@@ -225,6 +225,9 @@ def encode_thinking(item: ours.Reasoning, payload: Signed | Redacted, path: str,
 # not have (reasoning, searches, compactions of that vendor) is sent as thinking, which clients store and return unread: with its
 # text where it has one, else redacted, and the item in an envelope in place of the signature. These blocks never reach
 # this wire's own vendor: in a request they become items again, and their vendor is another.
+# A client that did not ask for thinking gets none of these blocks, and one that did gets no unreadable block as the last of an
+# answer: both read the answer at a fixed place, `content[0].text` or the last block. A gateway stores what is left out, and
+# finds it again by the content of the turn.
 
 CLIENT = "client"
 """The issuer of these envelopes: any server that answers the client."""
@@ -259,11 +262,15 @@ class ForeignItem(Payload, tag="item"):
     digest: str = ""
 
 
-def encode_foreign_item(item: ours.AnyItem, path: str, lost: Losses) -> types.AnyBlock | None:
+SENT = "goes to the client as thinking, and back to its vendor when the client returns it"
+UNASKED = "thinking or hosted tools of another vendor, for which the client did not ask; a gateway stores it for the next turn"
+LAST = "opaque state of another vendor behind the text, where clients expect the text; a gateway stores it for the next turn"
+
+
+def encode_foreign_item(item: ours.AnyItem) -> types.AnyBlock | None:
     """The block for an item of another vendor, to be sent through a client; `None` for items that need not return."""
     if not isinstance(item, FOREIGN_ITEMS):
         return None
-    lost.withheld(path, "goes to the client as thinking, and back to its vendor when the client returns it")
     if isinstance(item, ours.Reasoning) and (item.summary or item.content):
         return encode_foreign_thinking(item, "summary" if item.summary else "content")
     # The status is the answer's, and set again on decoding.
@@ -441,12 +448,17 @@ class AssistantMessage:
     """Turns items of an assistant into blocks: `write` each item, then `close`.
 
     In a history that is sent back to the vendor a refusal is plain text; in an answer `refusals` collects them.
+    `wants_thinking` is whether the client of an answer asked for thinking; `None` if its request is not known.
     """
 
-    __slots__ = ("_content", "_issuer", "_texts", "_uncited", "context", "is_open", "lost", "pending")
+    __slots__ = (
+        *("_behind", "_content", "_has_text", "_issuer", "_texts", "_uncited"),
+        *("context", "is_open", "lost", "pending", "wants_thinking"),
+    )
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, wants_thinking: bool | None = None) -> None:
         self.context = context
+        self.wants_thinking = wants_thinking
         self.is_open = False  # whether pending items may still be completed
         self.lost = context.lost
         self._issuer = context.dialect.issuer
@@ -454,6 +466,10 @@ class AssistantMessage:
         self._content: list[ours.ContentPart] = []
         self._texts: list[types.Text | None] = []
         self._uncited: list[str] = []
+        self._has_text = False
+        self._behind: list[
+            tuple[str, types.AnyBlock]
+        ] = []  # unreadable blocks after a text, sent if another block follows
 
     def write(self, item: ours.AnyItem, i: int) -> list[types.AnyBlock]:
         """The blocks of the item at position `i`, after those of pending items that can no longer be completed."""
@@ -462,10 +478,11 @@ class AssistantMessage:
             return [*self.flush(), encode_call(item, wire_id(item.call_id), i, self.context)]
         path = self.context.path(i)
         if isinstance(item, ours.Message):
-            before = self.flush() if self.pending or self._uncited else []
+            before = self.flush() if self.pending or self._uncited or self._behind else []
             if type(item) is not ours.Message or item.leftovers is not None:
                 own_leftovers(item, WIRE, path, self.lost)
             blocks = self._message(item, path)
+            self._has_text = self._has_text or bool(blocks)
             return before + blocks if before else blocks
         if not isinstance(item, Unknown):
             own_leftovers(item, WIRE, path, self.lost)
@@ -484,12 +501,28 @@ class AssistantMessage:
         """End the message; returns the blocks of the pending items."""
         self.is_open = False
         self._content, self._texts = [], []
-        return self.flush()
+        blocks = self._end_pending()
+        for path, _ in self._behind:
+            self.lost.withheld(path, LAST)
+        self._behind, self._has_text = [], False
+        return blocks
 
     def flush(self) -> list[types.AnyBlock]:
         """End the pending items, because another kind of item follows; returns their blocks."""
+        return self._end_pending() + self._release_behind()
+
+    def _end_pending(self) -> list[types.AnyBlock]:
         self._drop_citations()
         return self._release_pending() if self.pending else []
+
+    def _release_behind(self) -> list[types.AnyBlock]:
+        """The blocks that waited for another one to follow."""
+        if not self._behind:
+            return []
+        behind, self._behind = self._behind, []
+        for path, _ in behind:
+            self.lost.withheld(path, SENT)
+        return [block for _, block in behind]
 
     def _drop_citations(self) -> None:
         for path in self._uncited:
@@ -502,8 +535,16 @@ class AssistantMessage:
         return [block for path, item in pending for block in self._foreign(item, path)]
 
     def _foreign(self, item: ours.AnyItem, path: str) -> list[types.AnyBlock]:
-        foreign = None if self.context.replay else encode_foreign_item(item, path, self.lost)
+        foreign = None if self.context.replay else encode_foreign_item(item)
         if foreign is not None:
+            if self.wants_thinking is not None and not isinstance(item, ours.Compaction):
+                if not self.wants_thinking:
+                    self.lost.withheld(path, UNASKED)
+                    return []
+                if self._has_text and isinstance(foreign, types.RedactedThinking):
+                    self._behind.append((path, foreign))
+                    return []
+            self.lost.withheld(path, SENT)
             return [foreign]
         if isinstance(item, ours.Reasoning | ours.Compaction):
             report_unopened(item, WIRE, self._issuer, path, self.lost)
@@ -553,9 +594,11 @@ class AssistantMessage:
         if isinstance(payload, Blocks):
             self._drop_citations()
             return self._run(payload, path)
-        before = self.flush()
         if payload is None:
-            return before + self._foreign(item, path)
+            before = self._end_pending()
+            foreign = self._foreign(item, path)
+            return before + self._release_behind() + foreign if foreign else before
+        before = self.flush()
         block = encode_thinking(item, payload, path, self.lost)
         return before if block is None else [*before, block]
 

@@ -8,6 +8,7 @@ Anthropic, API version 2026-10-21, and its guides to prompt caching, structured 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +16,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ... import responses as ours
+from ...errors import DecodeError
 from ...losses import Loss, Losses, no_such, not_in, not_taken
 from ...responses.carriers import BLOCK, ENTRIES, NEAR, SPELLING, digest, noted, own, sender, unsaid
 from ...responses.request import items_of
@@ -220,6 +222,16 @@ def _patch_options(request: ours.Request, body: types.Request, left: Json, lost:
     if THINKING_NOTE in notes:
         _set_thinking(body, recall(notes[THINKING_NOTE], _thinking_options(body), THINKING_OPTIONS))
     return patch(body, {name: value for name, value in left.items() if name != "messages"})
+
+
+def asks_thinking(request: ours.Request) -> bool:
+    """Whether the request asks for thinking. An effort alone does not: at Anthropic it also sets the length of an answer."""
+    if request.reasoning is None or request.reasoning.effort in (None, "none"):
+        return request.reasoning is not None and given(request.reasoning.summary)
+    kept = as_list(as_object(own(request.leftovers, WIRE).get(SPELLING)).get(THINKING_NOTE))
+    with suppress(DecodeError, IndexError, TypeError):
+        return given(THINKING_OPTIONS.decode(kept[0]).thinking)
+    return True
 
 
 def _digest_of(request: ours.Request) -> str:

@@ -28,7 +28,7 @@ from ..tools import Call, sent_tools, wire_name
 from . import types
 from .content import ANTHROPIC, RULES, Context, as_leftovers, encode, set_fields
 from .reasoning import AssistantMessage, BlockReader
-from .request import decode_request, encode_request, route
+from .request import asks_thinking, decode_request, encode_request, route
 from .tools import finish_runs
 from .types import WIRE, Json
 
@@ -102,7 +102,10 @@ def encode_response(
                 lost.dropped(name, "a failed answer, which is sent as an error at Anthropic")
         return encode_failure(response, request, lost), lost
     model = model_of(response, request)
-    message = AssistantMessage(Context(lost, dialect, messages_model(model), replay=False))
+    wants_thinking = None if request is None else asks_thinking(request)
+    message = AssistantMessage(
+        Context(lost, dialect, messages_model(model), replay=False), wants_thinking=wants_thinking
+    )
     content = [block for i, item in enumerate(response.output) for block in message.write(item, i)]
     content += message.close()
     return encode_end(response, model, content, lost), lost

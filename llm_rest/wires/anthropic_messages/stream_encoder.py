@@ -34,6 +34,7 @@ from .reasoning import (
     encode_foreign_thinking,
     returning_blocks,
 )
+from .request import asks_thinking
 from .response import encode_end, encode_failure, encode_response, encode_usage, message_delta, model_of
 from .stream import CITATION, Delta, Start, Stop
 from .tools import VISIBLE
@@ -49,7 +50,8 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
 
     def _prepare(self) -> None:
         self._context = Context(self.losses, self._dialect, messages_model(""), replay=False)
-        self._writer = AssistantMessage(self._context)
+        wants_thinking = None if self._request is None else asks_thinking(self._request)
+        self._writer = AssistantMessage(self._context, wants_thinking=wants_thinking)
         self._message: types.Message | None = None  # as it began
         self._model = ""  # that continued the answer
         self._item: ours.AnyItem | None = None  # the current item, as it was announced
@@ -325,6 +327,8 @@ class StreamEncoder(stream.StreamEncoder[MessagesDialect, types.AnyEvent]):
 
     def _add_thinking(self, text: str, shown: str, part: int) -> None:
         """Send a piece of thinking, from an item's summary or its content; only one of the two is sent."""
+        if self._writer.wants_thinking is False:
+            return  # the end of the item says whose it is: the vendor's own is sent then
         if not isinstance(self._block, types.Thinking):
             self._send_whole(self._writer.flush())
             self._start(types.Thinking(thinking="", signature=""))

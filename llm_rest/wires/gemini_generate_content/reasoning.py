@@ -523,7 +523,7 @@ class Reader:
         self.texts.append(outputs)
 
     def _close_texts(self, call: str = "", signature: str = "", tool: str = "") -> None:
-        """End the open item. Signatures of texts go before it; a thought carries its own and that of the next call."""
+        """End the open item. Signatures of texts go behind it; a thought carries its own and that of the next call."""
         thought, texts, marks = self._open, self.texts, self._marks
         if thought is None and not signature:
             return
@@ -532,10 +532,9 @@ class Reader:
             if texts:
                 id, status = self.id("msg"), "completed" if self.is_answer else None
                 self.items.append(ours.Message(id=id, role="assistant", status=status, content=texts))
-                if marks:
-                    self._sign("".join(part.text for part in texts), marks)
-            elif marks:
-                sealed = VisibleSignatures(digest=EMPTY, marks=marks)
+            if marks:
+                # Behind the message: a stream has sent the text before it can know of a signature.
+                sealed = VisibleSignatures(digest=digest("".join(part.text for part in texts)), marks=marks)
                 self.items.append(carrier(sealed, WIRE, self._issuer, self.id("rs")))
             return
         visible = digest("".join(part.text for part in texts))
@@ -543,11 +542,6 @@ class Reader:
         reasoning = carrier(held, WIRE, self._issuer, self.id("rs"))
         reasoning.summary = texts
         self.items.append(reasoning)
-
-    def _sign(self, visible: str, marks: list[Mark]) -> None:
-        """Put the signatures of the last item before it, so that the output is last. Its id is made before they are known."""
-        sealed = VisibleSignatures(digest=digest(visible), marks=marks, before=True)
-        self.items.insert(-1, carrier(sealed, WIRE, self._issuer, self.id("rs")))
 
     # --- calls and images
 
@@ -569,9 +563,10 @@ class Reader:
         item.output_format = IMAGES_BACK.get(kind)
         if left := diff(part, encode_image(item, data), SIGNED):
             item.leftovers = {WIRE: left}
-        self.items.append(item)
         if given(part.thought_signature):
-            self._sign(data, [Mark(0, part.thought_signature)])
+            sealed = VisibleSignatures(digest=digest(data), marks=[Mark(0, part.thought_signature)], before=True)
+            self.items.append(carrier(sealed, WIRE, self._issuer, self.id("rs")))
+        self.items.append(item)
 
     # --- hosted tools
 

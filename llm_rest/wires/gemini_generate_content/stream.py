@@ -276,16 +276,8 @@ class StreamDecoder(stream.StreamDecoder[GeminiDialect]):
         self._emit(self._reader.items)
 
     def _emit(self, items: Sequence[ours.AnyItem]) -> None:
-        """Emit the items that are complete by now, the open text before its signature, which came after it."""
-        new = [*items[self._emitted_count :]]
-        if (
-            self._open is not None
-            and self._open.kind is ours.Message
-            and len(new) > 1
-            and isinstance(new[1], ours.Message)
-        ):
-            new[:2] = new[1], new[0]
-        for item in new if not self._ended else ():
+        """Emit the items that are complete by now."""
+        for item in items[self._emitted_count :] if not self._ended else ():
             opened, self._open = self._open, None
             if opened is None:
                 self._emit_whole(item)

@@ -143,7 +143,7 @@ def _sources(item: WebSearchCall | FileSearchCall) -> Iterator[Citation]:
     elif isinstance(item.action, Search):
         for source in item.action.sources or ():
             if isinstance(source, UrlSource):
-                yield Citation(url=source.url)
+                yield Citation(url=source.url, title=source.title or None)
     elif isinstance(item.action, OpenPage) and item.action.url and item.status != "failed":
         yield Citation(url=item.action.url)
 

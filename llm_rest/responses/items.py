@@ -214,6 +214,8 @@ class UrlSource(ResponsesModel, kw_only=True, tag="url"):
     type: ClassVar[Literal["url"]] = "url"
     url: str
     """URL of the page."""
+    title: str | None = None
+    """Title of the page, from vendors other than OpenAI. Not sent to hosts."""
 
 
 class ApiSource(ResponsesModel, kw_only=True, tag="api"):
@@ -260,6 +262,8 @@ class WebSearchCall(ItemBase, kw_only=True, tag="web_search_call"):
     type: ClassVar[Literal["web_search_call"]] = "web_search_call"
     action: Open[Search | OpenPage | FindInPage] | None = None
     """The action: a search, opening a page or finding text. Some hosts leave it out."""
+    rendered_content: str | None = None
+    """HTML with search suggestions, from Google, which requires apps to display it with the answer. Not sent to hosts."""
     name: str | None = None
     """Name of the search tool, from hosts without `action`."""
     arguments: str | None = None

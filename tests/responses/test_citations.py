@@ -99,6 +99,17 @@ def test_sources_of_searches_come_last_and_only_those_that_no_text_cites() -> No
     assert answer().citations == []
 
 
+def replying(kind: str, body: str) -> Any:
+    """A server's answer with this body."""
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body.encode())}\r\n\r\n"
+
+    def act(connection: Any, _: Any) -> bool:
+        connection.sendall((head + body).encode())
+        return True
+
+    return act
+
+
 # --- documents at Anthropic ------------------------------------------------------------------------------------------
 
 PLACES: list[Any] = [
@@ -154,19 +165,8 @@ def events() -> list[Any]:
 
 async def test_cited_documents_arrive_whole_and_streamed_and_return_as_they_came(new_client: NewClient) -> None:
     frames = "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events())
-    whole, stream = (
-        f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body.encode())}\r\n\r\n{body}".encode()
-        for kind, body in (("application/json", json.dumps(DOCUMENT)), ("text/event-stream", frames))
-    )
-
-    def replying(data: bytes) -> Any:
-        def act(connection: Any, _: Any) -> bool:
-            connection.sendall(data)
-            return True
-
-        return act
-
-    with loopback(replying(whole), replying(stream), replying(whole)) as server:
+    whole, stream = replying("application/json", json.dumps(DOCUMENT)), replying("text/event-stream", frames)
+    with loopback(whole, stream, whole) as server:
         options = {"base_url": server.url, "on_loss": "raise"}
         async with new_client("anthropic/claude-sonnet-5", **options) as llm:
             reply = await llm.generate("When?")
@@ -205,6 +205,62 @@ def test_a_saved_stream_has_the_same_citations() -> None:
         for ours in machine.feed(anthropic.EVENT.decode(json.dumps(event).encode())):
             seen.feed(ours)
     assert seen.response.citations == FOUND
+
+
+# --- searches and passages at Gemini ---------------------------------------------------------------------------------
+
+GROUNDED: Any = {
+    "index": 0,
+    "finishReason": "STOP",
+    "groundingMetadata": {
+        "webSearchQueries": ["lunch"],
+        "searchEntryPoint": {"renderedContent": "<div>lunch</div>"},
+        "groundingChunks": [
+            {"web": {"uri": "https://a", "title": "A"}},
+            {"web": {"uri": "https://b", "title": "B"}},
+            {"retrievedContext": {"title": "c.pdf", "text": "At 12.", "documentName": "docs/c", "pageNumber": 2}},
+            {"retrievedContext": {"text": "Or later.", "documentName": "docs/d"}},
+        ],
+        "groundingSupports": [
+            {"segment": {"startIndex": 3, "endIndex": 7, "text": "zwö"}, "groundingChunkIndices": [0, 2]}
+        ],
+    },
+    "urlContextMetadata": {
+        "urlMetadata": [{"retrievedUrl": "https://u", "urlRetrievalStatus": "URL_RETRIEVAL_STATUS_SUCCESS"}]
+    },
+}
+SAID = {"role": "model", "parts": [{"text": "Um zwölf."}]}
+
+
+async def test_grounding_is_shown_and_cited_whole_and_streamed(new_client: NewClient) -> None:
+    document = {"candidates": [{"content": SAID, **GROUNDED}], "modelVersion": "gemini-3-flash", "responseId": "r1"}
+    chunks: list[Any] = [{"candidates": [{"content": SAID, "index": 0}]}, {"candidates": [GROUNDED]}]
+    frames = "".join(
+        f"data: {json.dumps({**one, 'responseId': 'r1', 'modelVersion': 'gemini-3-flash'})}\n\n" for one in chunks
+    )
+    whole, stream = replying("application/json", json.dumps(document)), replying("text/event-stream", frames)
+    with loopback(whole, stream) as server:
+        async with new_client("google/gemini-3-flash", base_url=server.url, on_loss="raise") as llm:
+            reply = await llm.generate("Wann?")
+            async with llm.stream("Wann?") as streamed:
+                async for _ in streamed:
+                    pass
+    span: Any = {"output_start": 3, "output_end": 6}
+    for each in (reply, streamed.response):
+        assert each.citations == [
+            Citation(url="https://a", title="A", **span),
+            Citation(file_id="docs/c", title="c.pdf", cited_text="At 12.", unit="pages", start=2, end=3, **span),
+            Citation(url="https://u"),
+            Citation(url="https://b", title="B"),
+            Citation(file_id="docs/d", cited_text="Or later."),
+        ]
+        searches = [item for item in each.output if item.type == "web_search_call"]
+        assert [search.rendered_content for search in searches] == [None, "<div>lunch</div>"]
+    assert reply.output == streamed.response.output
+    gemini: Any = wires.load("gemini_generate_content")
+    kept, lost = gemini.decode_response(gemini.RESPONSE.decode(json.dumps(document).encode()))
+    back, more = gemini.encode_response(kept)
+    assert (json.loads(msgspec.json.encode(back)), [*lost, *more]) == (document, [])
 
 
 # --- images ----------------------------------------------------------------------------------------------------------

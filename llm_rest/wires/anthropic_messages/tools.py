@@ -251,8 +251,8 @@ def _search(arguments: Json, result: types.ServerToolResult | None) -> ours.WebS
         pages = as_list(result.content)
         call.status = "failed"
         if pages or result.content == []:
-            urls = [as_object(page).get("url") for page in pages]
-            action.sources = [ours.UrlSource(url=url) for url in urls if isinstance(url, str)]
+            found = [(_string(as_object(page), "url"), _string(as_object(page), "title")) for page in pages]
+            action.sources = [ours.UrlSource(url=url, title=title) for url, title in found if url is not None]
             call.status = "completed"
     return call
 

@@ -20,11 +20,11 @@ from msgspec.structs import replace
 from ... import responses as ours
 from ...losses import Losses, no_such, not_in
 from ...responses.carriers import SPELLING, digest, own, report_foreign
-from ...responses.parts import data_url, parse_data_url, standard
-from ...unknown import Unknown, as_object, given, or_none, or_unset
+from ...responses.parts import SOURCE_FIELDS, data_url, parse_data_url, standard
+from ...unknown import Unknown, as_list, as_object, given, or_none, or_unset
 from ...vendors.dialects import GeminiDialect, GeminiModel
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import kind_of, report_unknown
+from ..leftovers import ID_PREFIXES, kind_of, report_unknown
 from . import types
 from .types import WIRE
 
@@ -299,8 +299,9 @@ def sources_of(outputs: Sequence[PlacedText], candidate: types.Candidate) -> lis
     grounding, citations = candidate.grounding_metadata, candidate.citation_metadata
     if not outputs:
         return found
+    texts = _Texts(outputs)
     if given(grounding):
-        chunks, texts = grounding.grounding_chunks or [], _Texts(outputs)
+        chunks = grounding.grounding_chunks or []
         for support in grounding.grounding_supports or ():
             place = _locate(support.segment if given(support.segment) else types.Segment(), texts)
             for index in support.grounding_chunk_indices or ():
@@ -310,30 +311,31 @@ def sources_of(outputs: Sequence[PlacedText], candidate: types.Candidate) -> lis
     if given(citations):
         for cited in citations.citation_sources or citations.citations or ():
             if given(cited.uri):
-                start, end = cited.start_index or 0, cited.end_index
+                segment = types.Segment(start_index=cited.start_index, end_index=cited.end_index)
+                place = _locate_bytes(segment, texts)
                 title = cited.title if given(cited.title) else cited.uri
-                found[0].append(ours.UrlCitation(url=cited.uri, title=title, start_index=start, end_index=or_none(end)))
+                source = ours.UrlCitation(url=cited.uri, title=title, start_index=place.start, end_index=place.end)
+                found[place.text].append(source)
     return found
 
 
-def _source(chunk: types.GroundingChunk, place: Place) -> ours.AnyAnnotation | None:
-    uri: Opt[str] = UNSET
-    title: Opt[str] = UNSET
+def _source(chunk: types.GroundingChunk, place: Place) -> ours.UrlCitation | ours.FileCitation | None:
+    span: types.Json = {"start_index": place.start, "end_index": place.end}
     if given(chunk.web):
         uri, title = chunk.web.uri, chunk.web.title
-    elif given(chunk.retrieved_context):
-        passage = chunk.retrieved_context
-        uri, title = passage.uri, passage.title
+    elif given(passage := chunk.retrieved_context):
+        uri, title, page = passage.uri, passage.title, passage.page_number
+        span["cited_text"] = or_none(passage.text)
+        if given(page):
+            span |= {"unit": "pages", "start": page, "end": page + 1}
         if not given(uri):
             file_id = passage.document_name or passage.file_search_store or ""
-            return ours.FileCitation(file_id=file_id, filename=or_none(title), index=place.end)
+            return ours.FileCitation(file_id=file_id, filename=or_none(title), index=place.end, **span)
     else:
         found = chunk.maps or chunk.image or {}
         uri = next((u for u in (found.get("uri"), found.get("sourceUri")) if isinstance(u, str)), UNSET)
         title = found["title"] if isinstance(found.get("title"), str) else UNSET
-    if not given(uri):
-        return None
-    return ours.UrlCitation(url=uri, title=or_none(title), start_index=place.start, end_index=place.end)
+    return ours.UrlCitation(url=uri, title=or_none(title), **span) if given(uri) else None
 
 
 MOST_TEXTS = 64
@@ -421,56 +423,157 @@ def _locate(segment: types.Segment, texts: _Texts) -> Place:
     return Place(named, *(there or ()))
 
 
-def search_of(candidate: types.Candidate, id: str | None) -> ours.WebSearchCall | None:
-    """The web search that the grounding reports."""
-    grounding = candidate.grounding_metadata
-    if not given(grounding) or not grounding.web_search_queries:
-        return None
-    pages = [chunk.web.uri for chunk in grounding.grounding_chunks or () if given(chunk.web)]
-    sources = [ours.UrlSource(url=uri) for uri in pages if given(uri)]
-    action = ours.Search(queries=grounding.web_search_queries, sources=[*sources] or None)
-    left = {SPELLING: {GROUNDED: True}}
-    return ours.WebSearchCall(id=id, status="completed", action=action, leftovers={WIRE: left})
+def _locate_bytes(segment: types.Segment, texts: _Texts) -> Place:
+    """The place of a range of bytes of the whole answer; as it is where the answer is shorter."""
+    start, end = segment.start_index or 0, or_none(segment.end_index)
+    k = min(bisect_right(texts.begins, start), len(texts.all)) - 1
+    before = texts.begins[k]
+    found = None if end is None else texts.all[k].stretch(start - before, min(end - before, texts.all[k].size))
+    return Place(k, *found) if found else Place(0, start, end)
+
+
+FETCHED = {
+    "URL_RETRIEVAL_STATUS_SUCCESS": "completed",
+    "URL_RETRIEVAL_STATUS_ERROR": "failed",
+}
+"""Statuses of a page in the URL context, those of Gemini on the left; any other is a failure."""
+FETCHED_BACK = {our: theirs for theirs, our in FETCHED.items()}
+
+
+def reported_tools(candidate: types.Candidate, output: Sequence[ours.AnyItem], origin: str) -> list[VisibleItem]:
+    """The hosted tools that the data beside an answer reports, and its `output` does not show."""
+    grounding = candidate.grounding_metadata or types.GroundingMetadata()
+    shown = [item.action for item in output if isinstance(item, ours.WebSearchCall)]
+    suggested = {item.rendered_content for item in output if isinstance(item, ours.WebSearchCall)}
+    items: list[VisibleItem] = []
+    pages = {action.url for action in shown if isinstance(action, ours.OpenPage)}
+    for page in as_list(as_object(candidate.url_context_metadata or {}).get("urlMetadata")):
+        url, status = as_object(page).get("retrievedUrl"), as_object(page).get("urlRetrievalStatus")
+        if isinstance(url, str) and url not in pages:
+            pages.add(url)
+            word = FETCHED.get(status, "failed") if isinstance(status, str) else "completed"
+            items.append(ours.WebSearchCall(status=word, action=ours.OpenPage(url=url)))
+    chunks, supports = grounding.grounding_chunks or (), grounding.grounding_supports or ()
+    cited = {index for support in supports for index in support.grounding_chunk_indices or ()}
+    found = [(i in cited, _source(chunk, Place(0))) for i, chunk in enumerate(chunks)]
+    queries, entry = grounding.web_search_queries or None, as_object(grounding.search_entry_point or {})
+    rendered = html if isinstance(html := entry.get("renderedContent"), str) and html not in suggested else None
+    read = [(known, one) for known, one in found if isinstance(one, ours.UrlCitation)]
+    searched = queries and not any(isinstance(action, ours.Search) for action in shown)
+    if searched or rendered or any(not known and one.url not in pages for known, one in read):
+        titles = {one.url: one.title for _, one in reversed(read)}
+        sources = [ours.UrlSource(url=url, title=titles[url]) for url in dict.fromkeys(one.url for _, one in read)]
+        action = ours.Search(queries=queries, sources=[*sources] or None)
+        items.append(ours.WebSearchCall(status="completed", action=action, rendered_content=rendered))
+    passages = [(known, one) for known, one in found if isinstance(one, ours.FileCitation)]
+    asked = grounding.retrieval_queries or []
+    if asked or not all(known for known, _ in passages):
+        results = [
+            ours.FileSearchResult(file_id=one.file_id or None, filename=one.filename, text=one.cited_text)
+            for _, one in passages
+        ]
+        items.append(ours.FileSearchCall(status="completed", queries=asked, results=results or None))
+    for n, item in enumerate(items, len(output)):
+        item.id, item.leftovers = f"{ID_PREFIXES[item.type]}_{origin}_{n}", {WIRE: {SPELLING: {GROUNDED: True}}}
+    return items
 
 
 # --- sources of an answer: Responses to this wire -------------------------------------------------------------------
 
 
 def grounding_of(
-    outputs: Sequence[tuple[int, ours.OutputText, str]], queries: list[str], lost: Losses
+    outputs: Sequence[tuple[int, ours.OutputText, str]], reported: Sequence[VisibleItem], lost: Losses
 ) -> types.Maybe[types.GroundingMetadata]:
     """The grounding for searches and the sources of texts, each with the place of its part and its path."""
-    if not queries and not any(part.annotations for _, part, _ in outputs):
-        return UNSET
     chunks: list[types.GroundingChunk] = []
     supports: list[types.GroundingSupport] = []
     for place, part, path in outputs:
         text, quoted = _Text(part.text), -len(part.text)
         for j, source in enumerate(part.annotations or ()):
-            if not isinstance(source, ours.UrlCitation):
-                lost.dropped(f"{path}.annotations[{j}]", not_in("a source that is no page", "Gemini"))
+            at = f"{path}.annotations[{j}]"
+            if not isinstance(source, ours.UrlCitation | ours.FileCitation):
+                lost.dropped(at, not_in("a source that is neither a page nor a document", "Gemini"))
                 continue
-            report_foreign(source.leftovers, WIRE, f"{path}.annotations[{j}]", lost)
-            report_unknown(source, f"{path}.annotations[{j}]", lost)
+            report_foreign(source.leftovers, WIRE, at, lost)
+            report_unknown(source, at, lost)
             segment = types.Segment(part_index=place or UNSET)
-            if given(source.end_index):
+            last = (
+                source.index if isinstance(source, ours.FileCitation) and source.end_index is None else source.end_index
+            )
+            if last is not None:
                 size = len(part.text)
-                start, end = (min(max(at, 0), size) for at in (source.start_index or 0, source.end_index))
-                if (start, end) != (source.start_index or 0, source.end_index) or start > end:
+                start, end = (min(max(at, 0), size) for at in (source.start_index or 0, last))
+                if (start, end) != (source.start_index or 0, last) or start > end:
                     lost.changed(f"{path}.annotations[{j}]", "a source of a stretch that is not in the text")
                 segment.start_index, segment.end_index = text.bytes_to(start) or UNSET, text.bytes_to(end)
                 quoted += max(end - start, 0)
                 # Ranges may overlap, and a hostile answer has many of the whole text.
                 segment.text = part.text[start:end] if quoted <= MOST_QUOTED else UNSET
             supports.append(types.GroundingSupport(segment=segment, grounding_chunk_indices=[len(chunks)]))
-            chunks.append(types.GroundingChunk(web=types.WebChunk(uri=source.url, title=or_unset(source.title))))
-    if not queries and not chunks:
-        return UNSET
-    return types.GroundingMetadata(
-        web_search_queries=queries or UNSET,
-        grounding_chunks=chunks or UNSET,
-        grounding_supports=supports or UNSET,
-    )
+            chunks.append(_chunk(source, at, lost))
+    made = types.GroundingMetadata(grounding_chunks=chunks or UNSET, grounding_supports=supports or UNSET)
+    _add_reported(made, reported, chunks)
+    return made if made != types.GroundingMetadata() else UNSET
+
+
+def _chunk(source: ours.UrlCitation | ours.FileCitation, path: str, lost: Losses) -> types.GroundingChunk:
+    """The source of a text: a page, or a passage of a document."""
+    sent = set[str]()
+    if isinstance(source, ours.UrlCitation):
+        chunk = types.GroundingChunk(web=types.WebChunk(uri=source.url, title=or_unset(source.title)))
+    else:
+        passage = types.RetrievedContext(title=or_unset(source.filename), text=or_unset(source.cited_text))
+        passage.document_name = source.file_id or UNSET
+        sent.add("cited_text")
+        if source.unit == "pages" and source.start is not None and source.end == source.start + 1:
+            passage.page_number = source.start
+            sent |= {"unit", "start", "end"}
+        chunk = types.GroundingChunk(retrieved_context=passage)
+    for name in SOURCE_FIELDS:
+        if name not in sent and getattr(source, name) is not None:
+            lost.dropped(f"{path}.{name}", no_such("field", "Gemini"))
+    return chunk
+
+
+def _add_reported(
+    made: types.GroundingMetadata, reported: Sequence[VisibleItem], chunks: list[types.GroundingChunk]
+) -> None:
+    """Add searches, and the sources that no text cites, to the grounding."""
+    known = {(chunk.web or types.WebChunk()).uri for chunk in chunks}
+    passages = [chunk.retrieved_context for chunk in chunks if given(chunk.retrieved_context)]
+    quoted = {(passage.document_name or None, passage.text or None) for passage in passages}
+    for item in reported:
+        if isinstance(item, ours.FileSearchCall):
+            made.retrieval_queries = [*(made.retrieval_queries or ()), *item.queries] or UNSET
+            for result in item.results or ():
+                if (result.file_id, result.text) not in quoted:
+                    passage = types.RetrievedContext(title=or_unset(result.filename), text=or_unset(result.text))
+                    passage.document_name = or_unset(result.file_id)
+                    chunks.append(types.GroundingChunk(retrieved_context=passage))
+        elif isinstance(item, ours.WebSearchCall) and isinstance(item.action, ours.Search):
+            made.web_search_queries = [*(made.web_search_queries or ()), *(item.action.queries or ())] or UNSET
+            if item.rendered_content is not None:
+                made.search_entry_point = {"renderedContent": item.rendered_content}
+            for source in item.action.sources or ():
+                if isinstance(source, ours.UrlSource) and source.url not in known:
+                    chunks.append(
+                        types.GroundingChunk(web=types.WebChunk(uri=source.url, title=or_unset(source.title)))
+                    )
+    made.grounding_chunks = chunks or UNSET
+
+
+def pages_of(reported: Sequence[VisibleItem]) -> types.Maybe[types.Json]:
+    """The pages that the model read by their URLs."""
+    opened = [
+        (item.action.url, item.status)
+        for item in reported
+        if isinstance(item, ours.WebSearchCall) and isinstance(item.action, ours.OpenPage)
+    ]
+    pages = [
+        {"retrievedUrl": url, "urlRetrievalStatus": FETCHED_BACK.get(str(status), FETCHED_BACK["failed"])}
+        for url, status in opened
+    ]
+    return {"urlMetadata": pages} if pages else UNSET
 
 
 # --- hosted tools ---------------------------------------------------------------------------------------------------
@@ -510,7 +613,7 @@ def visible_items(parts: list[types.Part]) -> list[VisibleItem]:
     """The visible items of a run, one for each use of a tool."""
     items: list[VisibleItem] = []
     code: ours.CodeInterpreterCall | None = None
-    answered = {part.tool_response.id for part in parts if given(part.tool_response)}
+    answered = {part.tool_response.id: part.tool_response.response for part in parts if given(part.tool_response)}
     for part in parts:
         if given(part.executable_code):
             code = ours.CodeInterpreterCall(status="incomplete", code=part.executable_code.code or "", outputs=None)
@@ -525,15 +628,17 @@ def visible_items(parts: list[types.Part]) -> list[VisibleItem]:
             code = None
         elif given(part.tool_call):
             status = "completed" if part.tool_call.id in answered else "in_progress"
-            items += _tool_items(part.tool_call, status)
+            items += _tool_items(part.tool_call, status, answered.get(part.tool_call.id) or {})
     return items
 
 
-def _tool_items(call: types.ToolCall, status: str) -> list[VisibleItem]:
+def _tool_items(call: types.ToolCall, status: str, result: types.Json) -> list[VisibleItem]:
     args: types.Json = call.args or {}
     match call.tool_type:
         case "GOOGLE_SEARCH_WEB" | "GOOGLE_SEARCH_IMAGE":
-            return [ours.WebSearchCall(status=status, action=ours.Search(queries=_texts(args.get("queries"))))]
+            search = ours.WebSearchCall(status=status, action=ours.Search(queries=_texts(args.get("queries"))))
+            search.rendered_content = html if isinstance(html := result.get("search_suggestions"), str) else None
+            return [search]
         case "URL_CONTEXT":
             urls = _texts(args.get("urls")) or _texts([args.get("url")])
             return [ours.WebSearchCall(status=status, action=ours.OpenPage(url=url)) for url in urls]

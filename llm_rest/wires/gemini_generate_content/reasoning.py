@@ -162,7 +162,7 @@ class AssistantMessage:
         self.blocked = blocked
         self.refusals: list[str] = []
         self.outputs: list[tuple[types.Part, ours.OutputText, str]] = []
-        self.queries: list[str] = []
+        self.reported: list[VisibleItem] = []  # searches that the grounding of an answer reported
         self.parts: list[types.Part] = []
         self.calls: list[tuple[Call, types.Part, str]] = []
         self.lost = context.lost
@@ -205,8 +205,8 @@ class AssistantMessage:
         if not is_grounded(item.leftovers):
             self._pending.append((path, item))
             self.waits = True
-        elif isinstance(item, ours.WebSearchCall) and isinstance(item.action, ours.Search):
-            self.queries += item.action.queries or ()
+        else:
+            self.reported.append(item)
 
     def add_other(self, item: ours.AnyItem, path: str) -> None:
         """Report an item that this wire has no equivalent for."""

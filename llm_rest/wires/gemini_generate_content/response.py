@@ -28,7 +28,7 @@ from ..kept import Rules, diff, keep_message, kept_message, note, own_leftovers,
 from ..leftovers import new_answer, report_answer, report_unknown, report_usage, set_status
 from ..tools import sent_tools
 from . import types
-from .content import Context, annotated, grounding_of, search_of
+from .content import Context, annotated, grounding_of, pages_of, reported_tools
 from .reasoning import AssistantMessage, Reader
 from .request import DEFAULT, TIERS, TIERS_BACK
 from .tools import wire_name
@@ -50,7 +50,7 @@ RULES = Rules(
 CANDIDATE_RULES = Rules(
     defaults={"finishReason": ..., "role": ("user", "")},
     words=frozenset({"role"}),
-    near=frozenset({"groundingChunks", "groundingSupports"}),
+    near=frozenset({"groundingChunks", "groundingSupports", "urlContextMetadata"}),
 )
 
 
@@ -143,7 +143,8 @@ def finish_response(
 ) -> None:
     """Complete a response whose parts are all read: its output, finish reason, and data that describes only it."""
     bare = candidate.citation_metadata is candidate.grounding_metadata is candidate.logprobs_result is UNSET
-    response.output = reader.items if bare else _with_sources(candidate, reader)
+    bare = bare and candidate.url_context_metadata is UNSET
+    response.output = reader.items if bare else _with_sources(candidate, reader, response.id)
     decode_finish_reason(response, body, candidate)
     counted = body.usage_metadata
     if counted is not UNSET:
@@ -158,7 +159,7 @@ def finish_response(
         response.leftovers = {WIRE: left}
 
 
-def _with_sources(candidate: types.Candidate, reader: Reader) -> list[ours.AnyItem]:
+def _with_sources(candidate: types.Candidate, reader: Reader, origin: str) -> list[ours.AnyItem]:
     """The output with the data of the candidate: sources, searches, log probabilities."""
     output = annotated(reader.items, reader.outputs, candidate)
     if given(candidate.logprobs_result) and len(reader.outputs) == 1:
@@ -166,11 +167,7 @@ def _with_sources(candidate: types.Candidate, reader: Reader) -> list[ours.AnyIt
         part = message.content[0]
         if isinstance(part, ours.OutputText):
             part.logprobs = decode_logprobs(candidate.logprobs_result)
-    if not any(isinstance(item, ours.WebSearchCall) for item in output):
-        search = search_of(candidate, reader.id("ws"))
-        if search is not None:
-            return [*output, search]
-    return output
+    return [*output, *reported_tools(candidate, output, origin)]
 
 
 def keep_answer(
@@ -227,10 +224,11 @@ def _encode_answer(
             lost.changed("output", "several refusals, sent as one message")
         candidate.finish_message = "\n".join(message.refusals)
     found = Losses()
-    if message.outputs or message.queries:
+    if message.outputs or message.reported:
         places = {id(part): place for place, part in enumerate(parts)}
         outputs = [(places.get(id(wire), 0), part, path) for wire, part, path in message.outputs]
-        candidate.grounding_metadata = grounding_of(outputs, message.queries, found)
+        candidate.grounding_metadata = grounding_of(outputs, message.reported, found)
+        candidate.url_context_metadata = pages_of(message.reported)
         _encode_scores(candidate, parts, message.outputs, lost)
     return body, candidate, found
 

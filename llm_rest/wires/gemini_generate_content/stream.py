@@ -21,7 +21,7 @@ from ... import responses as ours
 from ...losses import Loss, Losses
 from ...responses import events as ev
 from ...responses.carriers import report_failure
-from ...unknown import extras, given, with_extras
+from ...unknown import as_list, extras, given, with_extras
 from ...vendors.dialects import GeminiDialect, gemini_model
 from .. import stream
 from . import types
@@ -367,8 +367,12 @@ class WholeAnswer:
         for name, join in joins.items():
             if given(new := getattr(candidate, name)):
                 setattr(whole, name, merge(getattr(whole, name), new, join))
-        if given(candidate.url_context_metadata):
-            whole.url_context_metadata = {**(whole.url_context_metadata or {}), **candidate.url_context_metadata}
+        if given(new := candidate.url_context_metadata):
+            before = whole.url_context_metadata or {}
+            whole.url_context_metadata = {**before, **new}
+            if pages := as_list(before.get("urlMetadata")):
+                more = (page for page in as_list(new.get("urlMetadata")) if page not in pages)
+                whole.url_context_metadata["urlMetadata"] = [*pages, *more]
         if type(candidate) is not types.Candidate:
             self.candidate = with_extras(whole, {**extras(whole), **extras(candidate)})
 

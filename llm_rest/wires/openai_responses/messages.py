@@ -14,7 +14,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from ... import responses as rs
-from ...losses import Losses
+from ...losses import Losses, not_in
 from ...responses import FunctionCall, FunctionCallOutput, Message  # an attribute of `rs` takes longer
 from ...responses.carriers import digest
 from ...unknown import Unknown, given
@@ -147,6 +147,8 @@ def _encode_item(
         return None
     if item.created_by is not None:
         item = replace(item, created_by=None)
+    if isinstance(item, rs.WebSearchCall):
+        item = cast("ItemT", _known_search(item, path, lost))
     item = without_leftovers(item, path, lost)
     if isinstance(item, CALLS_AND_OUTPUTS):
         item = encode_failure(item, path, lost)
@@ -156,6 +158,22 @@ def _encode_item(
             lost.changed(f"{path}.call_id", f"longer than {dialect.longest_call_id} characters")
             item = replace(item, call_id=f"call_{digest(item.call_id)}")
     return fitting_content(item, path, dialect, lost)
+
+
+def _known_search(item: rs.WebSearchCall, path: str, lost: Losses) -> rs.WebSearchCall:
+    """A web search with the fields that hosts have."""
+    if item.rendered_content is not None:
+        lost.dropped(f"{path}.rendered_content", "search suggestions of Google, which are for the user")
+        item = replace(item, rendered_content=None)
+    sources: list[Any] = (item.action.sources if isinstance(item.action, rs.Search) else None) or []
+    titled = [isinstance(source, rs.UrlSource) and source.title is not None for source in sources]
+    if not any(titled):
+        return item
+    for k, has_title in enumerate(titled):
+        if has_title:
+            lost.dropped(f"{path}.action.sources[{k}].title", not_in("the title of a source", "Responses"))
+    known = [replace(source, title=None) if has else source for source, has in zip(sources, titled, strict=True)]
+    return replace(item, action=replace(cast("rs.Search", item.action), sources=known))
 
 
 def _ends_answer(item: rs.AnyItem) -> bool:

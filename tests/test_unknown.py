@@ -357,7 +357,7 @@ class Forgetful(Shapes):
 
 def new(decoder: Decoder[Any], shapes: Shapes | None = None) -> Decoder[Any]:
     """A new decoder of the same documents, which remembers no shapes unless it is given a place for them."""
-    made = copy.copy(decoder)
+    made = copy.copy(getattr(decoder, "inner", decoder))  # of documents that came over a line, too
     made._shapes, made._first = Forgetful() if shapes is None else shapes, None
     return made
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 P = TypeVar("P")
 
 PREFIX = "llm_rest.1."
+SEAL = "~"
+"""What a server appends to an envelope for its clients, and its seal after it (`server/seals.py`). No envelope has it."""
 MAX_SIZE = 8 * 1024 * 1024
 
 _ENCODER = msgspec.json.Encoder()
@@ -59,7 +61,7 @@ def unseal(text: str, wire: str, issuer: str, payload: type[P] | Any) -> P | Non
     """
     if sender(text) != (wire, issuer) or len(text) > MAX_SIZE:
         return None
-    body = text[text.rfind(".") + 1 :].encode("ascii", "replace").translate(_FROM_URL)
+    body = text[text.rfind(".") + 1 :].partition(SEAL)[0].encode("ascii", "replace").translate(_FROM_URL)
     try:
         data = binascii.a2b_base64(body + b"=" * (-len(body) % 4))
         data.decode()
@@ -67,6 +69,14 @@ def unseal(text: str, wire: str, issuer: str, payload: type[P] | Any) -> P | Non
         return cast("P", decoder_of(cast("Any", payload)).decode(data))
     except (binascii.Error, msgspec.MsgspecError, UnicodeError, DecodeError):
         return None
+
+
+def nested(text: str, inner: str) -> bool:
+    """Whether the `inner` state of the envelope `text` must stay in it, since a client would return it as state of ours.
+
+    It looks like an envelope of ours, and came from a vendor, such as another gateway.
+    """
+    return inner.startswith(PREFIX) and SEAL in text
 
 
 def digest(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 from msgspec import UNSET, Struct
 
-from ..unknown import MOST_IN_ANSWER
+from ..unknown import MOST_IN_ANSWER, as_object
 from .carriers import digest
 from .items import CustomToolCall, FunctionCall
 
@@ -26,6 +26,8 @@ Plain = dict[str, Any]
 
 WIRE = "openai_responses"
 REPAIRED = "repaired"
+STRIPPED = "stripped"
+"""Keys of our own leftovers: the repairs of a document, and the places of leftovers that came with it (`received.py`)."""
 
 UNDECLARED = (
     "custom",
@@ -129,7 +131,7 @@ def _noted(repaired: Plain, faults: list[str]) -> Plain:
         return repaired
     others = repaired.get("leftovers")
     left = cast("Plain", others) if isinstance(others, dict) else {}
-    return {**repaired, "leftovers": {**left, WIRE: {REPAIRED: faults}}}
+    return {**repaired, "leftovers": {**left, WIRE: {**as_object(left.get(WIRE)), REPAIRED: faults}}}
 
 
 def _kind(item: Plain) -> str | None:

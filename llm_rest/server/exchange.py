@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from .. import wires
@@ -34,7 +33,6 @@ from ..errors import (
 )
 from ..responses.carriers import digest
 from ..responses.estimate import estimate_tokens
-from ..responses.lenient import REPAIRED, WIRE
 from ..unknown import given, or_unset
 from ..vendors.models import UNKNOWN
 from ..wires import ollama_chat as ollama
@@ -323,8 +321,7 @@ def _decoded(route: Route, body: bytes) -> Any:
     if route.purpose not in ("answer", "count", "compact"):
         return None
     document = routes.COUNT_TOKENS[route.wire].request(body) if route.purpose == "count" else body
-    document_request = wires.load(route.wire).REQUEST.decode(document)
-    return public(document_request, body) if route.wire == "openai_responses" else document_request
+    return wires.load(route.wire).REQUEST.decode(document)
 
 
 UNSUPPORTED = ("suffix", "template", "context")
@@ -380,36 +377,3 @@ def _losses(context: Context) -> dict[str, str]:
             break
         shown.append(str(loss))
     return {LOSSES: json.dumps(shown)} if shown else {}
-
-
-def public(request: Request, body: bytes) -> Request:
-    """The request of a caller, changed in place: without the fields that only clients of this library may set.
-
-    `extra` and the leftovers of another wire are merged unchanged into the body of the upstream request. `stop`, `seed`
-    and `top_k` are not of the Responses API and may be set: several hosts accept them.
-    """
-    request.extra = None
-    # A name in JSON may contain escapes.
-    if b"leftovers" in body or b"\\u00" in body:
-        _strip(request)
-    return request
-
-
-def _strip(value: Any) -> None:
-    if isinstance(value, list):
-        for inner in cast("Any", value):
-            _strip(inner)
-    elif isinstance(value, Struct):
-        for name in value.__struct_fields__:
-            if name != "leftovers":
-                _strip(getattr(value, name))
-            elif value.leftovers is not None:  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-                value.leftovers = _repairs(value.leftovers)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-
-
-def _repairs(leftovers: Any) -> Any:
-    """The repairs of a call recorded by our own decoder; forged ones are only reported to their caller, as losses."""
-    noted = cast("object", leftovers.get(WIRE, {}).get(REPAIRED))
-    if not isinstance(noted, list) or not all(isinstance(fault, str) for fault in cast("list[object]", noted)):
-        return None
-    return cast("object", {WIRE: {REPAIRED: noted}})

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ... import responses as ours
 from ...errors import DecodeError
-from ...responses.carriers import digest, seal, unseal
+from ...responses.carriers import digest, nested, seal, unseal
 from ...unknown import Decoder, Model, Opt, Unknown, extras, given, or_none, or_unset
 from ...vendors.dialects import MessagesModel, messages_model
 from ..kept import diff, own_leftovers, patch, unknown
@@ -274,7 +274,8 @@ def encode_foreign_item(item: ours.AnyItem) -> types.AnyBlock | None:
     if isinstance(item, ours.Reasoning) and (item.summary or item.content):
         return encode_foreign_thinking(item, "summary" if item.summary else "content")
     # The status is the answer's, and set again on decoding.
-    return types.RedactedThinking(data=seal(WIRE, CLIENT, ForeignItem(item=Raw(encode(replace(item, status=None))))))
+    unseen = replace(item, status=None, leftovers=None)
+    return types.RedactedThinking(data=seal(WIRE, CLIENT, ForeignItem(item=Raw(encode(unseen)))))
 
 
 def encode_foreign_thinking(item: ours.Reasoning, shown: str) -> types.Thinking:
@@ -298,6 +299,7 @@ def decode_foreign_item(block: types.Thinking | types.RedactedThinking) -> ours.
     item = unsealed(_item, foreign.item)
     if not isinstance(item, FOREIGN_ITEMS):
         return None
+    item.leftovers = None  # which a client may have forged
     if isinstance(item, ours.Reasoning) and isinstance(block, types.Thinking):
         text = block.thinking
         if digest(text) != foreign.digest:
@@ -311,6 +313,11 @@ def decode_foreign_item(block: types.Thinking | types.RedactedThinking) -> ours.
         else:
             item.content = [ours.ReasoningText(text=text) for text in texts]
     return item
+
+
+def _is_nested(item: ours.Reasoning, payload: Signed | Redacted) -> bool:
+    """Whether a client would return the state of a block as ours."""
+    return nested(item.encrypted_content or "", payload.signature if isinstance(payload, Signed) else payload.data)
 
 
 # --- assistant messages ----------------------------------------------------------------------------------------------
@@ -355,7 +362,9 @@ class BlockReader:
         elif isinstance(block, types.ToolUse):
             self.items.append(decode_call(block, self.id_of("fc", i), self._status, self.names))
         elif isinstance(block, types.Thinking | types.RedactedThinking):
-            self.items.append(decode_foreign_item(block) or decode_thinking(block, self._issuer, self.id_of("rs", i)))
+            # In an answer it is the vendor's own state, whatever it looks like: it may be a gateway that we know nothing of.
+            foreign = decode_foreign_item(block) if self.id is None else None
+            self.items.append(foreign or decode_thinking(block, self._issuer, self.id_of("rs", i)))
         elif isinstance(block, types.Compaction):
             sealed = seal(WIRE, self._issuer, Blocks(digest="", blocks=Raw(encode([block]))))
             self.items.append(ours.Compaction(id=self.id_of("cmp", i), encrypted_content=sealed))
@@ -594,7 +603,7 @@ class AssistantMessage:
         if isinstance(payload, Blocks):
             self._drop_citations()
             return self._run(payload, path)
-        if payload is None:
+        if payload is None or (not self.context.replay and _is_nested(item, payload)):
             before = self._end_pending()
             foreign = self._foreign(item, path)
             return before + self._release_behind() + foreign if foreign else before

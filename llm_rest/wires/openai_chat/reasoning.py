@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from msgspec import UNSET, Struct
 
 from ... import responses as ours
-from ...responses.carriers import SPELLING, digest, own, seal, unseal
+from ...responses.carriers import SEAL, SPELLING, digest, own, seal, unseal
 from ...unknown import as_list, as_object, given, or_none, or_unset
 from ..kept import patch, unknown
 from ..leftovers import carrier
@@ -53,8 +53,8 @@ class Thought(Struct, tag="thought", omit_defaults=True):
     """The place of a reasoning item's text in the host's message, and the host's state of it.
 
     `shown` is the digest of the text. In `details` a visible text is replaced by `true`; a `thinking` part has them if
-    its pieces are more than texts. `rest` are the other fields of that part, which is `bare` if it held a string; `gap`
-    was between `</think>` and the text.
+    its pieces are more than texts, and text that is in none of them is in the field `beside` them. `rest` are the other
+    fields of that part, which is `bare` if it held a string; `gap` was between `</think>` and the text.
     """
 
     place: Place
@@ -63,6 +63,7 @@ class Thought(Struct, tag="thought", omit_defaults=True):
     rest: Json = {}
     bare: bool = False
     gap: str = ""
+    beside: str = ""
 
 
 class CallState(Struct, tag="call"):
@@ -103,8 +104,13 @@ def notes_of(item: Any) -> Json:
 
 
 def is_foreign(item: ours.Reasoning, dialect: ChatDialect) -> bool:
-    """Whether the item holds state of another issuer."""
-    return bool(item.encrypted_content) and state_of(item, dialect) is None
+    """Whether the item holds state of another issuer, or state of this one that a client would return as ours."""
+    if not item.encrypted_content:
+        return False
+    state = state_of(item, dialect)
+    if SEAL in item.encrypted_content and isinstance(state, Thought) and any(map(is_ours, state.details)):
+        return True
+    return state is None
 
 
 def streamed_field(dialect: ChatDialect) -> str:
@@ -134,7 +140,8 @@ def decode_thinking(msg: AssistantFields, dialect: ChatDialect, *, answer: bool)
     """The reasoning in the fields of a message. A text that repeats another field is left out."""
     items: list[ours.Reasoning] = []
     if msg.reasoning_details:
-        items += _from_details(msg.reasoning_details, msg.reasoning_content or msg.reasoning or "", dialect)
+        place: Place = "reasoning_content" if msg.reasoning_content else "reasoning"
+        items += _from_details(msg.reasoning_details, place, getattr(msg, place) or "", dialect, answer=answer)
     for place in TEXT_PLACES:
         text: str | None | Any = getattr(msg, place)
         if text and not any(map(text_of, items)):
@@ -217,16 +224,19 @@ def is_ours(detail: Json) -> bool:
     return detail.get("format") == OURS
 
 
-def _from_details(details: list[Json], bare: str, dialect: ChatDialect) -> list[ours.Reasoning]:
+def _from_details(
+    details: list[Json], place: Place, bare: str, dialect: ChatDialect, *, answer: bool
+) -> list[ours.Reasoning]:
     """One item for the host's own details, and one for each foreign item that a client sends back.
 
-    Streamed details have the range of their part of the `bare` text; a range without a detail is a thought of its own.
+    Streamed details have the range of their part of the `bare` text; a range without a detail is a thought of its own. In
+    an `answer` all details are the host's own: another gateway encodes state for its clients as we do.
     """
     items: dict[str, ours.Reasoning] = {}
     hidden: list[Json] = []
     read = 0
     for detail in details:
-        kind, our = detail.get("type"), is_ours(detail)
+        kind, our = detail.get("type"), not answer and is_ours(detail)
         name = str(detail.get("id", detail.get("index"))) if our else ""
         claimed = _claimed(detail, bare, read) if our else None
         if claimed is not None:
@@ -246,8 +256,10 @@ def _from_details(details: list[Json], bare: str, dialect: ChatDialect) -> list[
         elif not our:
             hidden.append(detail)
     if hidden:
-        own = items[""]
-        state = Thought(place="reasoning_details", shown=digest(text_of(own)), details=hidden)
+        own, beside = items[""], ""
+        if answer and not text_of(own) and any(map(is_ours, hidden)):
+            own.content, beside = [ours.ReasoningText(text=bare)] if bare else None, place if bare else ""
+        state = Thought(place="reasoning_details", shown=digest(text_of(own)), details=hidden, beside=beside)
         own.encrypted_content = seal(WIRE, dialect.issuer, state)
     if read and (behind := bare[read:]):
         items["behind"] = thought(behind, TEXT_PLACES[0], dialect)
@@ -393,6 +405,8 @@ def put_thought(msg: AssistantFields, item: ours.Reasoning, state: Thought, path
                 msg.reasoning_details += details
             else:
                 msg.reasoning_details = details
+            if state.beside in TEXT_PLACES and text:
+                put_text(msg, state.beside, text)
         case "thinking":
             add_part(msg, _thinking(item, state))
         case "think":

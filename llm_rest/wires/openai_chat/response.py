@@ -223,6 +223,7 @@ def _encode_output(
                 elif isinstance(state, reasoning.MessageState):
                     message.attach(state, path)
                 else:
+                    state = None if reasoning.is_foreign(item, dialect) else state
                     _encode_thinking(message, item, state, path, opaque, dialect, lost)
             case _:
                 report_item(item, path, WIRE, lost)

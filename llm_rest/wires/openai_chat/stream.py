@@ -287,9 +287,6 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
     def _end_thought(self, thinking: OpenParts) -> None:
         thinking.end_part()
         msg, self._open_thought = self._open_thought.msg(), MergedAnswer()
-        for detail in msg.reasoning_details or ():
-            if reasoning.is_ours(detail) and type(start := detail.get("start")) is int:
-                detail["start"] = start - self._thought_start  # a position in the text of all thoughts together
         if isinstance(msg.content, str):
             msg.content = f"<think>{msg.content}</think>"
         items = decode_message(msg, self._dialect, self._origin, "", Losses(), answer=True)

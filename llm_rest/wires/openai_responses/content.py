@@ -18,6 +18,7 @@ from ...losses import Losses, not_in
 from ...responses.carriers import NAMES, own, report_foreign
 from ...responses.lenient import REPAIRED
 from ...responses.parts import SOURCE_FIELDS, Leftovers
+from ...responses.received import report_received
 from ...unknown import Unknown, as_list, given
 from ...vendors.dialects import ResponsesDialect
 from ..leftovers import kind_of, struct_of
@@ -44,12 +45,16 @@ INNER: dict[type, tuple[str, ...]] = {
 """The fields of items and parts whose values may have leftovers too."""
 
 
-def report_repairs(leftovers: Leftovers | None, path: str, lost: Losses) -> Leftovers | None:
-    """Report the repairs of the document's decoder; returns the leftovers of other wires."""
+def report_repairs(leftovers: Leftovers | None, path: str, lost: Losses, repaired: str = "") -> Leftovers | None:
+    """Report what the document's decoder left out at `path`, and its repairs; returns the leftovers of other wires.
+
+    Repairs of a document, which has no path of its own, are reported at the path `repaired`.
+    """
     if leftovers is None:
         return None
+    report_received(leftovers, path, lost)
     for fault in as_list(own(leftovers, WIRE).get(REPAIRED)):
-        lost.changed(path, str(fault))
+        lost.changed(repaired or path, str(fault))
     return {wire: fields for wire, fields in leftovers.items() if wire != WIRE} or None
 
 

@@ -227,18 +227,20 @@ def encode_item(item: rs.AnyItem, i: int, dialect: ResponsesDialect, lost: Losse
 # --- from a host ----------------------------------------------------------------------------------------------------
 
 
-def decode_messages(items: list[rs.AnyItem], field: str, dialect: ResponsesDialect, lost: Losses) -> list[rs.AnyItem]:
+def decode_messages(
+    items: list[rs.AnyItem], field: str, dialect: ResponsesDialect, lost: Losses, *, answer: bool
+) -> list[rs.AnyItem]:
     """`items` with the host's opaque state in envelopes that return to it alone; the same list where nothing is to do.
 
-    What the document's decoder repaired is reported.
+    What the document's decoder repaired or left out is reported. In an `answer` every state is the host's own.
     """
     decoded = items
     for i, item in enumerate(items):
         new = item
-        if isinstance(item, STATE):
-            new = decode_thinking(item, dialect)
-        elif not isinstance(item, Unknown) and item.leftovers is not None:
+        if not isinstance(item, Unknown) and item.leftovers is not None:
             new = replace(item, leftovers=report_repairs(item.leftovers, f"{field}[{i}]", lost))
+        if isinstance(new, STATE):
+            new = decode_thinking(new, dialect, answer=answer)
         if new is not item:
             decoded = list(items) if decoded is items else decoded
             decoded[i] = new

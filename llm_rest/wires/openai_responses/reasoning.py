@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ...losses import Losses
 from ...responses import Compaction, Reasoning, ReasoningOptions
-from ...responses.carriers import PREFIX, seal, sender, unseal
+from ...responses.carriers import PREFIX, nested, seal, sender, unseal
 from ...unknown import Opt, given
 from ...vendors.dialects import ResponsesDialect
 from ..leftovers import ID_PREFIXES
@@ -73,11 +73,15 @@ def has_own_id(item: Any) -> bool:
     return prefix is None or str(item.id).startswith(f"{prefix}_")
 
 
-def decode_thinking(item: StateT, dialect: ResponsesDialect) -> StateT:
-    """The item with its opaque state in an envelope that returns to this host alone."""
+def decode_thinking(item: StateT, dialect: ResponsesDialect, *, answer: bool) -> StateT:
+    """The item with its opaque state in an envelope that returns to this host alone.
+
+    What looks like an envelope of ours is one in a request. In an `answer` it is state of that host, such as another
+    gateway's, which is never opened here.
+    """
     text = item.encrypted_content
     if given(text):
-        if not dialect.seals or text.startswith(PREFIX):
+        if not answer if text.startswith(PREFIX) else not dialect.seals:
             return item
     elif not (dialect.takes_reasoning_text and isinstance(item, Reasoning) and item.content):
         return item
@@ -85,11 +89,16 @@ def decode_thinking(item: StateT, dialect: ResponsesDialect) -> StateT:
 
 
 def unsealed(item: ItemT, dialect: ResponsesDialect) -> ItemT:
-    """The item with state that this host issued as it issued it; state of others stays in its envelope."""
+    """The item with state that this host issued as it issued it; state of others stays in its envelope.
+
+    So does state of this host that a client would return as ours.
+    """
     if not isinstance(item, STATE) or not given(item.encrypted_content):
         return item
     held: Held | None = unseal(item.encrypted_content, WIRE, dialect.issuer, Held)
-    return item if held is None else replace(item, encrypted_content=held.encrypted_content)
+    if held is None or nested(item.encrypted_content, held.encrypted_content or ""):
+        return item
+    return replace(item, encrypted_content=held.encrypted_content)
 
 
 # --- how much reasoning is asked for --------------------------------------------------------------------------------

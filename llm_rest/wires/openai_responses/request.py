@@ -20,6 +20,7 @@ from .. import Route
 from ..call_ids import paired
 from ..options import ENCRYPTED, with_extra
 from ..prefix import EncodedPrefix, encoded_turns
+from .content import report_repairs
 from .messages import MessageWriter, decode_messages
 from .reasoning import encode_effort
 from .tools import encode_tools, with_wire_names
@@ -92,7 +93,9 @@ def decode_request(
     if not given(body.model):
         changes["model"] = model
     if isinstance(body.input, list):
-        changes["input"] = decode_messages(body.input, "input", dialect, lost)
+        changes["input"] = decode_messages(body.input, "input", dialect, lost, answer=False)
+    if body.leftovers is not None:
+        changes["leftovers"] = report_repairs(body.leftovers, "", lost)
     return _changed(body, changes), lost
 
 

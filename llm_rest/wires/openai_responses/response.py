@@ -62,14 +62,14 @@ def decode_response(
     """The response itself; the host's opaque state in it is sealed so that it is returned to this host only."""
     lost = Losses()
     changes: dict[str, Any] = {}
-    output = decode_messages(body.output, "output", dialect, lost)
+    output = decode_messages(body.output, "output", dialect, lost, answer=True)
     if output is not body.output:
         changes["output"] = output
     if not body.id:
         changes["id"] = f"resp_{digest(encode(body.output).decode())}"
         lost.changed("id", "it was missing; one was made from the output")
     if body.leftovers is not None:
-        changes["leftovers"] = report_repairs(body.leftovers, "id", lost)
+        changes["leftovers"] = report_repairs(body.leftovers, "", lost, "id")
     if given(body.usage) and body.usage.leftovers is not None:
         changes["usage"] = replace(body.usage, leftovers=report_repairs(body.usage.leftovers, "usage", lost))
     response = replace(body, **changes) if changes else body
@@ -268,7 +268,7 @@ def decode_compacted(
 ) -> tuple[rs.CompactedResponse, list[Loss]]:
     """The items to send instead of the earlier conversation, unchanged and first."""
     lost = Losses()
-    output = decode_messages(body.output, "output", dialect, lost)
+    output = decode_messages(body.output, "output", dialect, lost, answer=True)
     return body if output is body.output else replace(body, output=output), lost
 
 
@@ -290,7 +290,7 @@ def encode_compacted(
 def decode_input_items(body: ItemPage, *, dialect: ResponsesDialect = OPENAI) -> tuple[ItemPage, list[Loss]]:
     """The page, with the host's opaque state sealed so that it is returned to this host only."""
     lost = Losses()
-    data = decode_messages(body.data, "data", dialect, lost)
+    data = decode_messages(body.data, "data", dialect, lost, answer=True)
     return body if data is body.data else replace(body, data=data), lost
 
 

@@ -15,14 +15,14 @@ from msgspec.structs import replace
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.emit import TEXTS, Emitter, OpenItem, tell
-from ...responses.events import EVENT
 from ...responses.items import Message
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
+from ...responses.received import ReceivedDecoder
 from ...responses.stream import UNANNOUNCED, Assembler
-from ...unknown import Unknown, extras, with_extras
+from ...unknown import Decoder, Unknown, extras, with_extras
 from ...vendors.dialects import ResponsesDialect
 from ..leftovers import struct_of
-from .content import without_leftovers
+from .content import report_repairs, without_leftovers
 from .messages import decode_messages, encode_item
 from .request import OPENAI
 from .response import decode_response, encode_response, with_required, writing
@@ -38,6 +38,11 @@ __all__ = ["EVENT", "decode_stream", "encode_stream"]
 
 # --- from a host ----------------------------------------------------------------------------------------------------
 
+GROWS = frozenset(delta for delta, _, _ in TEXTS.values())
+
+EVENT: Decoder[ev.AnyEvent] = ReceivedDecoder(ev.EVENT, notes=False, without=GROWS)
+"""Decodes one event of a stream."""
+
 ABOUT: dict[type, type] = {
     ev.ContentPartAdded: Message,
     ev.OutputTextAnnotationAdded: OutputText,
@@ -47,7 +52,12 @@ ABOUT: dict[type, type] = {
 """The item or part for an event, if none was announced."""
 
 DELTAS = {done: (delta, field) for delta, done, field in TEXTS.values()}
-GROWS = frozenset(delta for delta, _, _ in TEXTS.values())
+HELD: dict[type, str] = {
+    **dict.fromkeys((ev.ContentPartAdded, ev.ContentPartDone), "part"),
+    **dict.fromkeys((ev.ReasoningSummaryPartAdded, ev.ReasoningSummaryPartDone), "part"),
+    ev.OutputTextAnnotationAdded: "annotation",
+}
+"""The events inside an item with a part or an annotation."""
 
 EMPTY: dict[type, Any] = {
     OutputText: OutputText(text="", annotations=[]),
@@ -143,7 +153,9 @@ class StreamDecoder:
 
     def _begin(self, event: Any) -> None:
         self._assembler.feed(event)
-        if self._names and self._request is not None:
+        if event.response.output or event.response.leftovers is not None:
+            event.response, _ = decode_response(event.response, request=self._request, dialect=self._dialect)
+        elif self._names and self._request is not None:
             event.response = with_original_names(event.response, self._request, self._names)
         if self._items or (self._started_response is not None and isinstance(event, ev.ResponseCreated)):
             return
@@ -170,9 +182,9 @@ class StreamDecoder:
             self._started_response = event.response
             self._emitter.start(event.response)
         self._assembler.feed(event)
-        response, self.losses[:] = decode_response(
-            self._assembler.response, request=self._request, dialect=self._dialect
-        )
+        response, lost = decode_response(self._assembler.response, request=self._request, dialect=self._dialect)
+        reported = {loss.path for loss in lost}
+        self.losses[:] = [*lost, *(loss for loss in self.losses if loss.path not in reported)]
         for index, item in enumerate(response.output):
             output = self._items.get(index)
             if (output is None or output.open) and response.status != "failed":
@@ -204,7 +216,7 @@ class StreamDecoder:
         return output
 
     def _decode_item(self, item: AnyItem) -> AnyItem:
-        return original(decode_messages([item], "output", self._dialect, Losses())[0], self._names)
+        return original(decode_messages([item], "output", self._dialect, Losses(), answer=True)[0], self._names)
 
     def _end_item(self, source_index: int, item: AnyItem, *, decoded: bool = False) -> None:
         output = self._items.get(source_index) or self._emit_added(source_index, item)
@@ -242,6 +254,9 @@ class StreamDecoder:
             if item is None or isinstance(item, Unknown):
                 return
             output = self._emit_added(event.output_index, replace(item, status="in_progress"))
+        grows = kind in GROWS
+        if not grows and kind in HELD:
+            self._strip(event, HELD[kind])
         self._assembler.feed(event)
         if not output.open:
             return
@@ -252,7 +267,6 @@ class StreamDecoder:
         if output.id:
             event.item_id = output.id
         key = _key(event)
-        grows = kind in GROWS
         # Nearly every event is another piece of an open part.
         if key[0] and not (grows and output.parts.get(key)) and not self._in_its_part(event, output, key):
             return
@@ -261,6 +275,15 @@ class StreamDecoder:
         elif kind in DELTAS and key not in output.grown:
             self._append(event, output, key)
         self._forward(event)
+
+    def _strip(self, event: Any, field: str) -> None:
+        """Report what the event's decoder left out of its part or annotation."""
+        held = getattr(event, field)
+        if held is not None and held.leftovers is not None:
+            kind, index = _key(event)
+            path = f"output[{event.output_index}].{kind}[{index}]"
+            path += f".annotations[{event.annotation_index}]" if field == "annotation" else ""
+            setattr(event, field, replace(held, leftovers=report_repairs(held.leftovers, path, self.losses)))
 
     def _in_its_part(self, event: Any, output: _OutputItem, key: tuple[str, int]) -> bool:
         """Whether the event is valid here; opens its part if it was not announced."""

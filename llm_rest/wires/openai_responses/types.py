@@ -12,11 +12,16 @@ from typing import Literal
 from msgspec import UNSET
 
 from ... import responses as rs
-from ...responses import REQUEST, RESPONSE
 from ...responses.lenient import WIRE
+from ...responses.received import OURS, ReceivedDecoder
 from ...unknown import Decoder, Model, Opt
 
 __all__ = ["COMPACTION", "COUNT", "DELETED", "ITEMS", "REQUEST", "RESPONSE", "WIRE", "Deleted", "ItemPage"]
+
+REQUEST: Decoder[rs.Request] = ReceivedDecoder(rs.REQUEST, OURS)
+"""Decodes a request as it is, or in the notations of `responses/normalize.py`."""
+RESPONSE: Decoder[rs.Response] = ReceivedDecoder(rs.RESPONSE)
+"""Decodes a response object as a Responses host sends it."""
 
 REQUIRED_NULLABLE: dict[str, tuple[str, ...]] = {
     "InputImage": ("image_url",),
@@ -71,11 +76,11 @@ class ItemPage(Model, kw_only=True):
 
 COUNT: Decoder[InputTokens] = Decoder(InputTokens)
 """Decodes the answer to a count."""
-COMPACTION: Decoder[rs.CompactedResponse] = Decoder(rs.CompactedResponse)
+COMPACTION: Decoder[rs.CompactedResponse] = ReceivedDecoder(Decoder(rs.CompactedResponse), notes=False)
 """Decodes the answer to a compaction."""
 DELETED: Decoder[Deleted] = Decoder(Deleted)
 """Decodes the answer to a deletion."""
-ITEMS: Decoder[ItemPage] = Decoder(ItemPage)
+ITEMS: Decoder[ItemPage] = ReceivedDecoder(Decoder(ItemPage), notes=False)
 """Decodes a page of input items."""
 
 

@@ -189,8 +189,8 @@ def _with_vendor_id(item: AnyItem) -> AnyItem:
     if item.id and (id := _of_vendor(item.id)) != item.id:
         item = _with_id(item, id)
     if isinstance(item, McpApprovalResponse | McpCall) and item.approval_request_id:
-        asked = _of_vendor(item.approval_request_id)
-        item = item if asked == item.approval_request_id else replace(item, approval_request_id=asked)
+        id = _of_vendor(item.approval_request_id)
+        item = item if id == item.approval_request_id else replace(item, approval_request_id=id)
     return item
 
 

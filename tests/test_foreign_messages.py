@@ -355,3 +355,47 @@ def test_entries_that_become_one_message_keep_their_places() -> None:
         "input[2]",
         "input[4].x",
     ]
+
+
+# --- a call and its result in one flat row --------------------------------------------------------------------------
+
+MOVE = {
+    "role": "agent",
+    "reasoning": "I look it up.",
+    "toolId": "search",
+    "toolInput": {"q": "a"},
+    "toolResult": {"n": 1},
+}
+
+
+@pytest.mark.parametrize("target", WIRES)
+def test_a_row_with_a_call_and_its_result_needs_no_call_id(target: str) -> None:
+    ends = [{"role": "agent", "content": "Done."}, {"role": "user", "content": "And now?"}]
+    history = [{"role": "user", "content": "Go."}, MOVE, MOVE, *ends]
+    found = read(history, target)
+    calls = [item for item in found if isinstance(item, FunctionCall)]
+    outputs = [item for item in found if isinstance(item, FunctionCallOutput)]
+    assert [type(item).__name__ for item in found[1:4]] == ["Message", "FunctionCall", "FunctionCallOutput"]
+    assert [(call.name, call.arguments) for call in calls] == [("search", '{"q":"a"}')] * 2
+    assert [call.call_id for call in calls] == [output.call_id for output in outputs]
+    assert len({call.call_id for call in calls}) == 2
+    assert read(history, target) == found
+    _, lost = wires.load(target).encode_request(Request(model="m", input=found, max_output_tokens=99))
+    assert [loss for loss in lost if loss.kind != "emulated"] == []  # the signature of a foreign call
+
+
+def test_the_reasoning_of_a_row_with_a_call_and_its_result_is_text_before_the_call() -> None:
+    assert read([MOVE], WIRES[0])[0] == Message(role="assistant", content="I look it up.")
+
+
+@pytest.mark.parametrize("target", WIRES)
+def test_reasoning_that_no_vendor_issued_is_reported_as_dropped(target: str) -> None:
+    rows = [{"role": "user", "content": "Go."}, {"role": "agent", "content": "Gone.", "reasoning": "Hm."}]
+    found = read([*rows, {"role": "user", "content": "Again."}], target)
+    _, lost = wires.load(target).encode_request(Request(model="m", input=found, max_output_tokens=99))
+    assert {(loss.path, loss.kind) for loss in lost} == {("input[1]", "dropped")}
+
+
+def test_a_row_with_a_call_that_has_neither_a_name_nor_a_result_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"toolName: expected the name of the tool"):
+        read([{"role": "agent", "toolId": "search", "toolInput": {}}], WIRES[0])

@@ -29,6 +29,14 @@ T = TypeVar("T")
 S = TypeVar("S", bound=Model)
 
 
+UNISSUED = "reasoning that no vendor issued, which no model accepts as its own"
+
+
+def is_unissued(item: Reasoning) -> bool:
+    """Whether no vendor issued the reasoning: nothing in it would return to one."""
+    return not (item.encrypted_content or item.id or item.leftovers)
+
+
 def is_object(value: Any) -> TypeGuard[Json]:
     """Whether a JSON value is an object."""
     return isinstance(value, dict)

@@ -9,11 +9,13 @@ references (read 2026-11-20).
 from __future__ import annotations
 
 import re
+from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import msgspec
 
 from ..errors import DecodeError
+from ..responses.carriers import digest
 from ..responses.items import ROLES as CONVERSATION_ROLES
 from ..responses.items import FunctionCall, FunctionCallOutput, Message, Reasoning
 from ..responses.normalize import json_text
@@ -372,7 +374,10 @@ _ROW = {"type", "role", "content", "reasoning", *COLUMNS}
 
 
 def read_row(row: Plain, path: str, calls: set[str], lost: Losses) -> list[Any]:
-    """The items of a flat row: reasoning, text, call and tool result."""
+    """The items of a flat row: reasoning, text, call and tool result.
+
+    A row with a call and its result needs no id: it is made from the row, and without a `toolName` the `toolId` names the tool.
+    """
     held = {name: value for name, value in row.items() if value is not None}
     role = held.get("role", "tool" if "toolId" in held else None)
     if role not in KNOWN_ROLES:
@@ -384,9 +389,15 @@ def read_row(row: Plain, path: str, calls: set[str], lost: Losses) -> list[Any]:
         if name not in _ROW:
             lost.dropped(f"{path}.{name}", "a column that no message has")
     items: list[Any] = []
-    if held.get("reasoning"):
+    content, call_id = held.get("content", ""), held.get("toolId", "")
+    is_move = "toolInput" in held and "toolResult" in held and call_id not in calls
+    if is_move and not (call_id and "toolName" in held):
+        held["toolName"] = held.get("toolName", call_id)
+        call_id = _made_id(row, calls)
+    if held.get("reasoning") and is_move:  # what the agent wrote before it acted
+        items.append(Message(role="assistant", content=held["reasoning"]))
+    elif held.get("reasoning"):
         items.append(Reasoning(summary=[SummaryText(text=held["reasoning"])]))
-    content, call_id = held.get("content", ""), held.get("toolId")
     result = held.get("toolResult", content if role == "tool" and "toolInput" not in held else None)
     if content and result is not content:
         role = CONVERSATION_ROLES.get(role, "assistant" if role in ("tool", "function", "model") else role)
@@ -395,8 +406,10 @@ def read_row(row: Plain, path: str, calls: set[str], lost: Losses) -> list[Any]:
         if role == "tool":
             refuse(f"{path}.toolId", "expected the id of the call", "a row of the role tool says which call it answers")
         return items or [Message(role=CONVERSATION_ROLES.get(role, role), content="")]
-    if not call_id:
+    if not call_id or (is_move and not held["toolName"]):
         refuse(f"{path}.toolId", "expected the id of the call", "calls and their results are paired by it")
+    if "toolInput" in held and "toolName" not in held and call_id not in calls:
+        refuse(f"{path}.toolName", "expected the name of the tool", "a call without its result needs an id and a name")
     if "toolName" in held and call_id not in calls and ("toolInput" in held or "toolResult" not in held):
         arguments = _plain_text(held.get("toolInput", "")) or "{}"
         items.append(FunctionCall(call_id=call_id, name=held["toolName"], arguments=arguments))
@@ -404,6 +417,13 @@ def read_row(row: Plain, path: str, calls: set[str], lost: Losses) -> list[Any]:
     if result is not None:
         items.append(FunctionCallOutput(call_id=call_id, output=_plain_text(result)))
     return items
+
+
+def _made_id(row: Plain, calls: set[str]) -> str:
+    """The id of a call in a row that has none: made from the row, and from its number among equal rows."""
+    found = f"call_{digest(msgspec.json.encode(row, order='deterministic').decode())}"
+    number = next(n for n in count(1) if (f"{found}_{n}" if n > 1 else found) not in calls)
+    return f"{found}_{number}" if number > 1 else found
 
 
 def _plain_text(value: Any) -> str:

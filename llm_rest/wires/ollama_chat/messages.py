@@ -20,7 +20,7 @@ from ...responses.lenient import derived_call_id
 from ...unknown import or_none
 from ..call_ids import PlacedOutputs, UnansweredCalls
 from ..kept import Json, diff, keep_message, kept_message, own_leftovers, patch, unknown
-from ..leftovers import report_item, report_unknown, struct_of
+from ..leftovers import UNISSUED, is_unissued, report_item, report_unknown, struct_of
 from ..tools import Call, qualified
 from . import types
 from .content import decode_content, encode_content
@@ -237,6 +237,9 @@ class MessageWriter:
                     self._continue(i, item).add_thinking(text, i)
             case ours.Reasoning():
                 report_unknown(item, path, self._lost)
+                if is_unissued(item):
+                    self._lost.dropped(path, UNISSUED)
+                    return
                 self._lost.withheld(path, "reasoning of another issuer, which is not given to a model as its own")
             case ours.AdditionalTools():
                 pass  # offered with the other tools

@@ -25,7 +25,7 @@ from ...responses.lenient import derived_call_id
 from ...unknown import Unknown, as_object, given
 from ..call_ids import PlacedOutputs
 from ..kept import Rules, diff, patch, unknown
-from ..leftovers import known, report_item, report_unknown
+from ..leftovers import UNISSUED, is_unissued, known, report_item, report_unknown
 from ..tools import Call
 from . import reasoning, types
 from .content import (
@@ -426,6 +426,8 @@ class MessageWriter:
             self._keep(msg, item, i).attach(state, f"input[{i}]")
         elif given(item.encrypted_content):
             self._lost.withheld(f"input[{i}]", "reasoning that only its issuer can read")
+        elif text_of(item) and is_unissued(item):
+            self._lost.dropped(f"input[{i}]", UNISSUED)
         elif text_of(item):
             self._lost.withheld(f"input[{i}]", "reasoning that this host did not issue, or does not accept")
 

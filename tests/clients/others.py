@@ -2,10 +2,11 @@
 
 Not part of the test suite, because they download packages (Codex 400 MB):
 
-    python -m tests.clients.others vercel-ai|litellm|codex [--keep DIRECTORY] [--only PROVIDER]
+    python -m tests.clients.others vercel-ai|litellm|anthropic-sdk|claude-code|codex|aider [--keep DIRECTORY] [--only PROVIDER]
 
-needs `pip install -e ".[server]"`, and npm for Codex and the Vercel AI SDK. `--keep` is where a client is installed and found
-again. Each has a tool called in every mode, through each of its providers; prints a table, and exits with 1 where one failed.
+needs `pip install -e ".[server]"`, and npm for all but LiteLLM and aider. `--keep` is where a client is installed and found
+again. Each is played in every mode, through each of its providers; prints a table, and exits with 1 where one failed. Programs
+that add text to what the user says have the script for the simulated vendor between `@@` marks (`marked.py`).
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from llm_rest.server.access import AccessControl
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.gateway import Gateway
 from llm_rest.server.history import StoredHistory
-from llm_rest.simulator import Simulator
 from tests.gateway.upstreams import everything
+
+from .marked import Marked
 
 HERE = Path(__file__).parent
 TOKEN = "a-token-for-this-client-alone"
@@ -79,13 +81,88 @@ def litellm(directory: Path, url: str, provider: str, wire: str, mode: str) -> l
     return [str(directory / "bin" / "python"), str(HERE / "litellm_turns.py"), url, TOKEN, provider, wire, mode]
 
 
-# --- Codex: one task with a shell command, whose file must be there in the end ---------------------------------------
+# --- Anthropic's SDKs: a text and two turns with a tool, read as `content[0]` ----------------------------------------
 
-TASK = """reason I make the file with a command.
+FIRST = [{"text": "Hello.", "asked": list[str]()}, *EXPECTED]
+
+
+def install_anthropic(directory: Path) -> str:
+    python = directory / "bin" / "python"
+    if not python.exists():
+        venv.create(directory, with_pip=True)
+        run(python, "-m", "pip", "install", "--quiet", "anthropic")
+        run("npm", "install", "--silent", "--prefix", directory, "@anthropic-ai/sdk")
+    manifest = json.loads((directory / "node_modules" / "@anthropic-ai" / "sdk" / "package.json").read_text())
+    version = run(python, "-c", "import importlib.metadata; print(importlib.metadata.version('anthropic'))")
+    return f"anthropic {version} (Python), {manifest['version']} (TypeScript)"
+
+
+def anthropic(directory: Path, url: str, provider: str, wire: str, mode: str) -> list[str]:
+    if provider == "python":
+        return [str(directory / "bin" / "python"), str(HERE / "anthropic_turns.py"), url, TOKEN, wire, mode]
+    return ["node", str(HERE / "anthropic_turns.mjs"), url, TOKEN, wire, mode]
+
+
+# --- programs that edit files: what they said last, and what is in the file ------------------------------------------
+
+MADE = "made by a tool\n"
+
+
+def workplace(directory: Path) -> Path:
+    """The empty directory in which a program works."""
+    work = directory / "work"
+    work.mkdir(exist_ok=True)
+    (work / "made.txt").unlink(missing_ok=True)
+    return work
+
+
+def in_file(directory: Path) -> str:
+    made = directory / "work" / "made.txt"
+    return made.read_text() if made.exists() else "no file"
+
+
+# --- Claude Code: a text, a task with a shell command, and a wrong token, which has to end soon ----------------------
+
+ASKED = {
+    "text": "@@say Hi.@@",
+    "task": """@@reason I make the file with a command.
+call Bash {"command": "echo made by a tool > made.txt", "description": "Make a file"}
+then
+say The file is there.@@""",
+    "wrong token": "@@say Hi.@@",
+}
+
+
+def install_claude(directory: Path) -> str:
+    program = directory / "node_modules" / ".bin" / "claude"
+    if not program.exists():
+        run("npm", "install", "--silent", "--prefix", directory, "@anthropic-ai/claude-code")
+    return run(program, "--version")
+
+
+def claude(directory: Path, url: str, provider: str, wire: str, mode: str) -> list[str]:
+    token = "not-a-token" if mode == "wrong token" else TOKEN
+    settings = [f"CLAUDE_CONFIG_DIR={directory / 'home'}", f"ANTHROPIC_BASE_URL={url}", f"ANTHROPIC_AUTH_TOKEN={token}"]
+    settings += ["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", f"ANTHROPIC_SMALL_FAST_MODEL={wire}"]
+    program = str(directory / "node_modules" / ".bin" / "claude")
+    options = ["--model", wire, "--allowedTools", "Bash", "--output-format", "json"]
+    return ["env", "-C", str(workplace(directory)), *settings, program, "-p", ASKED[mode], *options]
+
+
+def claude_result(lines: list[Any], directory: Path) -> list[Any]:
+    """Its result, or that it is an error, and what is in the file."""
+    results = ["an error" if line["is_error"] else line["result"] for line in lines if line.get("type") == "result"]
+    return [*results, in_file(directory)]
+
+
+# --- Codex: a task with a shell command, over HTTP with a provider of its own and over WebSocket with the default one --
+
+TASK = """@@reason I make the file with a command.
 call exec_command {"cmd": "echo made by a tool > made.txt"}
 then
-say The file is there."""
-CONFIG = """model = "{model}"
+say The file is there.@@"""
+CONFIG = {
+    "http": """model = "{model}"
 model_provider = "llm_rest"
 web_search = "disabled"
 
@@ -93,8 +170,13 @@ web_search = "disabled"
 name = "llm_rest"
 base_url = "{url}/v1"
 wire_api = "responses"
-env_key = "GATEWAY_TOKEN"
-"""
+env_key = "CODEX_API_KEY"
+""",
+    "websocket": """model = "{model}"
+openai_base_url = "{url}/v1"
+web_search = "disabled"
+""",
+}
 
 
 def install_codex(directory: Path) -> str:
@@ -105,21 +187,43 @@ def install_codex(directory: Path) -> str:
 
 
 def codex(directory: Path, url: str, provider: str, wire: str, mode: str) -> list[str]:
-    home, work = directory / "home", directory / "work"
+    home = directory / "home"
     home.mkdir(exist_ok=True)
-    work.mkdir(exist_ok=True)
-    (work / "made.txt").unlink(missing_ok=True)
-    (home / "config.toml").write_text(CONFIG.format(model=wire, url=url))
+    (home / "config.toml").write_text(CONFIG[provider].format(model=wire, url=url))
     program = str(directory / "node_modules" / ".bin" / "codex")
     options = ["exec", "--skip-git-repo-check", "--sandbox", "danger-full-access", "--json"]
-    return ["env", "-C", str(work), f"CODEX_HOME={home}", f"GATEWAY_TOKEN={TOKEN}", program, *options, TASK]
+    settings = [f"CODEX_HOME={home}", f"CODEX_API_KEY={TOKEN}"]
+    return ["env", "-C", str(workplace(directory)), *settings, program, *options, TASK]
 
 
-def done(lines: list[Any], directory: Path) -> list[Any]:
+def codex_result(lines: list[Any], directory: Path) -> list[Any]:
     """What Codex said last, and what is in the file."""
     said = [line["item"]["text"] for line in lines if line.get("item", {}).get("type") == "agent_message"]
-    made = directory / "work" / "made.txt"
-    return [*said[-1:], made.read_text() if made.exists() else "no file"]
+    return [*said[-1:], in_file(directory)]
+
+
+# --- aider: a file edited, through its OpenAI and its Anthropic models -----------------------------------------------
+
+EDIT = """@@say made.txt
+say ```
+say made by a tool
+say ```@@"""
+
+
+def install_aider(directory: Path) -> str:
+    if not (directory / "bin" / "aider").exists():
+        venv.create(directory, with_pip=True)
+        run(directory / "bin" / "python", "-m", "pip", "install", "--quiet", "aider-chat")
+    return run(directory / "bin" / "aider", "--version").splitlines()[-1]
+
+
+def aider(directory: Path, url: str, provider: str, wire: str, mode: str) -> list[str]:
+    settings = [f"HOME={directory}", f"OPENAI_API_BASE={url}/v1", f"ANTHROPIC_API_BASE={url}"]
+    settings += [f"OPENAI_API_KEY={TOKEN}", f"ANTHROPIC_API_KEY={TOKEN}"]
+    options = ["--no-git", "--yes-always", "--no-check-update", "--no-show-model-warnings", "--no-analytics"]
+    options += ["--edit-format", "whole", "--stream" if mode == "streamed" else "--no-stream"]
+    program = [str(directory / "bin" / "aider"), "--model", f"{provider}/{wire}"]
+    return ["env", "-C", str(workplace(directory)), *settings, *program, *options, "--message", EDIT, "made.txt"]
 
 
 TURNS = {"whole": EXPECTED, "streamed": EXPECTED}
@@ -133,17 +237,48 @@ PROGRAMS = {
     "litellm": Program(
         ("openai", "openai/responses", "anthropic", "gemini", "ollama_chat"), install_litellm, litellm, TURNS
     ),
-    "codex": Program(("codex",), install_codex, codex, {"task": ["The file is there.", "made by a tool\n"]}, done),
+    "anthropic-sdk": Program(("python", "typescript"), install_anthropic, anthropic, dict.fromkeys(TURNS, FIRST)),
+    "claude-code": Program(
+        ("claude -p",),
+        install_claude,
+        claude,
+        {
+            "text": ["Hi.", "no file"],
+            "task": ["The file is there.", MADE],
+            "wrong token": ["an error", "no file"],
+        },
+        claude_result,
+    ),
+    "codex": Program(("http", "websocket"), install_codex, codex, {"task": ["The file is there.", MADE]}, codex_result),
+    "aider": Program(
+        ("openai", "anthropic"),
+        install_aider,
+        aider,
+        {mode: [MADE] for mode in TURNS},
+        lambda lines, directory: [in_file(directory)],
+    ),
 }
+SECONDS = {"wrong token": 30}
+"""The longest time of a mode, else 180 seconds."""
 
 
 def problem(program: Program, directory: Path, url: str, provider: str, wire: str, mode: str) -> str:
     """What went wrong in one run; empty where the client printed what it should."""
     command = program.command(directory, url, provider, wire, mode)
     environment = {**os.environ, "LITELLM_LOG": "ERROR", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    ran = subprocess.run(
-        command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180
-    )
+    seconds = SECONDS.get(mode, 180)
+    try:
+        ran = subprocess.run(
+            command,
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired:
+        return f"{provider} in front of {wire}, {mode}: not ended after {seconds} seconds"
     lines = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
     printed = program.printed(lines, directory)
     if printed == program.modes[mode]:
@@ -159,7 +294,7 @@ def main() -> int:
     parser.add_argument("--only", help="one provider")
     options = parser.parse_args()
     program, failures = PROGRAMS[options.client], list[str]()
-    with tempfile.TemporaryDirectory() as scratch, serve_in_thread(Simulator()) as upstream:
+    with tempfile.TemporaryDirectory() as scratch, serve_in_thread(Marked()) as upstream:
         directory = (options.keep or Path(scratch)).resolve()
         directory.mkdir(parents=True, exist_ok=True)
         print(f"installing in {directory} ...", file=sys.stderr)

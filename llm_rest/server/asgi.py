@@ -145,6 +145,7 @@ class Endpoint:
                 facts=facts,
                 session=session,
                 hold=hold,
+                limits=self._access.limits,
                 **how,
             )
         except Exception:

@@ -7,6 +7,7 @@ handler, so with a handler that never waits it can run without an event loop.
 from __future__ import annotations
 
 import json
+import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -28,16 +29,19 @@ from ..errors import (
     OverloadedError,
     PermissionDeniedError,
     RequestTooLargeError,
+    StoreError,
     StreamInterruptedError,
     printable,
 )
 from ..responses.carriers import digest
 from ..responses.estimate import estimate_tokens
+from ..responses.items import FunctionCall, McpCall
+from ..transport.framing import EntryCounter
 from ..unknown import given, or_unset
 from ..vendors.models import UNKNOWN
 from ..wires import ollama_chat as ollama
 from . import routes, stored
-from .handler import Context, Refused
+from .handler import Context, Refused, invalid_request
 from .logs import log_usage
 from .streaming import as_array, as_generated, encoded_stream
 
@@ -47,11 +51,14 @@ if TYPE_CHECKING:
     from ..losses import Loss
     from ..responses import Request, Response
     from ..unknown import Opt
+    from .access import Limits
     from .handler import Handler, Hold, Pause
     from .routes import Route
     from .stored import Session
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 REQUEST_ID = {"anthropic_messages": "request-id"}
 """The header with the request id, by wire; elsewhere `x-request-id`."""
@@ -113,13 +120,14 @@ async def exchange(
     facts: dict[str, Any] | None = None,
     session: Session | None = None,
     hold: Hold | None = None,
+    limits: Limits | None = None,
     in_thread: InThread = _directly,
 ) -> Answer | Streamed:
     """The answer of `handler` to an HTTP request, streamed on request, or an error in the format of its wire.
 
     `scope` is the caller, `session` has the stored turns of its connection. The fields of the log line are added to
-    `facts`. `hold` counts bytes besides those of the body, `in_thread` runs the decoding of the body. The default
-    `request_id` is a digest of the body.
+    `facts`. `hold` counts bytes besides those of the body; `limits` apply to what the request contains and continues.
+    `in_thread` runs the decoding of the body. The default `request_id` is a digest of the body.
     """
     named = {name.lower(): value for name, value in headers.items()}
     request_id = request_id or f"req_{digest(body.decode('utf-8', 'replace'))}"
@@ -151,6 +159,7 @@ async def exchange(
             request_id=request_id,
             session=session,
             hold=hold,
+            limits=limits,
             facts=facts,
         )
         facts["lost"] = context.losses, context.late
@@ -193,6 +202,8 @@ async def exchange(
         return error_answer(wire, refusal.facts, request_id)
     except LLMError as error:
         facts["error"] = error.kind
+        if isinstance(error, StoreError):
+            _log.error("the store failed: %s", error, extra={"request_id": request_id})
         return error_answer(wire, facts_of(error), request_id)
     return answer
 
@@ -242,6 +253,7 @@ ERRORS: tuple[tuple[type[Exception], int, str | None], ...] = (
     (RequestTooLargeError, 413, None),
     (BadRequestError, 400, None),
     (TimeoutError, 504, None),
+    (StoreError, 500, "The stored conversations of this server cannot be used now."),
 )
 """The HTTP status of an error without one, by class; and a text where its own message reveals upstream hosts."""
 
@@ -341,7 +353,24 @@ def _request(route: Route, context: Context, wire_request: Any) -> Request:
     request, lost = wires.load(route.wire).decode_request(wire_request, dialect=route.dialect, model=route.model)
     _stop_at_refusal(lost, 400)
     context.losses.extend(lost)
+    if context.limits is not None:
+        check_arguments(request, context.limits.entries)
     return request
+
+
+def check_arguments(request: Request, most: int) -> None:
+    """Raise `Refused` (400) where the arguments of calls, which are JSON in strings, have more than `most` entries together."""
+    if not isinstance(request.input, list):
+        return
+    entries = 0
+    for item in request.input:
+        if isinstance(item, FunctionCall | McpCall) and len(item.arguments) > 2 and item.arguments.lstrip()[:1] in "{[":
+            entries += EntryCounter().feed(item.arguments.encode("utf-8", "replace"))
+            if entries > most:
+                raise invalid_request(
+                    f"The arguments of the calls have more than {most:,} JSON objects, lists and entries of them "
+                    "(the limit `entries` of this server); send fewer or smaller calls."
+                )
 
 
 def _stop_at_refusal(lost: list[Loss], status: int) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from ..responses import Request, Response
+    from .access import Limits
     from .stored import Session
 
 Hold = Callable[[int], None]
@@ -49,6 +50,8 @@ class Context(Struct, frozen=True, kw_only=True):
     """The stored turns of this WebSocket connection; `None` for other requests."""
     hold: Hold | None = None
     """Counts more bytes against `Limits.bodies` until the request is answered; raises `Refused`. `None` where nothing counts."""
+    limits: Limits | None = None
+    """The limits of the server; `None` without any."""
     losses: Losses = field(default_factory=Losses)
     """Conversion losses, added by the handler; sent in a header and logged."""
     late: Losses = field(default_factory=Losses)

@@ -11,7 +11,7 @@ without the reasoning before them. Whether anything else before a turn has chang
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -32,9 +32,10 @@ from ..responses.items import (
 )
 from ..responses.request import items_of
 from ..responses.response import CompactedResponse
+from ..transport.framing import EntryCounter
 from ..unknown import Decoder, Model, Unknown, given
-from .store import MemoryStore
-from .stored import OwnIds, StoredTurns, continued, with_vendor_ids
+from .store import MemoryStore, TooLargeError
+from .stored import OwnIds, Room, StoredTurns, continued, with_vendor_ids
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -61,6 +62,41 @@ class _Answered(Model, kw_only=True):
 _ANSWERED: Decoder[_Answered] = Decoder(_Answered)
 
 
+class _Found(NamedTuple):
+    """A stored answer that was looked up: its content, and its size in bytes."""
+
+    input_digest: str
+    output: list[AnyItem]
+    content: str
+    size: int
+
+
+def _found(value: bytes | None, room: Room) -> _Found | None:
+    """The stored answer; `None` for one that another version wrote in another format."""
+    if not value:
+        return None
+    room.add(0, EntryCounter().feed(value))
+    try:
+        answer = _ANSWERED.decode(value)
+    except DecodeError:
+        return None
+    return _Found(answer.input_digest, answer.output, _content_of(answer.output), len(value))
+
+
+class _Piece(NamedTuple):
+    """Consecutive items of the model, or of others, with digests of what is before them."""
+
+    of_model: bool
+    items: list[AnyItem]
+    content: str
+    before: str
+    """A digest of the conversation before it."""
+    input_digest: str
+    """A digest of the last message of the user, up to its end."""
+    after: str
+    """A digest of the conversation up to its end."""
+
+
 class StoredHistory:
     """A history in a store, separate for each scope. In a full store the least recently used entries are deleted."""
 
@@ -81,10 +117,11 @@ class StoredHistory:
         Raises `Refused` where the conversation is not stored.
         """
         session = [context.session] if context.session else []
-        request = await continued(request, *session, self._turns(context), hold=context.hold)
+        room = Room(context)
+        request = await continued(request, *session, self._turns(context), room=room)
         if context.wire == KEEPS and isinstance(request.input, list):
             request = replace(request, input=with_vendor_ids(request.input))
-        return await self._restored(with_open_summaries(request), context.scope, context.wire, vendor)
+        return await self._restored(with_open_summaries(request), context.scope, context.wire, vendor, room)
 
     def ids(self, request: Request, context: Context) -> OwnIds | None:
         """The ids of the answer to `request`; `None` where it is not stored and has those of the vendor."""
@@ -135,59 +172,64 @@ class StoredHistory:
         """Store the output of the answer to a request to a vendor, if it has content that some clients do not return."""
         if not any(_states(response.output)):
             return
-        before = input_digest = ""
-        for _, piece in _pieces(items_of(sent)):
-            before, input_digest = _after(piece, before, input_digest)
-        value = msgspec.json.encode(_Answered(input_digest=input_digest, output=response.output))
-        place = "state:" + digest(value.decode())
-        named = dict.fromkeys(_names(response.output, sent.model or "", before), place.encode())
-        for name in named:
-            # Two conversations with the same call id: neither is found by it any more.
-            if name.startswith("call:") and await self._store.get(scope, name) not in (None, named[name]):
-                named[name] = b""
-        await self._store.put(scope, {place: value, **named})
+        *_, last = [_START, *_pieces(items_of(sent))]
+        value = msgspec.json.encode(_Answered(input_digest=last.input_digest, output=response.output))
+        place = ("state:" + digest(value.decode())).encode()
+        names = _names(response.output, _content_of(response.output), sent.model or "", last.after)
+        # Two conversations with the same call id: neither is found by it any more.
+        known = await self._store.find(scope, [name for name in names if name.startswith("call:")])
+        named = {name: b"" if known.get(name, place) != place else place for name in names}
+        await self._store.put(scope, {place.decode(): value, **named})
 
-    async def _restored(self, request: Request, scope: str, caller: str, vendor: str) -> Request:
+    async def _restored(self, request: Request, scope: str, caller: str, vendor: str, room: Room) -> Request:
         """The request with the state of its turns restored, for a `vendor` on that wire and a `caller` on another or the same.
 
         For a caller on another wire, turns that were edited are sent without their state, and calls without state have
         generated ids. A caller on the vendor's own wire receives the vendor's errors instead.
         """
         pieces = _pieces(request.input) if isinstance(request.input, list) else []
-        if not any(of_model for of_model, _ in pieces):
+        if not any(piece.of_model for piece in pieces):
             return request
+        answers = await self._find_answers(pieces, request.model or "", scope, room)
         items: list[AnyItem] = []
         named: dict[str, str] = {}
-        before = input_digest = ""
-        for of_model, piece in pieces:
-            found = await self._found(piece, request.model or "", before, scope) if of_model else None
-            before, input_digest = _after(piece, before, input_digest)
-            if found is not None and (
-                found.input_digest != input_digest or _content_of(found.output) != _content_of(piece)
-            ):
+        for piece, found in zip(pieces, answers, strict=True):
+            kept = piece.items
+            if found is not None and (found.input_digest != piece.input_digest or found.content != piece.content):
                 if not _of(caller, found.output):
-                    piece = [item for item in piece if not isinstance(item, Reasoning)]
-            elif found is not None and _states(found.output) != _states(piece):
-                named |= zip(_ids(piece), _ids(found.output), strict=True)
+                    kept = [item for item in kept if not isinstance(item, Reasoning)]
+            elif found is not None and _states(found.output) != _states(kept):
+                room.add(found.size)
+                named |= zip(_ids(kept), _ids(found.output), strict=True)
                 items += found.output
                 continue
-            if caller != vendor and not _of(vendor, piece):
-                named |= {name: f"call_{digest(name)}" for name in _ids(piece)}
-            items += [_renamed(item, named) for item in piece]
+            if caller != vendor and not _of(vendor, kept):
+                named |= {name: f"call_{digest(name)}" for name in _ids(kept)}
+            items += [_renamed(item, named) for item in kept]
         return replace(request, input=items)
 
-    async def _found(self, turn: list[AnyItem], model: str, before: str, scope: str) -> _Answered | None:
-        """The stored answer of that model with the state of this turn, or with its text and calls."""
-        for name in _names(turn, model, before):
-            place = await self._store.get(scope, name)
-            value = place and await self._store.get(scope, place.decode())
-            try:
-                found = _ANSWERED.decode(value) if value else None
-            except DecodeError:
-                continue
-            if found is not None and (name.startswith("held:") or _content_of(found.output) == _content_of(turn)):
-                return found
-        return None
+    async def _find_answers(self, pieces: list[_Piece], model: str, scope: str, room: Room) -> list[_Found | None]:
+        """For each piece, the stored answer of that model with its state, or with its text and calls."""
+        names = [_names(p.items, p.content, model, p.before) if p.of_model else [] for p in pieces]
+        places = await self._store.find(scope, (name for some in names for name in some))
+        try:
+            values = await self._store.find(scope, map(bytes.decode, filter(None, places.values())), room.left)
+        except TooLargeError:
+            raise room.too_large() from None
+        room.hold(sum(map(len, values.values())))
+        found: dict[bytes, _Found | None] = {}
+        answers: list[_Found | None] = []
+        for piece, some in zip(pieces, names, strict=True):
+            answers.append(None)
+            for name in some:
+                place = places.get(name) or b""
+                if place not in found:
+                    found[place] = _found(values.get(place.decode()), room)
+                answer = found[place]
+                if answer is not None and (name.startswith("held:") or answer.content == piece.content):
+                    answers[-1] = answer
+                    break
+        return answers
 
 
 # --- opaque state ---------------------------------------------------------------------------------------------------
@@ -196,7 +238,7 @@ _Call = FunctionCall | CustomToolCall
 _Output = FunctionCallOutput | CustomToolCallOutput
 
 
-def _names(turn: Sequence[AnyItem], model: str, before: str) -> list[str]:
+def _names(turn: Sequence[AnyItem], content: str, model: str, before: str) -> list[str]:
     """The keys of a turn in the store: by the state that a client returned, by its text, or by its call ids.
 
     The same text occurs in many conversations, so its key includes `before`, a digest of the conversation before it. Call
@@ -205,7 +247,7 @@ def _names(turn: Sequence[AnyItem], model: str, before: str) -> list[str]:
     held = [f"held:{model}:{digest(state[0])}" for state in _states(turn) if state]
     return [
         *held,
-        f"turn:{model}:{digest(before + _content_of(turn))}",
+        f"turn:{model}:{digest(before + content)}",
         *(f"call:{model}:{name}" for name in _ids(turn)),
     ]
 
@@ -220,12 +262,6 @@ def _content_of(piece: Sequence[AnyItem]) -> str:
     return "\0".join(["".join(texts).strip(), *outputs, *calls])
 
 
-def _after(piece: list[AnyItem], before: str, input_digest: str) -> tuple[str, str]:
-    """Digests of the conversation up to this piece, and of the user's last message in it."""
-    words = [item for item in piece if isinstance(item, Message) and item.role == "user"]
-    return digest(before + _content_of(piece)), digest(_content_of(words)) if words else input_digest
-
-
 def _of(wire: str, items: Sequence[AnyItem]) -> bool:
     """Whether a vendor on that wire can read a thought in it. Content without an envelope is of the Responses wire."""
     states = [item.encrypted_content for item in items if isinstance(item, Reasoning)]
@@ -237,14 +273,19 @@ def _ids(turn: Sequence[AnyItem]) -> list[str]:
 
 
 def _plain(call: FunctionCall | CustomToolCall) -> str:
-    """The arguments in normalized JSON: clients parse and serialize them again."""
+    """The arguments in normalized JSON: clients parse and serialize them again. Very long ones are compared as they are."""
     if isinstance(call, CustomToolCall):
         return call.input
+    if len(call.arguments) > _LONGEST_NORMALIZED:
+        return call.arguments
     try:
         value: Any = msgspec.json.decode(call.arguments)
         return msgspec.json.encode(value, order="deterministic").decode()
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return call.arguments
+
+
+_LONGEST_NORMALIZED = 1024 * 1024
 
 
 def _states(turn: Sequence[AnyItem]) -> list[tuple[str, bool] | None]:
@@ -262,20 +303,29 @@ def _states(turn: Sequence[AnyItem]) -> list[tuple[str, bool] | None]:
     return found
 
 
-def _pieces(items: list[AnyItem]) -> list[tuple[bool, list[AnyItem]]]:
-    """The input split into pieces of the model and of others; each with whether it is the model's."""
-    pieces: list[tuple[bool, list[AnyItem]]] = []
+def _pieces(items: list[AnyItem]) -> list[_Piece]:
+    """The input split into pieces of the model and of others."""
+    split: list[tuple[bool, list[AnyItem]]] = []
     for item in items:
         kind = item.kind if isinstance(item, Unknown) else item.type
         of_model = (
             item.role == "assistant" if isinstance(item, Message) else kind in _OF_MODEL or kind.endswith("_call")
         )
-        if not pieces or pieces[-1][0] != of_model:
-            pieces.append((of_model, []))
-        pieces[-1][1].append(item)
+        if not split or split[-1][0] != of_model:
+            split.append((of_model, []))
+        split[-1][1].append(item)
+    pieces: list[_Piece] = []
+    last = _START
+    for of_model, piece in split:
+        content = _content_of(piece)
+        words = [item for item in piece if isinstance(item, Message) and item.role == "user"]
+        input_digest = digest(_content_of(words)) if words else last.input_digest
+        last = _Piece(of_model, piece, content, last.after, input_digest, digest(last.after + content))
+        pieces.append(last)
     return pieces
 
 
+_START = _Piece(of_model=False, items=[], content="", before="", input_digest="", after="")
 _OF_MODEL = ("reasoning", "compaction", "mcp_list_tools", "mcp_approval_request")
 
 

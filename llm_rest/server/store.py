@@ -2,12 +2,14 @@
 
 A scope belongs to one caller; values of other scopes are not accessible. Both stores are bounded by bytes, and the
 least recently used values are deleted first (LRU). Before changing this file, know that every method is a coroutine so
-that a store may wait, and that the one in memory never does: the simulator is driven without an event loop.
+that a store may wait, and that the one in memory never does: the simulator is driven without an event loop. Reading writes
+nothing to a file: it works on a full disk, and costs no transaction.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -15,10 +17,13 @@ from ..errors import ConfigError
 from ..sqlite import SQLiteFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 T = TypeVar("T")
+
+Following = Callable[[bytes], "str | None"]
+"""The key of the value that follows one in a chain; `None` at its end. May be called in a thread."""
 
 MAX_BYTES = 256 * 1024 * 1024
 """The size of a store by default, in bytes."""
@@ -29,6 +34,14 @@ class Store(Protocol):
 
     async def get(self, scope: str, key: str) -> bytes | None:
         """The value, or `None` where there is none (any more). Counts as use (LRU)."""
+        ...
+
+    async def find(self, scope: str, keys: Iterable[str], most: int | None = None) -> dict[str, bytes]:
+        """Those values that there are, by their keys; `TooLargeError` where they have more than `most` bytes together."""
+        ...
+
+    async def chain(self, scope: str, key: str, following: Following) -> list[bytes]:
+        """The value, and each that follows another, as far as there are any. Errors of `following` are raised."""
         ...
 
     async def put(self, scope: str, values: Mapping[str, bytes]) -> None:
@@ -42,6 +55,10 @@ class Store(Protocol):
     def close(self) -> None:
         """Close the store."""
         ...
+
+
+class TooLargeError(Exception):
+    """The values that were looked up have more bytes than the caller takes."""
 
 
 class MemoryStore:
@@ -58,6 +75,25 @@ class MemoryStore:
         if value is not None:
             self._kept.move_to_end((scope, key))
         return value
+
+    async def find(self, scope: str, keys: Iterable[str], most: int | None = None) -> dict[str, bytes]:
+        """Those values that there are, by their keys. Raises `TooLargeError` above `most` bytes."""
+        found: dict[str, bytes] = {}
+        size = 0
+        for key in keys:
+            if key not in found and (value := await self.get(scope, key)) is not None:
+                found[key] = value
+                size = _within(most, size + len(value))
+        return found
+
+    async def chain(self, scope: str, key: str, following: Following) -> list[bytes]:
+        """The value, and each that follows another."""
+        found: list[bytes] = []
+        name: str | None = key
+        while name is not None and (value := await self.get(scope, name)) is not None:
+            found.append(value)
+            name = following(value)
+        return found
 
     async def put(self, scope: str, values: Mapping[str, bytes]) -> None:
         """Store values by their keys; where the store is full, the least recently used ones are deleted."""
@@ -106,6 +142,7 @@ class SQLiteStore(SQLiteFile):
 
     def __init__(self, path: str | Path, max_bytes: int = MAX_BYTES) -> None:
         self._max = _limit(max_bytes)
+        self._read: OrderedDict[tuple[str, str], int] = OrderedDict()
         super().__init__(
             path,
             timeout=5,
@@ -126,6 +163,14 @@ class SQLiteStore(SQLiteFile):
         """The value, or `None` where there is none (any more)."""
         return await _in_thread(partial(self._get, scope, key))
 
+    async def find(self, scope: str, keys: Iterable[str], most: int | None = None) -> dict[str, bytes]:
+        """Those values that there are, by their keys. Raises `TooLargeError` above `most` bytes."""
+        return await _in_thread(partial(self._find, scope, [*dict.fromkeys(keys)], most))
+
+    async def chain(self, scope: str, key: str, following: Following) -> list[bytes]:
+        """The value, and each that follows another."""
+        return await _in_thread(partial(self._chain, scope, key, following))
+
     async def put(self, scope: str, values: Mapping[str, bytes]) -> None:
         """Store values by their keys, in one transaction; where the store is full, what was used longest ago is deleted."""
         await _in_thread(partial(self._put, scope, values))
@@ -139,10 +184,43 @@ class SQLiteStore(SQLiteFile):
             row = self._db.execute("SELECT value FROM kept WHERE scope = ? AND key = ?", (scope, key)).fetchone()
             if row is None:
                 return None
-            self._used += 1
-            self._db.execute("UPDATE kept SET used = ? WHERE scope = ? AND key = ?", (self._used, scope, key))
+            self._note_use(scope, key)
             found: bytes = row[0]
             return found
+
+    def _find(self, scope: str, keys: list[str], most: int | None) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        size = 0
+        with self._store_errors():
+            for start in range(0, len(keys), _AT_ONCE):
+                some = keys[start : start + _AT_ONCE]
+                marks = ",".join("?" * len(some))
+                rows = self._db.execute(
+                    f"SELECT key, value FROM kept WHERE scope = ? AND key IN ({marks})", (scope, *some)
+                )
+                for key, value in rows:
+                    found[key] = value
+                    size = _within(most, size + len(value))
+            for key in keys:
+                if key in found:
+                    self._note_use(scope, key)
+        return found
+
+    def _chain(self, scope: str, key: str, following: Following) -> list[bytes]:
+        found: list[bytes] = []
+        name: str | None = key
+        while name is not None and (value := self._get(scope, name)) is not None:
+            found.append(value)
+            name = following(value)
+        return found
+
+    def _note_use(self, scope: str, key: str) -> None:
+        """Remember that a value was read. It is written only where the value would be deleted otherwise."""
+        self._used += 1
+        self._read[scope, key] = self._used
+        self._read.move_to_end((scope, key))
+        if len(self._read) > _MAX_READ:
+            self._read.popitem(last=False)
 
     def _put(self, scope: str, values: Mapping[str, bytes]) -> None:
         try:
@@ -157,7 +235,11 @@ class SQLiteStore(SQLiteFile):
         size = _size(scope, key, value)
         self._forget(scope, key)
         while self._size + size > self._max >= size:
-            self._forget(*self._db.execute("SELECT scope, key FROM kept ORDER BY used LIMIT 1").fetchone())
+            oldest = self._db.execute("SELECT scope, key FROM kept ORDER BY used LIMIT 1").fetchone()
+            if (used := self._read.pop(oldest, None)) is None:
+                self._forget(*oldest)
+            else:
+                self._db.execute("UPDATE kept SET used = ? WHERE scope = ? AND key = ?", (used, *oldest))
         if size <= self._max:
             self._used += 1
             self._db.execute("INSERT INTO kept VALUES (?, ?, ?, ?, ?)", (scope, key, value, size, self._used))
@@ -170,6 +252,7 @@ class SQLiteStore(SQLiteFile):
     def _forget(self, scope: str, key: str) -> bool:
         rows = self._db.execute("DELETE FROM kept WHERE scope = ? AND key = ? RETURNING size", (scope, key)).fetchall()
         self._size -= sum(size for (size,) in rows)
+        self._read.pop((scope, key), None)
         return bool(rows)
 
 
@@ -177,6 +260,19 @@ async def _in_thread(work: Callable[[], T]) -> T:
     from anyio import to_thread  # the store in memory needs no event loop
 
     return await to_thread.run_sync(work)
+
+
+_AT_ONCE = 500
+"""The number of keys in one query."""
+
+_MAX_READ = 20_000
+"""The number of values whose last use is remembered in memory."""
+
+
+def _within(most: int | None, size: int) -> int:
+    if most is not None and size > most:
+        raise TooLargeError
+    return size
 
 
 def _size(scope: str, key: str, value: bytes) -> int:

@@ -9,15 +9,17 @@ reference ("Conversation state", read 2026-11-20) and Open Responses (2026-04-24
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import parse_qs
 from uuid import uuid4
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 
-from ..errors import DecodeError, printable
+from ..errors import DecodeError, ErrorFacts, printable
 from ..responses import Request
 from ..responses.events import AnyEvent, OfItem, OutputItemAdded, OutputItemDone
 from ..responses.items import (
@@ -32,17 +34,19 @@ from ..responses.items import (
 )
 from ..responses.request import items_of
 from ..responses.response import Response, echo
+from ..transport.framing import EntryCounter
 from ..unknown import Decoder, Model, Opt, Unknown, given, or_unset
 from ..wires import openai_responses as wire
 from ..wires.leftovers import ID_PREFIXES
 from ..wires.openai_responses import Deleted, ItemPage, complete_items, encode_compacted
-from .handler import invalid_request
+from .handler import Refused, invalid_request
+from .store import TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .handler import Context, Hold, Refused
-    from .store import Store
+    from .handler import Context, Hold
+    from .store import Following, Store
 
 M = TypeVar("M", bound=Model)
 
@@ -73,6 +77,29 @@ class _StoredItem(Model, kw_only=True):
     item: AnyItem
 
 
+class _Output(Struct):
+    output: Raw
+
+
+class _Items(Struct):
+    """The items of a stored turn, still encoded, and the id of the turn before it."""
+
+    input: Raw
+    response: _Output
+    previous: str | None = None
+
+    def cost(self) -> tuple[int, int]:
+        """The bytes and the entries of the items."""
+        pieces = bytes(self.input), bytes(self.response.output)
+        return sum(map(len, pieces)), sum(EntryCounter().feed(piece) for piece in pieces)
+
+    def items(self) -> tuple[list[AnyItem], list[AnyItem]]:
+        """The input and the output."""
+        return _LIST.decode(bytes(self.input)), _LIST.decode(bytes(self.response.output))
+
+
+_ITEMS_OF_TURN = msgspec.json.Decoder(_Items)
+_LIST: Decoder[list[AnyItem]] = Decoder(list[AnyItem])
 _TURN: Decoder[Turn] = Decoder(Turn)
 _ITEM: Decoder[_StoredItem] = Decoder(_StoredItem)
 
@@ -114,7 +141,7 @@ def _page(turn: Turn, options: dict[str, str]) -> ItemPage:
         if after not in ids:
             raise invalid_request(f"There is no item {printable(after, 100)}.", "after")
         found = found[ids.index(after) + 1 :]
-    if not limit.isdecimal() or not 1 <= int(limit) <= MAX_PAGE:
+    if not (limit.isdecimal() and limit.isascii() and len(limit) < 10 and 1 <= int(limit) <= MAX_PAGE):
         raise invalid_request(f"limit is a number from 1 to {MAX_PAGE}, not {printable(limit, 20)}", "limit")
     page = found[: int(limit)]
     ends = (page[0].id, page[-1].id) if page else (None, None)
@@ -245,10 +272,19 @@ class StoredTurns:
         """A stored turn by the id of its response; `None` where there is none. Its bytes count against `hold`."""
         return await self._read(_key(response_id), _TURN, hold)
 
-    async def item(self, item_id: str, hold: Hold | None = None) -> AnyItem | None:
-        """An output item of a stored turn by its id; `None` where there is none. Its bytes count against `hold`."""
-        stored = await self._read(f"item:{item_id}", _ITEM, hold)
-        return None if stored is None else stored.item
+    async def follow(self, response_id: str, following: Following) -> int:
+        """Pass the stored turn, and each before it, to `following`, which returns the id of the one before; their bytes."""
+
+        def key_of_next(value: bytes) -> str | None:
+            name = following(value)
+            return _key(name) if name else None
+
+        return sum(map(len, await self._store.chain(self._scope, _key(response_id), key_of_next)))
+
+    async def items(self, ids: Sequence[str], most: int | None) -> dict[str, bytes]:
+        """The stored output items by their ids, encoded. Raises `TooLargeError` above `most` bytes."""
+        found = await self._store.find(self._scope, [f"item:{id}" for id in ids], most)
+        return {key.removeprefix("item:"): value for key, value in found.items()}
 
     async def _read(self, key: str, decoder: Decoder[M], hold: Hold | None = None) -> M | None:
         found = await self._store.get(self._scope, key)
@@ -278,59 +314,134 @@ class Session(StoredTurns):
             await self.forget(self._ids.pop())
 
 
-async def continued(request: Request, *places: StoredTurns, hold: Hold | None = None) -> Request:
+class Room:
+    """The bytes and entries that a request may still have: what is put together counts like a request that is sent whole."""
+
+    def __init__(self, context: Context | None = None) -> None:
+        self._hold = context.hold if context else None
+        self._limits = context.limits if context else None
+        self.size = len(context.body) if context else 0
+        """The bytes of the request so far."""
+        self._entries = 0
+
+    @property
+    def left(self) -> int | None:
+        """The number of bytes that may be added; `None` where there is no limit."""
+        return None if self._limits is None else max(0, self._limits.body - self.size)
+
+    def add(self, size: int, entries: int = 0) -> None:
+        """Count a stored piece with so many entries. Raises `Refused` where it is too much."""
+        self.size += size
+        self._entries += entries
+        if self._limits is not None and self.size > self._limits.body:
+            raise self.too_large()
+        if self._limits is not None and self._entries > self._limits.entries:
+            raise invalid_request(
+                "With the stored conversation and items that it names, the request has more than "
+                f"{self._limits.entries:,} JSON objects, lists and entries of them (the limit `entries` of this server). "
+                "Start a shorter conversation."
+            )
+
+    def too_large(self) -> Refused:
+        """The error for a request that is larger than `Limits.body` with what is stored."""
+        most = f"{self._limits.body:,}" if self._limits else ""
+        message = (
+            "With the stored conversation and items that it names, the request is larger than "
+            f"{most} bytes (the limit `body` of this server). Name fewer items, or start a shorter conversation."
+        )
+        return Refused(ErrorFacts(status=413, message=message, type="request_too_large"))
+
+    def hold(self, size: int) -> None:
+        """Count bytes that were read against `Limits.bodies`. Raises `Refused`."""
+        if self._hold is not None:
+            self._hold(size)
+
+
+async def continued(request: Request, *places: StoredTurns, room: Room | None = None) -> Request:
     """The request with the continued conversation before its input, and with the referenced items.
 
-    They are looked up in the `places`, in order. Raises `Refused` where a response or an item is not stored, and where
-    the input has the output of an unknown call. The bytes that are read count against `hold`.
+    They are looked up in the `places`, in order. Raises `Refused` where a response or an item is not stored, where it is too
+    large for the `room`, and where the input has the output of an unknown call.
     """
     new, named = items_of(request), request.previous_response_id
     if not given(named) and not any(isinstance(item, ItemReference) for item in new):
         return request
-    items: list[AnyItem] = []
-    for item in (*(await _conversation(named, places, hold) if given(named) else ()), *new):
-        if isinstance(item, ItemReference):
-            item = await _referenced(item.id or "", request, places, hold)
-        items.append(item)
+    room = room or Room()
+    items = [*(await _conversation(named, places, room) if given(named) else ()), *new]
+    references = [item.id or "" for item in items if isinstance(item, ItemReference)]
+    if references:
+        found = await _referenced(references, request, places, room)
+        items = [found[item.id or ""] if isinstance(item, ItemReference) else item for item in items]
     if given(named):
         _check_calls(items, new)
     return replace(request, input=items, previous_response_id=None)
 
 
-async def _conversation(named: str, places: Sequence[StoredTurns], hold: Hold | None) -> list[AnyItem]:
+async def _conversation(named: str, places: Sequence[StoredTurns], room: Room) -> list[AnyItem]:
     """The conversation up to and including that response."""
-    turns: list[Turn] = []
-    name: str | None = named
-    names: set[str | None] = {named}
-    while name:
-        for place in places if len(turns) < MAX_TURNS else ():
-            if (turn := await place.turn(name, hold)) is not None:
-                break
-        else:
-            message = f"Previous response with id '{printable(named, 100)}' not found."
-            raise invalid_request(message, "previous_response_id", code="previous_response_not_found")
+    turns: list[_Items] = []
+    seen: set[str] = set()
+
+    def following(value: bytes) -> str | None:
+        turn = _ITEMS_OF_TURN.decode(value)
+        if len(turns) >= MAX_TURNS:
+            raise missing
         turns.append(turn)
-        name = turn.previous or None
-        if name in names:
+        room.add(*turn.cost())
+        if (name := turn.previous) in seen:
             raise invalid_request(
                 f"Previous response with id '{printable(named, 100)}' continues itself.", "previous_response_id"
             )
-        names.add(name)
-    return [item for turn in reversed(turns) for item in (*turn.input, *turn.response.output)]
+        seen.add(name or "")
+        return name
+
+    message = f"Previous response with id '{printable(named, 100)}' not found."
+    missing = invalid_request(message, "previous_response_id", code="previous_response_not_found")
+    name: str | None = named
+    seen.add(named)
+    while name:
+        for place in places:
+            count = len(turns)
+            size = await place.follow(name, following)
+            if len(turns) > count:
+                room.hold(size)
+                break
+        else:
+            raise missing
+        name = turns[-1].previous
+    try:
+        return [item for turn in reversed(turns) for items in turn.items() for item in items]
+    except DecodeError:  # a file written in another format by another version
+        raise missing from None
 
 
-async def _referenced(name: str, request: Request, places: Sequence[StoredTurns], hold: Hold | None) -> AnyItem:
-    """The item that an `item_reference` names."""
+async def _referenced(
+    names: list[str], request: Request, places: Sequence[StoredTurns], room: Room
+) -> dict[str, AnyItem]:
+    """The items that references name, by their ids. Each reference counts."""
+    stored: dict[str, bytes] = {}
+    uses = Counter(names)
     for place in places:
-        if (found := await place.item(name, hold)) is not None:
-            return found
-    message = f"Item with id '{printable(name, 100)}' not found."
-    if request.store is False:
-        message += (
-            " Items are not persisted when `store` is set to false. Try again with `store` set to true, "
-            "or remove this item from your input."
-        )
-    raise invalid_request(message, "input", status=404)
+        try:
+            stored |= await place.items([name for name in uses if name not in stored], room.left)
+        except TooLargeError:
+            raise room.too_large() from None
+    room.hold(sum(map(len, stored.values())))
+    found: dict[str, AnyItem] = {}
+    for name, times in uses.items():
+        if (value := stored.get(name)) is not None:
+            room.add(len(value) * times, EntryCounter().feed(value) * times)
+            with suppress(DecodeError):  # a file written in another format by another version
+                found[name] = _ITEM.decode(value).item
+        if name not in found:
+            message = f"Item with id '{printable(name, 100)}' not found."
+            if request.store is False:
+                message += (
+                    " Items are not persisted when `store` is set to false. Try again with `store` set to true, "
+                    "or remove this item from your input."
+                )
+            raise invalid_request(message, "input", status=404)
+    return found
 
 
 def _check_calls(items: list[AnyItem], new: list[AnyItem]) -> None:

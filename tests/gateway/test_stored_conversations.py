@@ -8,14 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from llm_rest.client.reply import Reply
 from llm_rest.responses import Request, Response
 from llm_rest.responses.items import Compaction, FunctionCall, ItemReference, Message
-from llm_rest.server.handler import Refused
+from llm_rest.server.handler import Context, Refused
 from llm_rest.server.history import compacted_by_summary, with_open_summaries
 from llm_rest.server.store import MemoryStore
-from llm_rest.server.stored import Session, StoredTurns, continued
+from llm_rest.server.stored import Room, Session, StoredTurns, continued
 from llm_rest.sync import drive
 
 
@@ -26,6 +27,9 @@ def response(name: str, text: str) -> Response:
 def said(request: Request) -> list[Any]:
     assert isinstance(request.input, list)
     return [item.content for item in request.input if isinstance(item, Message)]
+
+
+CONTEXT = Context(wire="openai_responses", dialect=None, vendor=None, headers={}, body=b"")
 
 
 def two_turns() -> StoredTurns:
@@ -86,8 +90,9 @@ def test_sessions_share_a_store_and_nothing_in_it_and_leave_nothing_behind() -> 
 
 def test_what_a_conversation_is_made_of_is_measured_before_it_is_read() -> None:
     held: list[int] = []
-    drive(continued(Request(input="three", previous_response_id="r2"), two_turns(), hold=held.append))
-    assert len(held) == 2
+    room = Room(replace(CONTEXT, hold=held.append))
+    drive(continued(Request(input="three", previous_response_id="r2"), two_turns(), room=room))
+    assert len(held) == 1
     assert sum(held) > 200
 
 

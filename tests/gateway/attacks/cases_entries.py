@@ -11,13 +11,25 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from functools import partial
 from itertools import product
 from typing import Any
 
 import msgspec
 
 from llm_rest import wires
-from llm_rest.responses import AnyItem, FunctionCall, FunctionCallOutput, InputImage, InputText, Message, Request
+from llm_rest.responses import (
+    AnyItem,
+    CustomToolCall,
+    CustomToolCallOutput,
+    FunctionCall,
+    FunctionCallOutput,
+    InputImage,
+    InputText,
+    McpCall,
+    Message,
+    Request,
+)
 from llm_rest.server.access import Limits
 from llm_rest.transport.framing import EntryCounter
 from llm_rest.unknown import MOST_UNKNOWN
@@ -97,6 +109,36 @@ def equal_ids(wire: str, n: int) -> Plain:
 def talk(wire: str, n: int) -> Plain:
     """n turns of one word."""
     return turns(wire, [_user(wire, "")] * n)
+
+
+def inside(wire: str, text: str, kind: str) -> Plain:
+    """A call and its result, with that text as what `kind` names: JSON in a string, where the wire has it in one."""
+    item: AnyItem = FunctionCall(call_id="call_1", name="f", arguments=text if kind == "arguments" else "{}")
+    output: AnyItem = FunctionCallOutput(call_id="call_1", output=text if kind == "output" else "1")
+    if kind == "custom":
+        item = CustomToolCall(call_id="call_1", name="f", input=text)
+        output = CustomToolCallOutput(call_id="call_1", output="1")
+    elif kind == "mcp":
+        item = McpCall(id="mcp_1", server_label="s", name="f", arguments=text, output=text[:100])
+    return said_by(wire, [Message(role="user", content="hi"), item, output])
+
+
+def keys(size: int) -> str:
+    """A JSON object of that many bytes whose keys differ."""
+    return "{" + ",".join(f'"{i:x}":1' for i in range(size // 11)) + "}"
+
+
+def empties(size: int) -> str:
+    """A JSON list of that many bytes of empty objects."""
+    return '{"a":[' + ",".join(["{}"] * (size // 3)) + "]}"
+
+
+INSIDE: dict[str, Callable[[str, int], Plain]] = {
+    f"{name} in the {kind} of a call": partial(lambda wire, n, of, kind: inside(wire, of(n), kind), of=of, kind=kind)
+    for name, of in {"keys": keys, "empty objects": empties}.items()
+    for kind in ("arguments", "output", "custom", "mcp")
+}
+"""JSON in strings: these take the number of bytes."""
 
 
 def _nested(depth: int) -> Any:
@@ -276,6 +318,23 @@ def calls(place: Place) -> list[str]:
     ]
 
 
+def strings(size: int, names: Iterable[str], pairs: Callable[[int], Iterable[tuple[str, str]]]) -> Does:
+    """JSON in strings, of which a body has few entries and many bytes."""
+
+    def does(place: Place) -> list[str]:
+        found: list[str] = []
+        for n, name in enumerate(names):
+            for wire, behind in pairs(n):
+                body = encoded(INSIDE[name](wire, size))
+                expected = (200, 400, 413, 422)
+                found += [
+                    f"{name} on {wire} for {behind}: {f}" for f in cost(place, posted(wire, behind, body), expected)
+                ]
+        return found
+
+    return does
+
+
 SAMPLE = ("empty objects as turns", "as many unknown parts as may be", "turns of one word", "turns whose calls share an id", "parallel calls, answered in reverse")  # fmt: skip
 UNKNOWN = ("empty objects as turns", "empty lists as turns", "numbers as turns", "empty objects as parts")
 
@@ -287,6 +346,8 @@ def _on_default(id: str, given: str, does: Does, **more: Any) -> Attack:
 CASES = [
     _on_default("Q01", "a million of {}, [] and numbers", over(UNKNOWN, million, ("openai_responses", "gemini_generate_content"))),
     _on_default("Q02", "as many as 27 MB hold", over(("empty objects as turns", "deep and wide in a schema"), swollen(LARGEST), ("openai_responses",)), whole=True),
+    _on_default("Q08", "JSON in strings, on some wires", strings(LARGEST // 4, INSIDE, lambda n: [(wires.NAMES[n % 5], wires.NAMES[(2 * n) % 5])])),
+    _on_default("Q09", "JSON in strings", strings(LARGEST, INSIDE, lambda n: [*product(wires.NAMES, wires.NAMES)]), whole=True),
     _on_default("Q03", "as many as may be, on some wires", within(SAMPLE, lambda n: [(wires.NAMES[n % 5], wires.NAMES[(2 * n) % 5])])),
     _on_default("Q04", "27 MB of images", images, whole=True),
     _on_default("Q05", "1,000 calls in one answer", calls, whole=True),

@@ -78,12 +78,12 @@ _NEWEST = messages_model("")
 class Context:
     """The shared state of one encoding: the losses, dialect and model, and the cache breakpoints so far."""
 
-    __slots__ = ("beside_call", "dialect", "first_marks", "lost", "marks", "model", "replay")
+    __slots__ = ("dialect", "first_marks", "keeps_blank", "lost", "marks", "model", "replay")
 
     def __init__(self, lost: Losses, dialect: MessagesDialect, model: MessagesModel, *, replay: bool) -> None:
         self.lost = lost
         self.replay = replay  # a history sent to the vendor, which rejects blank texts
-        self.beside_call = False  # except beside a call, where models write them
+        self.keeps_blank = False  # except those that models write beside other blocks
         self.dialect = dialect
         self.model = model
         self.marks: list[tuple[str, types.MarkableBlock | types.Tool]] = []
@@ -244,7 +244,7 @@ def _encode_part(
 
 def encode_text(text: str, path: str, context: Context) -> types.Text | None:
     """A text block; `None` for blank text that would be sent back to the vendor, which rejects it."""
-    if context.replay and (not text or (text.isspace() and not context.beside_call)):
+    if context.replay and (not text or (text.isspace() and not context.keeps_blank)):
         if text:
             context.lost.dropped(path, not_taken("blank text", "Anthropic"))
         return None

@@ -33,7 +33,7 @@ from .content import (
     wire_id,
 )
 from .reasoning import AssistantMessage, BlockReader
-from .tools import decode_tool_addition, tool_additions
+from .tools import VISIBLE, decode_tool_addition, tool_additions
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -42,6 +42,13 @@ if TYPE_CHECKING:
     from .content import Context
 
 Content = str | list[types.AnyBlock]
+
+
+def _is_output(item: ours.AnyItem) -> bool:
+    """Whether an item is of an assistant's turn."""
+    if isinstance(item, ours.Message):
+        return item.role == "assistant"
+    return isinstance(item, (Call, ours.Reasoning, ours.Compaction, *VISIBLE))
 
 
 def as_blocks(content: Content) -> list[types.AnyBlock]:
@@ -191,9 +198,9 @@ class MessageWriter:
                 self._open(role, content)
                 return
         if role == "assistant":
-            self.context.beside_call = self._is_beside_call(i)
+            self.context.keeps_blank = self._is_beside_call(i) or self._is_own(item, i)
             blocks = self._writer.write(item, i)
-            self.context.beside_call = False
+            self.context.keeps_blank = False
             if blocks:
                 self._answer_with(blocks, i)
                 if isinstance(content, str) and self.messages[-1].content is blocks:
@@ -226,6 +233,22 @@ class MessageWriter:
         while behind < len(items) and isinstance(items[behind], ours.Reasoning):
             behind += 1
         return (i > 0 and isinstance(items[i - 1], Call)) or (behind < len(items) and isinstance(items[behind], Call))
+
+    def _is_own(self, item: ours.Message, i: int) -> bool:
+        """Whether the blank texts of the item at `i` are the vendor's own: their carrier follows, and so may more text."""
+        content = item.content
+        if isinstance(content, str) or not any(isinstance(p, ours.OutputText) and p.text.isspace() for p in content):
+            return False
+        items, shows = self._items, any(isinstance(p, ours.OutputText) and p.text.strip() for p in content)
+        following = items[i + 1 : i + 3]
+        if (
+            not following
+            or not isinstance(following[0], ours.Reasoning)
+            or not self._writer.cites(following[0], content)
+        ):
+            return False
+        # A message of blank text alone is rejected.
+        return shows or any(_is_output(one) for one in (*items[max(i - 1, 0) : i], *following[1:]))
 
     def _blocks(self) -> list[types.AnyBlock]:
         """The blocks of the open message."""

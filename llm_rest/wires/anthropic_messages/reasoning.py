@@ -26,6 +26,8 @@ from .tools import VISIBLE, fingerprint, run_items
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...losses import Losses
     from .content import Context
 
@@ -162,7 +164,7 @@ class Redacted(Payload, tag="redacted_thinking"):
 
 
 class Citations(Payload, tag="citations"):
-    """The citations of a message's texts, one list (or null) for each."""
+    """The citations of a message's texts, one list (or null) for each; also of a message with blank texts, without any."""
 
     digest: str
     citations: Raw
@@ -328,6 +330,10 @@ OUTPUT_BLOCKS = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinki
 NO_NAMES: SentTools = {}
 
 
+def _text_digest(parts: Sequence[ours.ContentPart]) -> str:
+    return digest("".join(part.text for part in parts if isinstance(part, ours.OutputText)))
+
+
 class BlockReader:
     """Turns the blocks of one assistant message into items: `add` each block, then `close`.
 
@@ -379,10 +385,12 @@ class BlockReader:
             parts, self.parts = self.parts, None
             id = self.id_of("msg", self._first)
             self.items.append(ours.Message(id=id, role="assistant", status=self._status, content=parts))
-            if self._citations is not None:
-                text = "".join(part.text for part in parts if isinstance(part, ours.OutputText))
-                self._carry(Citations(digest=digest(text), citations=Raw(encode(self._citations))), self._first)
-                self._citations = None
+            citations, self._citations = self._citations, None
+            blank = [isinstance(part, ours.OutputText) and part.text.isspace() for part in parts]
+            if citations is None and any(blank) and not (all(blank) and isinstance(block, types.ToolUse)):
+                citations = [None for _ in parts]  # the blank texts of others are not sent to the vendor
+            if citations is not None:
+                self._carry(Citations(digest=_text_digest(parts), citations=Raw(encode(citations))), self._first)
         elif self._run is not None and (block is None or isinstance(block, OUTPUT_BLOCKS)):
             run, self._run = self._run, None
             shown = run_items(run, self.id)
@@ -624,10 +632,16 @@ class AssistantMessage:
         del self.pending[start:]
         return [*self._release_pending(), *blocks]
 
+    def cites(self, item: ours.Reasoning, content: Sequence[ours.ContentPart]) -> bool:
+        """Whether an item is the carrier that this vendor's answer has behind a message with this content."""
+        payload = opened(item, WIRE, self._issuer, AnyPayload)
+        return isinstance(payload, Citations) and payload.digest == _text_digest(content)
+
     def _restore_citations(self, payload: Citations, path: str) -> None:
         citations = unsealed(CITATIONS, payload.citations)
-        text_digest = digest("".join(part.text for part in self._content if isinstance(part, ours.OutputText)))
-        if citations is None or len(citations) != len(self._texts) or text_digest != payload.digest:
+        if citations is not None and not any(citations):
+            return  # of blank texts
+        if citations is None or len(citations) != len(self._texts) or _text_digest(self._content) != payload.digest:
             self.lost.dropped(path, "citations of a text that was changed or left out since")
             return
         for block, cited in zip(self._texts, citations, strict=True):

@@ -8,9 +8,17 @@ from typing import Any
 import pytest
 
 from llm_rest.errors import DecodeError
-from llm_rest.responses import FileCitation, Message, OutputText, Reasoning, UrlCitation
+from llm_rest.responses import (
+    FileCitation,
+    FunctionCallOutput,
+    Message,
+    OutputText,
+    Reasoning,
+    UrlCitation,
+)
 from llm_rest.wires import anthropic_messages as wire
-from tests.wires.anthropic_messages.steps import answered, replayed, text, user
+from tests.wires.anthropic_messages.steps import NEW, answered, kinds, read, replayed, sent, text, user
+from tests.wires.anthropic_messages.streamed import decoded
 
 CITED = {
     "type": "web_search_result_location",
@@ -44,6 +52,59 @@ def test_citations_are_annotations_and_return_whole() -> None:
     # Sent back, the name of the file is refused.
     blocks[1]["citations"][1].pop("file_id")
     assert replayed(response, user()) == blocks
+
+
+BLANK: Any = {
+    "between cited texts": [text("Paris is", citations=[CITED]), text(" "), text("old.", citations=[CITED])],
+    "between plain texts": [text("Paris is"), text("\n"), text("old.")],
+    "before a thought": [text("\n\n"), {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, text("Old.")],
+    "after a thought": [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, text("\n\n")],
+    "before a call": [text("\n\n"), {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}],
+}
+
+
+@pytest.mark.parametrize("blocks", BLANK.values(), ids=BLANK)
+def test_blank_text_of_the_vendor_stays_in_the_history(blocks: list[Any]) -> None:
+    call = blocks[-1].get("id")
+    more = [FunctionCallOutput(call_id=call, output="4")] if call else []
+    response = answered(*blocks)
+    assert replayed(response, *more, user()) == blocks
+    # Also in a request that a client of this wire sends, and after a stream.
+    turns = [{"role": "assistant", "content": blocks}, {"role": "user", "content": "Go on."}]
+    if not call:
+        read(messages=[{"role": "user", "content": "Hi"}, *turns])
+    started = {"id": "msg_1", "type": "message", "role": "assistant", "model": NEW, "content": [], "usage": {}}
+    events: list[Any] = [{"type": "message_start", "message": started}]
+    for index, block in enumerate(blocks):
+        events.append({"type": "content_block_start", "index": index, "content_block": block})
+        events.append({"type": "content_block_stop", "index": index})
+    events += [{"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}}, {"type": "message_stop"}]
+    made, _ = decoded(events)
+    assert replayed(made[-1].response, *more, user()) == blocks
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        user(" "),
+        Message(role="assistant", content=[OutputText(text="Hi"), OutputText(text=" ")]),
+        Message(role="assistant", content=" "),
+    ],
+    ids=["of a user", "of another vendor", "alone"],
+)
+def test_other_blank_text_is_not_sent(item: Message) -> None:
+    body, lost = sent(user(), item, user())
+    assert " " not in [
+        block["text"] for each in body["messages"] if not isinstance(each["content"], str) for block in each["content"]
+    ]
+    assert any(loss.path.startswith("input[1]") for loss in lost)
+
+
+def test_an_answer_of_blank_text_alone_is_not_sent() -> None:
+    """The vendor rejects such a message."""
+    body, lost = sent(user(), *answered(text(" ")).output, user())
+    assert [each["role"] for each in body["messages"]] == ["user", "user"]
+    assert kinds(lost) == [("input[1].content[0]", "dropped")]
 
 
 # --- what it cost and how it ended ----------------------------------------------------------------------------------

@@ -97,8 +97,9 @@ _FROM_URL = bytes.maketrans(b"-_", b"+/")
 
 SPELLING = "spelling"
 
-WITHIN, GROUP, ENTRIES = "within", "group", "entries"
-"""Keys in `spelling`: leftovers of an object that is written too, of a mere group of fields, of entries of a list."""
+WITHIN, GROUP, EMPTIED, ENTRIES = "within", "group", "emptied", "entries"
+"""Keys in `spelling`: leftovers of an object that is written too, of a mere group of fields, of a group that the document
+lacks, of entries of a list."""
 
 PLACE = "[]"
 """Key in `spelling`, in an entry of a list without a name or id: its index in the document, for loss reports."""
@@ -177,7 +178,7 @@ def _fields(
     for name, value in fields.items():
         if name == SPELLING:
             yield from _odd_words(value, path)
-        elif isinstance(value, dict) and (notes.get(name) in (WITHIN, GROUP) or (path and name == BEGINS)):
+        elif isinstance(value, dict) and (notes.get(name) in (WITHIN, GROUP, EMPTIED) or (path and name == BEGINS)):
             begins = path and name == BEGINS and name not in notes
             yield from _fields(cast("Any", value), path if begins else _joined(path, name), wire, ())
         elif isinstance(value, dict) and notes.get(name) == ENTRIES:

@@ -31,6 +31,7 @@ from ..responses import (
 )
 from ..responses.carriers import (
     BEGINS,
+    EMPTIED,
     ENTRIES,
     GROUP,
     MAX_SIZE,
@@ -138,6 +139,9 @@ def _compare(name: str, one: Any, other: Any, rules: Rules, left: Json, notes: J
     """Store the difference of one field: `one` in the document, `other` in our encoding."""
     if isinstance(one, Model) and name in rules.groups and _is_absent(other):
         left[name], notes[name] = diff(one, struct_of(one)(), rules), GROUP
+    elif one is UNSET and isinstance(other, Model) and name in rules.groups:
+        # The group is ours alone: what we write in it is noted by field, and nothing remains of it without that.
+        left[name], notes[name] = diff(struct_of(other)(), other, rules), EMPTIED
     elif one is not UNSET and _is_absent(other) and not _is_default(one, rules.defaults.get(name, UNSET)):
         left[name] = _plain(one)
     elif isinstance(one, Model) and isinstance(other, Model) and struct_of(one) is struct_of(other):
@@ -241,18 +245,32 @@ def patch(encoded: S, left: Any) -> S:
 
 
 def note(original: Any, encoded: Any) -> list[Any]:
-    """A note of a replaced value: its JSON text, null where there was none, and a digest of ours."""
+    """A note of a replaced value: its JSON text, null where there was none, and a digest of ours.
+
+    Where our encoding of an option depends on the model, or on other options, `encoded` is the option of Responses itself.
+    """
     return [_text(original), _mark(encoded)]
 
 
 def recall(kept: Any, encoded: Any, decoder: Decoder[Any]) -> Any:
     """The value stored by `note` instead of `encoded`; `encoded` itself where that has changed, or the value is invalid."""
-    if _is_note(kept) and kept[1] == _mark(encoded):
-        if kept[0] is None:
-            return UNSET
-        with suppress(*_MISFITS):
-            return _fitting(decoder, kept[0])
-    return encoded
+    return stored(kept, decoder, encoded) if fits(kept, encoded) else encoded
+
+
+def fits(kept: Any, encoded: Any) -> bool:
+    """Whether `kept` is a note of a value that was replaced by `encoded`."""
+    return _is_note(kept) and kept[1] == _mark(encoded)
+
+
+def stored(kept: Any, decoder: Decoder[Any], default: Any = None) -> Any:
+    """The value stored by `note`; `default` for another, or an invalid one."""
+    if not _is_note(kept):
+        return default
+    if kept[0] is None:
+        return UNSET
+    with suppress(*_MISFITS):
+        return _fitting(decoder, kept[0])
+    return default
 
 
 def _recalled(kind: type[Model], field: str, kept: Any, encoded: Any) -> Any:
@@ -263,7 +281,8 @@ def _recalled(kind: type[Model], field: str, kept: Any, encoded: Any) -> Any:
 def _patched(encoded: Any, left: Any, how: Any, decoder: Decoder[Any]) -> Any:
     """The value of a field with its leftovers. The leftovers inside an object are dropped with the object."""
     if isinstance(encoded, Model):
-        return patch(encoded, left) if how in (WITHIN, GROUP) else encoded
+        found = patch(encoded, left) if how in (WITHIN, GROUP, EMPTIED) else encoded
+        return UNSET if how == EMPTIED and found == struct_of(encoded)() else found
     if isinstance(encoded, dict):
         fields = cast("Json", encoded)
         others = {name: value for name, value in as_object(left).items() if fields.get(name) is None}
@@ -273,7 +292,9 @@ def _patched(encoded: Any, left: Any, how: Any, decoder: Decoder[Any]) -> Any:
         return _patch_entries(entries, as_object(left), decoder) if how == ENTRIES else entries
     if how == GROUP and _is_absent(encoded):
         return patch(empty, left) if isinstance(empty := decoder.decode(b"{}"), Model) else encoded
-    return _fitting(decoder, _encode(left)) if _is_absent(encoded) and how not in (WITHIN, ENTRIES) else encoded
+    return (
+        _fitting(decoder, _encode(left)) if _is_absent(encoded) and how not in (WITHIN, EMPTIED, ENTRIES) else encoded
+    )
 
 
 def _patch_entries(encoded: list[Any], left: Json, decoder: Decoder[Any]) -> list[Any]:

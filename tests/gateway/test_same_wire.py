@@ -10,6 +10,7 @@ import pytest
 
 from llm_rest import Client, wires
 from llm_rest.responses import FunctionCallOutput, FunctionTool, Message, Reasoning
+from llm_rest.server.access import Limits
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
 from tests.gateway.upstreams import VERSION, Echo, Plain, gateway, post
@@ -126,3 +127,56 @@ def test_the_betas_that_a_client_of_anthropic_names_reach_anthropic(monkeypatch:
     assert echo.contexts[0].headers["anthropic-beta"] == "context-1m-2025-08-07,fine-grained"
     assert "anthropic-beta" not in echo.contexts[1].headers
     assert "betas" not in echo.contexts[1].body.decode()
+
+
+ASKED = [{"role": "user", "content": "hi"}]
+CODE = {"type": "code_execution_20260521", "name": "code_execution"}
+SAID = [{"role": "user", "parts": [{"text": "hi"}]}]
+
+
+@pytest.mark.parametrize("limit", [None, 32_000])
+@pytest.mark.parametrize(
+    ("model", "fields"),
+    [
+        ("claude-haiku-4-5", {"thinking": {"type": "enabled", "budget_tokens": 31_999}, "tools": [CODE]}),
+        ("claude-haiku-4-5", {"thinking": {"type": "enabled", "budget_tokens": 2000}}),
+        ("claude-sonnet-4-6", {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}}),
+        (
+            "claude-opus-5-5",
+            {
+                "thinking": {
+                    "type": "adaptive",
+                    "display": "updates",
+                    "block_binding": {"prefix_mismatch_behavior": "error"},
+                }
+            },
+        ),
+    ],
+)
+def test_a_configured_name_changes_no_thinking_and_no_tool_version_of_anthropic(
+    monkeypatch: pytest.MonkeyPatch, model: str, fields: Plain, limit: int | None
+) -> None:
+    monkeypatch.setenv("UPSTREAM_KEY", "any-key-of-ours")
+    echo = Echo()
+    with serve_in_thread(echo) as url:
+        models = {"fast": Upstream(model=f"anthropic/{model}", base_url=url, key_env="UPSTREAM_KEY")}
+        with gateway(Config(models=models, limits=Limits(output_tokens=limit))) as client:
+            body = {"model": "fast", "max_tokens": 40_000, "messages": ASKED, **fields}
+            answer = client.post("/v1/messages", json=body, headers=VERSION)
+            assert answer.status_code == 200, answer.text
+    assert echo.body == {**body, "model": model, "max_tokens": limit or 40_000}
+    assert ("x-llm-rest-losses" in answer.headers) is (limit is not None)
+
+
+@pytest.mark.parametrize("thinking", [{"thinkingBudget": 3200}, {"thinkingBudget": -1, "includeThoughts": True}])
+def test_a_configured_name_changes_no_thinking_of_gemini(monkeypatch: pytest.MonkeyPatch, thinking: Plain) -> None:
+    monkeypatch.setenv("UPSTREAM_KEY", "any-key-of-ours")
+    echo = Echo()
+    with serve_in_thread(echo) as url:
+        models = {"g": Upstream(model="google/gemini-2.5-flash", base_url=url, key_env="UPSTREAM_KEY")}
+        with gateway(Config(models=models)) as client:
+            body = {"contents": SAID, "generationConfig": {"thinkingConfig": thinking}, "store": False}
+            answer = client.post("/v1beta/models/g:generateContent", json=body)
+            assert answer.status_code == 200, answer.text
+    assert echo.body == body
+    assert "x-llm-rest-losses" not in answer.headers

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Raw
+from msgspec.structs import replace
 
 from ... import responses as ours
 from ...errors import DecodeError
@@ -53,7 +54,7 @@ def as_leftovers(left: Json) -> ours.Leftovers | None:
 
 def comparing() -> Context:
     """A context for encoding only to compare with a document."""
-    return Context(Losses(), ANTHROPIC, _NEWEST, replay=True)
+    return Context(Losses(), ANTHROPIC, _ANY, replay=True)
 
 
 def set_fields(struct: M, least: Json, fields: Json, decoder: Decoder[Any], path: str, lost: Losses) -> M:
@@ -72,7 +73,9 @@ def set_fields(struct: M, least: Json, fields: Json, decoder: Decoder[Any], path
 
 MAX_MARKS = 4
 
-_NEWEST = messages_model("")
+CODE = "code_execution"
+"""Code execution in the version that the model decides, which a document's own version replaces."""
+_ANY = replace(messages_model(""), code_execution=CODE)
 
 
 class Context:
@@ -373,7 +376,10 @@ def encode_call(item: Call, id: str, i: int, context: Context) -> types.ToolUse:
         lost.dropped(f"{path}.async", "Anthropic waits for every call")
     if item.caller is not None:
         block.caller = _encode_caller(item.caller, path, context)
-    return context.marked(patch(block, own_leftovers(item, WIRE, path, lost)), path)
+    block = patch(block, own_leftovers(item, WIRE, path, lost))
+    if block.caller and block.caller.type == CODE:
+        block.caller.type = context.model.code_execution
+    return context.marked(block, path)
 
 
 def _encode_caller(caller: ours.Caller, path: str, context: Context) -> Opt[types.Caller]:
@@ -381,7 +387,7 @@ def _encode_caller(caller: ours.Caller, path: str, context: Context) -> Opt[type
         case ours.Direct():
             return types.Caller(type="direct")
         case ours.ByProgram(caller_id=run) if run.startswith("srvtoolu_"):
-            return types.Caller(type=context.model.code_execution, tool_id=run)
+            return types.Caller(type=CODE, tool_id=run)
         case _:
             context.lost.dropped(f"{path}.caller", "a caller that this vendor does not support")
             return UNSET

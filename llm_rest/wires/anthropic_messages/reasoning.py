@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ... import responses as ours
 from ...errors import DecodeError
+from ...losses import Losses
 from ...responses.carriers import digest, nested, seal, unseal
 from ...unknown import Decoder, Model, Opt, Unknown, extras, given, or_none, or_unset
 from ...vendors.dialects import MessagesModel, messages_model
@@ -28,7 +29,6 @@ from .types import WIRE, Json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...losses import Losses
     from .content import Context
 
 # --- thinking and effort ---------------------------------------------------------------------------------------------
@@ -44,8 +44,12 @@ NEAREST = {"minimal": ("low",), "xhigh": ("high", "max"), "max": ("xhigh", "high
 SUMMARIES = {"auto": "summarized", "concise": "summarized", "detailed": "summarized"}
 """Forms of visible thinking, ours on the left. Decoding gives `auto`: there is one kind of summary."""
 
+KINDS = ("adaptive", "enabled", "disabled", "between_tools")
+"""The known types of `thinking`."""
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
 NOT_THINKING = ("disabled", "between_tools")
 """Types of `thinking` without thinking before an answer."""
+CHANGED = "not supported by this model or for an answer of this length; the nearest is sent"
 DROP_BLOCK: Json = {"prefix_mismatch_behavior": "drop_block"}
 """`thinking.block_binding`: what happens to a thinking block whose prefix has changed."""
 
@@ -57,7 +61,14 @@ class ThinkingOptions(Model, kw_only=True):
     effort: Opt[str] = UNSET
 
 
-THINKING_OPTIONS: Decoder[ThinkingOptions] = Decoder(ThinkingOptions)
+class OriginalThinking(ThinkingOptions, kw_only=True):
+    """The thinking options of a document, with its fields that decide which of them are valid."""
+
+    model: Opt[str] = UNSET
+    max_tokens: int = 0
+
+
+ORIGINAL_THINKING: Decoder[OriginalThinking] = Decoder(OriginalThinking)
 
 
 def binds(request: ours.Request) -> bool:
@@ -68,14 +79,33 @@ def binds(request: ours.Request) -> bool:
 
 
 def encode_effort(
-    options: ours.ReasoningOptions, max_tokens: int, context: Context, *, drops: bool = False
+    options: ours.ReasoningOptions,
+    max_tokens: int,
+    context: Context,
+    *,
+    drops: bool = False,
+    original: OriginalThinking | None = None,
+    renamed: bool | None = None,
 ) -> ThinkingOptions:
-    """The thinking options for `reasoning`; with `drops`, thinking blocks with a changed prefix are to be dropped."""
+    """The thinking options for `reasoning`; with `drops`, thinking blocks with a changed prefix are to be dropped.
+
+    `original` are those of the document that the request was decoded from. They stand, unless `renamed` is `None`: the
+    effort is another one. If it is true, the model is not the one that the document names.
+    """
     lost, model = context.lost, context.model
-    encoded = _encode_effort(or_unset(options.effort), max_tokens, context)
-    if drops:  # by a model that thinks by default
-        encoded.thinking = encoded.thinking or types.ThinkingConfig(type="adaptive")
+    if original is not None and renamed is not None:
+        encoded = _encode_original(original, options.effort, max_tokens, context, renamed=renamed)
+    else:
+        encoded = _encode_effort(or_unset(options.effort), max_tokens, model, lost)
+        if original is not None:
+            encoded.thinking = _with_rest(encoded.thinking, original.thinking)
+    if drops and not (given(encoded.thinking) and given(encoded.thinking.block_binding)):
+        encoded.thinking = encoded.thinking or types.ThinkingConfig(type="adaptive")  # this model thinks by default
         encoded.thinking.block_binding = DROP_BLOCK
+    if original is not None and given(encoded.thinking):
+        if options.summary == summary_of(original.thinking):
+            return encoded
+        encoded.thinking.display = UNSET
     if not given(options.summary):
         return encoded
     if encoded.thinking is UNSET and "adaptive" in model.thinking and model.thinks == "yes":
@@ -89,8 +119,44 @@ def encode_effort(
     return encoded
 
 
-def _encode_effort(effort: Opt[str], max_tokens: int, context: Context) -> ThinkingOptions:
-    lost, model = context.lost, context.model
+def _encode_original(
+    original: OriginalThinking, effort: str | None, max_tokens: int, context: Context, *, renamed: bool
+) -> ThinkingOptions:
+    """The thinking options of a document; those that its model, or an answer of this length, cannot have are replaced."""
+    model, thinking, lost = context.model, original.thinking, context.lost
+    budget = thinking.budget_tokens if given(thinking) else UNSET
+    known = renamed and model is not messages_model("")  # which is all that is known of other vendors' models
+    no_effort = known and original.effort in EFFORTS and original.effort not in model.efforts
+    no_thinking = known and given(thinking) and thinking.type in KINDS and thinking.type not in model.thinking
+    no_thinking = no_thinking or (no_effort and not model.efforts)
+    no_thinking = no_thinking or (given(budget) and original.max_tokens > budget >= max_tokens)
+    encoded = ThinkingOptions(thinking=replace(thinking) if given(thinking) else thinking, effort=original.effort)
+    if not no_effort and not no_thinking:
+        return encoded
+    nearest = _encode_effort(or_unset(effort), max_tokens, model, Losses())
+    if no_effort or not given(original.effort):
+        encoded.effort = nearest.effort
+    if no_thinking:
+        encoded.thinking = _with_rest(nearest.thinking, thinking)
+    if encoded.effort != original.effort:
+        lost.changed("output_config.effort", CHANGED)
+    for name in ("type", "budget_tokens"):
+        if getattr(encoded.thinking, name, UNSET) != getattr(thinking, name, UNSET):
+            lost.changed(f"thinking.{name}", CHANGED)
+    return encoded
+
+
+def _with_rest(encoded: Opt[types.ThinkingConfig], original: Opt[types.ThinkingConfig]) -> Opt[types.ThinkingConfig]:
+    """Thinking for an effort, with the fields of the original that are not about effort."""
+    if not given(encoded) or not given(original):
+        return encoded
+    found = replace(original, type=encoded.type, budget_tokens=encoded.budget_tokens)
+    if found.type in NOT_THINKING:
+        found.display = found.block_binding = UNSET
+    return found
+
+
+def _encode_effort(effort: Opt[str], max_tokens: int, model: MessagesModel, lost: Losses) -> ThinkingOptions:
     if not given(effort):
         return ThinkingOptions()
     if effort == "none":
@@ -125,7 +191,6 @@ def _encode_effort(effort: Opt[str], max_tokens: int, context: Context) -> Think
 def decode_effort(options: ThinkingOptions, max_tokens: int, model: MessagesModel) -> ours.ReasoningOptions | None:
     """The reasoning options; `None` where thinking and effort are absent."""
     thinking, effort = options.thinking, or_none(options.effort)
-    summary: str | None = None
     if given(thinking) and thinking != types.ThinkingConfig(type="adaptive", block_binding=DROP_BLOCK):
         if thinking.type in NOT_THINKING:
             effort = "none"
@@ -134,9 +199,12 @@ def decode_effort(options: ThinkingOptions, max_tokens: int, model: MessagesMode
             effort = next((name for most, name in BUDGETS_BACK if share < most), "high")
         elif effort is None:
             effort = model.default_effort
-        if thinking.display == "summarized":
-            summary = "auto"
-    return None if effort is None else ours.ReasoningOptions(effort=effort, summary=summary)
+    return None if effort is None else ours.ReasoningOptions(effort=effort, summary=summary_of(thinking))
+
+
+def summary_of(thinking: Opt[types.ThinkingConfig]) -> str | None:
+    """The kind of visible thinking, in Responses."""
+    return "auto" if given(thinking) and thinking.display == "summarized" else None
 
 
 # --- carriers --------------------------------------------------------------------------------------------------------

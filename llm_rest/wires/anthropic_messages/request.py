@@ -8,7 +8,6 @@ Anthropic, API version 2026-10-21, and its guides to prompt caching, structured 
 
 from __future__ import annotations
 
-from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,7 +15,6 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ... import responses as ours
-from ...errors import DecodeError
 from ...losses import Loss, Losses, no_such, not_in, not_taken
 from ...responses.carriers import BLOCK, ENTRIES, NEAR, SPELLING, digest, noted, own, sender, unsaid
 from ...responses.request import items_of
@@ -24,7 +22,7 @@ from ...unknown import Opt, Unknown, as_list, as_object, given, or_none, or_unse
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
 from .. import Route, with_model
 from ..call_ids import paired
-from ..kept import diff, note, own_leftovers, patch, recall, unknown
+from ..kept import diff, fits, note, own_leftovers, patch, stored, unknown
 from ..leftovers import as_plain
 from ..options import INCLUDED, JSON_ONLY, report_format, report_include, report_missing, schema_format
 from ..prefix import EncodedPrefix, encoded_turns
@@ -45,13 +43,14 @@ from .content import (
 )
 from .messages import MessageWriter, begins_alone, decode_messages, finish_thinking
 from .reasoning import (
-    THINKING_OPTIONS,
+    ORIGINAL_THINKING,
+    OriginalThinking,
     ThinkingOptions,
     binds,
     decode_effort,
     encode_effort,
 )
-from .tools import check_tools, decode_choice, decode_tools, encode_tools, servers_without_toolset
+from .tools import check_tools, decode_choice, decode_tools, encode_tools, servers_without_toolset, set_versions
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
@@ -111,7 +110,9 @@ def encode_request(
     body = _encode_options(request, notes, context, prefix)
     if left:
         body = _patch_options(request, body, left, lost)
-    check_tools(body.tools or (), context)
+    if body.tools:
+        set_versions(body.tools, context.model)
+        check_tools(body.tools, context)
     context.first_marks -= given(body.cache_control)
     _encode_input(request, body, context, left, encoded_turns(prefix, request, dialect, WIRE))
     encode_sampling(request, body, context)
@@ -158,7 +159,7 @@ def _leftovers(body: types.Request, request: ours.Request, known: list[bool], mo
     if given(body.output_format) and not (body.output_config and given(body.output_config.format)):
         notes[OLDER_FORMAT] = "output_format"
     bound = given(body.thinking) and given(body.thinking.block_binding)
-    if not bound and binds(request) and types.BINDING in betas(request):
+    if not bound and any(map(_is_thinking, request.input or ())):
         notes[UNBOUND] = True
     made = _encode_options(request, notes, Context(lost, ANTHROPIC, model, replay=True))
     # Whether a schema can be enforced is decided, and its losses are reported, when it is sent.
@@ -180,11 +181,15 @@ def _leftovers(body: types.Request, request: ours.Request, known: list[bool], mo
     options, encoded = _thinking_options(body), _thinking_options(made)
     if request.reasoning:
         near |= _inexact_thinking(options, encoded, request.reasoning)
-        if options != encoded:
-            notes[THINKING_NOTE] = note(options, encoded)
-            _set_thinking(made, options)
+    if options != ThinkingOptions():
+        original = OriginalThinking(
+            thinking=options.thinking, effort=options.effort, model=body.model, max_tokens=body.max_tokens
+        )
+        notes[THINKING_NOTE] = note(original, request.reasoning.effort if request.reasoning is not None else None)
+        _set_thinking(made, options)
     empty = {name: value for name in EMPTY_FIELDS if not (value := getattr(body, name))}
-    left = diff(body, made, replace(RULES, defaults={**RULES.defaults, **empty}))
+    versions = (model.code_execution, model.web_search)
+    left = diff(body, made, replace(RULES, defaults={**RULES.defaults, **empty, "type": versions}))
     notes |= left.get(SPELLING, {})
     near |= inexact_ttl(body.cache_control, {}).get(SPELLING, {}).get(NEAR, {})
     if near:
@@ -219,8 +224,6 @@ def _patch_options(request: ours.Request, body: types.Request, left: Json, lost:
     unchanged = as_object(notes.get(UNCHANGED))
     if lost and unchanged.get("digest") == _digest_of(request):
         lost[:] = [loss for loss in lost if loss.path not in as_list(unchanged.get("paths"))]
-    if THINKING_NOTE in notes:
-        _set_thinking(body, recall(notes[THINKING_NOTE], _thinking_options(body), THINKING_OPTIONS))
     return patch(body, {name: value for name, value in left.items() if name != "messages"})
 
 
@@ -228,10 +231,8 @@ def asks_thinking(request: ours.Request) -> bool:
     """Whether the request asks for thinking. An effort alone does not: at Anthropic it also sets the length of an answer."""
     if request.reasoning is None or request.reasoning.effort in (None, "none"):
         return request.reasoning is not None and given(request.reasoning.summary)
-    kept = as_list(as_object(own(request.leftovers, WIRE).get(SPELLING)).get(THINKING_NOTE))
-    with suppress(DecodeError, IndexError, TypeError):
-        return given(THINKING_OPTIONS.decode(kept[0]).thinking)
-    return True
+    original = stored(as_object(own(request.leftovers, WIRE).get(SPELLING)).get(THINKING_NOTE), ORIGINAL_THINKING)
+    return not isinstance(original, OriginalThinking) or given(original.thinking)
 
 
 def _digest_of(request: ours.Request) -> str:
@@ -406,9 +407,14 @@ def _encode_options(
     )
     encode_tools(request, body, _without_toolset(notes), context)
     drops = binds(request) and UNBOUND not in notes and types.BINDING in betas(request, prefix)
-    if drops or request.reasoning is not None:
+    kept = notes.get(THINKING_NOTE)
+    original: OriginalThinking | None = stored(kept, ORIGINAL_THINKING) or None
+    if drops or request.reasoning is not None or original is not None:
+        options = request.reasoning or ours.ReasoningOptions()
+        same = original is not None and fits(kept, options.effort)
+        renamed = original.model != or_unset(request.model) if original is not None and same else None
         _set_thinking(
-            body, encode_effort(request.reasoning or ours.ReasoningOptions(), max_tokens, context, drops=drops)
+            body, encode_effort(options, max_tokens, context, drops=drops, original=original, renamed=renamed)
         )
     format = _encode_text(request.text, context.lost) if request.text is not None else None
     if format is not None and notes.get(OLDER_FORMAT):
@@ -552,6 +558,11 @@ def betas(request: ours.Request, prefix: EncodedPrefix | None = None) -> list[st
     return sorted(found | {name for name in named if isinstance(name, str)})
 
 
+def _is_thinking(item: ours.AnyItem | str) -> bool:
+    """Whether an item holds thinking of this wire."""
+    return isinstance(item, ours.Reasoning) and (sender(item.encrypted_content or "") or ("",))[0] == WIRE
+
+
 def _add_item_betas(item: ours.AnyItem, request: ours.Request, found: set[str]) -> None:
     match item:
         case ours.Message():
@@ -560,7 +571,7 @@ def _add_item_betas(item: ours.AnyItem, request: ours.Request, found: set[str]) 
                 if not isinstance(part, Unknown) and part.leftovers:
                     _add_betas(own(part.leftovers, WIRE), found)
         case ours.Reasoning():
-            if (sender(item.encrypted_content or "") or ("",))[0] == WIRE:
+            if _is_thinking(item):
                 found.add(types.BINDING)
         case ours.Compaction():
             found.add(types.BETA_VALUES[COMPACT])

@@ -26,11 +26,11 @@ from ..options import report_missing
 from ..schema import ANTHROPIC, fitted
 from ..tools import NO_PARAMETERS, PLACE, WebSearch, as_function, each_tool, refuse_tool, report_name, wire_name
 from . import types
-from .content import encode
+from .content import CODE, encode
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from ...vendors.dialects import MessagesModel
     from .content import Context
@@ -39,13 +39,27 @@ if TYPE_CHECKING:
 
 TOOL_SEARCH = "tool_search_tool_bm25_20251119"
 AUTO = {"type": "auto"}
+VERSIONED = frozenset({CODE, "web_search"})
+"""Types of tools that have a version, which depends on the model."""
 
 
-def encode_callers(callers: list[str] | None, model: MessagesModel) -> Opt[list[str]]:
-    """The callers that may use a tool: programs are a version of code execution at Anthropic."""
+def encode_callers(callers: list[str] | None) -> Opt[list[str]]:
+    """The callers that may use a tool: programs are code execution at Anthropic, in the version that `set_versions` sets."""
     if callers is None:
         return UNSET
-    return [model.code_execution if caller == "programmatic" else caller for caller in callers]
+    return [CODE if caller == "programmatic" else caller for caller in callers]
+
+
+def set_versions(tools: Iterable[types.Tool], model: MessagesModel) -> None:
+    """Set the newest version that the model supports, where a document has not named one."""
+    for tool in tools:
+        if tool.type is UNSET and tool.allowed_callers is UNSET:
+            continue  # as nearly all
+        if isinstance(tool.type, str) and tool.type in VERSIONED:
+            tool.type = getattr(model, tool.type)
+        for i, caller in enumerate(tool.allowed_callers or ()):
+            if caller == CODE:
+                cast("list[str]", tool.allowed_callers)[i] = model.code_execution
 
 
 def decode_callers(callers: Opt[list[str]]) -> list[str] | None:
@@ -56,11 +70,11 @@ def decode_callers(callers: Opt[list[str]]) -> list[str] | None:
 
 
 def encode_web_search(tool: WebSearch, path: str, context: Context) -> types.Tool:
-    """A web search tool in the newest version the model supports."""
+    """A web search tool; `set_versions` sets its version."""
     for name in ("filters", "user_location"):
         if given(inner := getattr(tool, name)):
             report_unknown(inner, f"{path}.{name}", context.lost)
-    encoded = types.Tool(type=context.model.web_search, name="web_search")
+    encoded = types.Tool(type="web_search", name="web_search")
     if given(tool.filters):
         encoded.allowed_domains = or_unset(tool.filters.allowed_domains)
         encoded.blocked_domains = or_unset(tool.filters.blocked_domains)
@@ -133,7 +147,7 @@ def _encode_toolset(tool: ours.McpTool, path: str, context: Context) -> list[typ
     if given(tool.defer_loading):
         toolset.default_config = toolset.default_config or types.McpToolConfig()
         toolset.default_config.defer_loading = tool.defer_loading
-    toolset.allowed_callers = encode_callers(tool.allowed_callers, context.model)
+    toolset.allowed_callers = encode_callers(tool.allowed_callers)
     return [toolset]
 
 
@@ -394,8 +408,7 @@ def _encode_tool(tool: ours.AnyTool, namespace: str | None, path: str, context: 
         case ours.CodeInterpreterTool():
             if given(tool.container) and not isinstance(tool.container, str) and tool.container != AUTO:
                 lost.dropped(f"{path}.container", "a container of Anthropic has no settings")
-            callers = encode_callers(tool.allowed_callers, context.model)
-            return [types.Tool(type=context.model.code_execution, name="code_execution", allowed_callers=callers)]
+            return [types.Tool(type=CODE, name=CODE, allowed_callers=encode_callers(tool.allowed_callers))]
         case ours.ToolSearchTool():
             return encode_tool_search(tool, path, context)
         case ours.McpTool():
@@ -427,7 +440,7 @@ def _encode_function(
         description=or_unset(function.description),
         input_schema=parameters,
         defer_loading=or_unset(function.defer_loading),
-        allowed_callers=encode_callers(function.allowed_callers, context.model),
+        allowed_callers=encode_callers(function.allowed_callers),
     )
     if function.strict:
         fitted(parameters, ANTHROPIC, changes := Losses(), "")
@@ -446,7 +459,9 @@ def tool_additions(
     found: list[types.AnyBlock] = []
     placed = {f"{path}.tools[{j}]": tool for j, tool in enumerate(tools)}
     for tool, namespace, here in each_tool(placed, context.lost):
-        for encoded in _encode_tool(tool, namespace, here, context):
+        definitions = _encode_tool(tool, namespace, here, context)
+        set_versions(definitions, context.model)
+        for encoded in definitions:
             if given(encoded.name) and encoded.name in offered:
                 change = types.ChangedTool(type="tool_reference", name=encoded.name)
             else:

@@ -17,14 +17,14 @@ from msgspec.structs import replace
 
 from ... import responses as ours
 from ...losses import Loss, Losses
-from ...responses.carriers import SPELLING, digest
+from ...responses.carriers import NEAR, SPELLING, digest
 from ...responses.request import items_of
 from ...responses.tools import strict_if_possible
-from ...unknown import Unknown, as_object, given, or_none, or_unset
-from ...vendors.dialects import GeminiDialect, gemini_model
+from ...unknown import Decoder, Unknown, as_object, given, or_none, or_unset
+from ...vendors.dialects import GeminiDialect, GeminiModel, gemini_model
 from .. import Route
 from ..call_ids import paired
-from ..kept import Rules, diff, own_leftovers, patch
+from ..kept import Rules, diff, fits, note, own_leftovers, patch, stored
 from ..leftovers import report_unknown
 from ..options import (
     INCLUDED,
@@ -90,7 +90,6 @@ RULES = Rules(
     groups=frozenset({"generationConfig", "toolConfig", "functionCallingConfig", "thinkingConfig"}),
     together=(
         ("mode", "allowedFunctionNames"),
-        ("thinkingBudget", "thinkingLevel"),
         ("responseMimeType", "responseSchema", "responseJsonSchema"),
     ),
     defaults={
@@ -108,6 +107,9 @@ IMAGE_MODALITIES = ["TEXT", "IMAGE"]
 """The modalities of an answer with images."""
 HOST_OPTIONS = ("metadata", "store", "service_tier")
 """Options of a document that are restored only if its host supports them."""
+THINKING_NOTE = "asked"
+"""Key of the note on the original thinking options, which stand while the effort is the same."""
+BUDGET = "generationConfig.thinkingConfig.thinkingBudget"
 OPTIONS_NOTE = "options"
 """Key of the note on options with another notation, which are restored, so that no loss is reported for them."""
 
@@ -164,13 +166,16 @@ def decode_request(
     lost = Losses()
     named = model if model is not None else body.model
     request = ours.Request(model=named.removeprefix("models/") if given(named) else None, store=or_none(body.store))
-    _decode_options(body, request, lost)
+    _decode_options(body, request)
     request.input = [*_decode_system(body, request, lost), *decode_messages(body.contents, dialect.issuer, lost)]
     if given(body.labels):
         request.metadata = body.labels
     if given(body.service_tier):
         request.service_tier = TIERS_BACK.get(body.service_tier)
-    if keep and (left := _keep_options(body, request, dialect)):
+    if not keep:
+        for path, what in _inexact_thinking(_thinking_of(body)).items():
+            lost.changed(path, what)
+    elif left := _keep_options(body, request, dialect):
         request.leftovers = {WIRE: left}
     return request, lost
 
@@ -217,7 +222,7 @@ def _encode_options(request: ours.Request, added: Added, left: Json, context: Co
         lost.dropped("parallel_tool_calls", "Gemini has no such option; the model may make several calls at once")
     encode_numbers(request, config, context)
     encode_format(or_unset(request.text), config, context, tools=bool(offer.functions or offer.hosted))
-    config.thinking_config = encode_effort(or_unset(request.reasoning), context)
+    config.thinking_config = encode_thinking(request, context, as_object(left.get(SPELLING)).get(THINKING_NOTE))
     if offer.makes_images:
         config.response_modalities = IMAGE_MODALITIES.copy()
     if config != types.GenerationConfig():
@@ -226,7 +231,7 @@ def _encode_options(request: ours.Request, added: Added, left: Json, context: Co
     return body
 
 
-def _decode_options(body: types.Request, request: ours.Request, lost: Losses) -> None:
+def _decode_options(body: types.Request, request: ours.Request) -> None:
     config, choice = body.generation_config, body.tool_config
     calling = choice.function_calling_config if given(choice) else UNSET
     if body.tools is not UNSET:
@@ -239,15 +244,23 @@ def _decode_options(body: types.Request, request: ours.Request, lost: Losses) ->
     decode_numbers(config, request)
     request.text = or_none(decode_format(config))
     if given(config.thinking_config):
-        request.reasoning = or_none(decode_effort(config.thinking_config, lost))
+        request.reasoning = or_none(decode_effort(config.thinking_config))
     if config.response_modalities == IMAGE_MODALITIES:
         request.tools = [*(request.tools or ()), ours.ImageGenerationTool()]
 
 
 def _keep_options(body: types.Request, request: ours.Request, dialect: GeminiDialect) -> Json:
     """The fields of a document, except its contents, that our encoding of the request lacks."""
-    left: Json = {"tools": unnamed_tools(body.tools or ())}
-    found = Losses()
+    found, thinking = Losses(), _thinking_of(body)
+    kept: Json = {}
+    if request.reasoning is not None and given(request.reasoning.effort):
+        original = OriginalThinking(
+            budget=thinking.thinking_budget, level=thinking.thinking_level, model=or_unset(request.model)
+        )
+        kept[THINKING_NOTE] = note(original, request.reasoning.effort)
+        if near := _inexact_thinking(thinking):
+            kept[NEAR] = near
+    left: Json = {"tools": unnamed_tools(body.tools or ()), SPELLING: kept}
     made = _encode_options(request, [], left, Context(found, dialect, gemini_model(request.model or ""), replay=True))
     mark = digest(encode(made).decode())
     left = keep_tools(body.tools, made.tools or [])
@@ -262,11 +275,12 @@ def _keep_options(body: types.Request, request: ours.Request, dialect: GeminiDia
         made.generation_config = made.generation_config or types.GenerationConfig()
         for name in OPTIONS:
             if getattr(made.generation_config, name) is UNSET:
-                setattr(made.generation_config, name, getattr(body.generation_config, name))
+                value = getattr(body.generation_config, name)
+                setattr(made.generation_config, name, int(value) if name == "top_k" and given(value) else value)
         if made.generation_config == types.GenerationConfig():
             made.generation_config = UNSET
     more = diff(body, made, RULES)
-    notes = {**as_object(left.pop(SPELLING, None)), **as_object(more.pop(SPELLING, None))}
+    notes = {**kept, **as_object(left.pop(SPELLING, None)), **as_object(more.pop(SPELLING, None))}
     left = {**more, **left, SPELLING: notes} if notes else {**more, **left}
     if found and _patch_options(made, left) == body:
         left[SPELLING] = {**notes, OPTIONS_NOTE: mark}
@@ -355,15 +369,69 @@ DYNAMIC = "medium"
 """The text for a model that decides its thinking itself, which is a budget of -1."""
 
 
+class OriginalThinking(types.Document, kw_only=True):
+    """The thinking of a document, and its model."""
+
+    budget: types.Maybe[int] = UNSET
+    level: types.Maybe[str] = UNSET
+    model: types.Maybe[str] = UNSET
+
+
+_original: Decoder[OriginalThinking] = Decoder(OriginalThinking)
+THINKING_FIELDS = {"thinking_budget": "thinkingBudget", "thinking_level": "thinkingLevel"}
+
+
+def _thinking_of(body: types.Request) -> types.ThinkingConfig:
+    config = body.generation_config or types.GenerationConfig()
+    return config.thinking_config or types.ThinkingConfig()
+
+
+def _stands(original: OriginalThinking, name: str | None, model: GeminiModel) -> bool:
+    """Whether the thinking of a document is valid for the model `name`."""
+    if or_unset(name) == original.model or model is gemini_model(""):  # of which nothing is known
+        return True
+    level = original.level.lower() if given(original.level) else ""
+    budget = original.budget if given(original.budget) else -1  # which is the model's own choice
+    least, most = model.budgets or (1, BUDGETS["max"])
+    return (
+        not (level in EFFORTS and level not in model.levels)
+        and not (budget == 0 and model.always_thinks)
+        and (budget <= 0 or least <= budget <= most)
+    )
+
+
+def encode_thinking(request: ours.Request, context: Context, kept: Any) -> types.Maybe[types.ThinkingConfig]:
+    """`thinkingConfig` of a request; `kept` is the note on that of its document, which stands with the effort."""
+    reasoning = request.reasoning
+    original: OriginalThinking | None = (
+        stored(kept, _original) if kept and reasoning and fits(kept, reasoning.effort) else None
+    )
+    if original is None or reasoning is None:
+        return encode_effort(or_unset(reasoning), context)
+    if not (context.model.levels or context.model.budgets) and request.model != or_none(original.model):
+        context.lost.dropped("generationConfig.thinkingConfig", "this model does not think")
+        return UNSET
+    stands = _stands(original, request.model, context.model)
+    rest = replace(reasoning, effort=None) if stands else reasoning
+    found = encode_effort(rest, context if stands else context._replace(lost=Losses())) or types.ThinkingConfig()
+    for name, value in (("thinking_budget", original.budget), ("thinking_level", original.level)):
+        if stands:
+            setattr(found, name, value)
+        elif getattr(found, name) != value:
+            path = f"generationConfig.thinkingConfig.{THINKING_FIELDS[name]}"
+            context.lost.changed(path, "not supported by this model; the nearest is sent")
+    return UNSET if found == types.ThinkingConfig() else found
+
+
 def encode_effort(reasoning: Opt[ours.ReasoningOptions], context: Context) -> types.Maybe[types.ThinkingConfig]:
     """`thinkingConfig` for the reasoning options."""
     if not given(reasoning):
         return UNSET
     lost, model, config = context.lost, context.model, types.ThinkingConfig()
     thinks = bool(model.levels or model.budgets)
-    for name in ("effort", "summary"):
-        if given(getattr(reasoning, name)) and not thinks:
-            lost.dropped(f"reasoning.{name}", "this model does not think")
+    for option in ("effort", "summary"):
+        if given(getattr(reasoning, option)) and not thinks:
+            lost.dropped(f"reasoning.{option}", "this model does not think")
     if given(reasoning.effort) and model.budgets:
         config.thinking_budget = budget(reasoning.effort, *model.budgets, always=model.always_thinks)
         if _effort(config.thinking_budget) != reasoning.effort:
@@ -396,20 +464,24 @@ def nearest(effort: str, levels: tuple[str, ...]) -> str:
     return next((level for level in levels if EFFORTS.index(level) >= EFFORTS.index(effort)), levels[-1])
 
 
-def decode_effort(config: types.ThinkingConfig, lost: Losses) -> Opt[ours.ReasoningOptions]:
+def decode_effort(config: types.ThinkingConfig) -> Opt[ours.ReasoningOptions]:
     """The reasoning options for a thinking configuration."""
     found = ours.ReasoningOptions()
     if given(config.thinking_level):
         found.effort = config.thinking_level.lower()
     elif given(config.thinking_budget):
-        tokens = config.thinking_budget
-        found.effort = _effort(tokens)
-        if tokens != BUDGETS.get(found.effort, 0):
-            path = "generationConfig.thinkingConfig.thinkingBudget"
-            lost.changed(path, f"a budget of {tokens} tokens, read as the effort {found.effort!r}")
+        found.effort = _effort(config.thinking_budget)
     if config.include_thoughts:
         found.summary = "auto"
     return UNSET if found == ours.ReasoningOptions() else found
+
+
+def _inexact_thinking(config: types.ThinkingConfig) -> dict[str, str]:
+    """A budget that is none of the ones by effort, by its path."""
+    tokens = config.thinking_budget
+    if not given(tokens) or given(config.thinking_level) or tokens == BUDGETS.get(effort := _effort(tokens), 0):
+        return {}
+    return {BUDGET: f"a budget of {tokens} tokens, read as the effort {effort!r}"}
 
 
 def _effort(tokens: int) -> str:

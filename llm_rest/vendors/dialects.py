@@ -174,6 +174,8 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     """The supported values of an image's `detail`."""
     plain_text: tuple[str, ...] = ()
     """Roles whose content has to be a string, not a list of parts."""
+    images: bool = False
+    """Accepts `images` in an assistant message, as its answers have them."""
     media_in_outputs: bool = False
     """Whether a tool message may hold the parts of a user message; otherwise only text."""
     documents_by_url: bool = False
@@ -326,6 +328,7 @@ _OPENROUTER = replace(
     max_tokens_field="max_completion_tokens",
     search_models=("",),  # of any name
     developer_role=True,  # answered with 200
+    images=True,  # "assistant message for requests and responses": ChatAssistantMessage of openrouter 1.3.84
     media_in_outputs=True,
     parts=("image_url", "image_data", "file_data", "file_url", "input_audio", "video_url"),
     cache_mark="cache_control",

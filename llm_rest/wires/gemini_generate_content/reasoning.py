@@ -22,6 +22,7 @@ from ...errors import DecodeError
 from ...losses import no_such
 from ...responses.carriers import digest, own
 from ...unknown import given
+from ..images import FORMATS_BACK, image_data, image_type
 from ..kept import diff, own_leftovers, patch
 from ..leftovers import ID_PREFIXES, carrier, opened, report_item, report_unopened
 from ..tools import Call, SentTools, restore_tool
@@ -264,13 +265,10 @@ class AssistantMessage:
 
     def _image(self, item: ours.ImageGenerationCall, path: str) -> None:
         left = own_leftovers(item, WIRE, path, self.lost)
-        for name in ("action", "background", "quality", "revised_prompt", "size", "error", "svg_usage"):
-            if given(getattr(item, name)):
-                self.lost.dropped(f"{path}.{name}", no_such("field", "Gemini"))
-        if not given(item.result):
-            self.lost.dropped(path, "an image without its data")
+        data = image_data(item, path, WIRE, self.lost)
+        if data is None:
             return
-        self._show(item, [patch(encode_image(item, item.result), left)])
+        self._show(item, [patch(encode_image(item, data), left)])
 
     # --- thoughts and carriers
 
@@ -398,10 +396,6 @@ class AssistantMessage:
 
 # --- Gemini -> Responses --------------------------------------------------------------------------------------------
 
-IMAGES = {"png": "image/png", "jpeg": "image/jpeg", "webp": "image/webp", "gif": "image/gif"}
-"""Formats of generated images, ours on the left."""
-IMAGES_BACK = {theirs: our for our, theirs in IMAGES.items()}
-
 
 def has_other_fields(part: types.Part) -> bool:
     """Whether a part with text has another field."""
@@ -410,8 +404,7 @@ def has_other_fields(part: types.Part) -> bool:
 
 def encode_image(item: ours.ImageGenerationCall, data: str) -> types.Part:
     """The part of an image that the model generated."""
-    kind = IMAGES.get(item.output_format or "png", f"image/{item.output_format}")
-    return types.Part(inline_data=types.Blob(mime_type=kind, data=data))
+    return types.Part(inline_data=types.Blob(mime_type=image_type(item), data=data))
 
 
 class Reader:
@@ -560,7 +553,7 @@ class Reader:
     def _image(self, part: types.Part, blob: types.Blob, data: str) -> None:
         kind = blob.mime_type or ""
         item = ours.ImageGenerationCall(id=self.id("ig"), status="completed", result=data)
-        item.output_format = IMAGES_BACK.get(kind)
+        item.output_format = FORMATS_BACK.get(kind)
         if left := diff(part, encode_image(item, data), SIGNED):
             item.leftovers = {WIRE: left}
         if given(part.thought_signature):

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ... import responses as ours
 from ...losses import no_such, not_in
+from ...responses.carriers import SPELLING, own
 from ...responses.parts import data_url, parse_data_url
-from ...unknown import Unknown, given
+from ...unknown import Unknown, as_object, given
+from ..images import FORMATS_BACK
 from ..kept import own_leftovers
 from .types import WIRE
 
@@ -34,6 +36,9 @@ HEADS = (
     (0, b"\xff\xfb", "mp3"),
 )
 """The bytes of a media type and their offset; a type without a slash is audio."""
+
+ISSUER = "issuer"
+"""Key in the `spelling` of a generated image: who made it."""
 
 ANY_KIND = "application/octet-stream"
 READABLE = ("text/", "application/json")
@@ -139,6 +144,24 @@ def decode_content(text: str, images: list[str] | None) -> str | list[ours.Conte
         return text
     parts: list[ours.ContentPart] = [ours.InputText(text=text)] if text else []
     return [*parts, *map(_decode_image, images)]
+
+
+def decode_images(images: list[str], issuer: str, path: str, lost: Losses) -> list[ours.AnyItem]:
+    """The images of an assistant message, made by the model of `issuer`. Sound has no item, and is reported."""
+    items: list[ours.AnyItem] = []
+    for k, data in enumerate(images):
+        kind = kind_of(data)
+        if "/" not in kind:
+            lost.dropped(f"{path}.images[{k}]", "sound, for which the output has no item")
+            continue
+        left: Any = {WIRE: {SPELLING: {ISSUER: issuer}}}
+        items.append(ours.ImageGenerationCall(result=data, output_format=FORMATS_BACK.get(kind), leftovers=left))
+    return items
+
+
+def is_from(item: ours.ImageGenerationCall, issuer: str) -> bool:
+    """Whether a model of `issuer` made this image."""
+    return as_object(own(item.leftovers, WIRE).get(SPELLING)).get(ISSUER) == issuer
 
 
 def _decode_image(data: str) -> ours.InputImage | ours.InputAudio:

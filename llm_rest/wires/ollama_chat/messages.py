@@ -19,11 +19,12 @@ from ...losses import Losses
 from ...responses.lenient import derived_call_id
 from ...unknown import or_none
 from ..call_ids import PlacedOutputs, UnansweredCalls
+from ..images import image_data
 from ..kept import Json, diff, keep_message, kept_message, own_leftovers, patch, unknown
 from ..leftovers import UNISSUED, is_unissued, report_item, report_unknown, struct_of
 from ..tools import Call, qualified
 from . import types
-from .content import decode_content, encode_content
+from .content import decode_content, decode_images, encode_content, is_from
 from .reasoning import decode_thinking, encode_thinking, issuer_seal
 from .tools import decode_call, encode_call
 from .types import WIRE
@@ -51,7 +52,7 @@ Texts = list[tuple[str, int]]
 class AssistantMessage:
     """One assistant message after another, built from items; `finish` returns it."""
 
-    __slots__ = ("_field", "_lost", "begins", "calls", "left", "texts", "thoughts")
+    __slots__ = ("_field", "_lost", "begins", "calls", "images", "left", "texts", "thoughts")
 
     def __init__(self, lost: Losses, field: str = "input") -> None:
         self._field = field
@@ -64,6 +65,7 @@ class AssistantMessage:
         self.calls: list[tuple[Call, int]] = []  # each with its position
         self.thoughts: Texts = []
         self.texts: Texts = []
+        self.images: list[str] = []
 
     def _changed(self, i: int, what: str) -> None:
         self._lost.changed(f"{self._field}[{i}]", what)
@@ -94,6 +96,12 @@ class AssistantMessage:
             self._changed(i, "a text after a call, put before it")
         self.texts.append((text, i))
 
+    def add_image(self, item: ours.ImageGenerationCall, i: int) -> None:
+        """Add an image."""
+        data = image_data(item, f"{self._field}[{i}]", WIRE, self._lost)
+        if data is not None:
+            self.images.append(data)
+
     def finish(self) -> types.Message:
         """The message; the next item begins another."""
         texts, left = self.texts, self.left
@@ -101,6 +109,8 @@ class AssistantMessage:
         msg = types.Message(role="assistant", content=text)
         if self.thoughts:
             msg.thinking = self._joined(self.thoughts)
+        if self.images:
+            msg.images = self.images
         if self.calls:
             msg.tool_calls = [encode_call(item, self._field, i, self._lost) for item, i in self.calls]
             if text.isspace():
@@ -125,6 +135,8 @@ def decode_message(
         items.append(decode_thinking(msg.thinking, issuer))
     if msg.content and not (msg.tool_calls and msg.content.isspace()):  # that some models write before their calls
         items.append(ours.Message(role="assistant", content=msg.content))
+    if msg.images:
+        items += decode_images(msg.images, issuer, path, lost)
     for position, call in enumerate(msg.tool_calls or ()):
         items.append(decode_call(call, origin, position, taken, path, lost, keep=keep))
     if items and not keep and type(msg) is not types.Message:
@@ -177,7 +189,7 @@ class MessageWriter:
     def finish(self) -> None:
         """End the conversation."""
         last = self._assistant
-        if not last.texts and not last.calls and last.left is None:
+        if not (last.texts or last.calls or last.images) and last.left is None:
             # The server treats a message that ends the conversation as the beginning of the answer.
             for _, i in last.thoughts:
                 self._lost.dropped(f"input[{i}]", "a thought that nothing follows")
@@ -241,6 +253,9 @@ class MessageWriter:
                     self._lost.dropped(path, UNISSUED)
                     return
                 self._lost.withheld(path, "reasoning of another issuer, which is not given to a model as its own")
+            case ours.ImageGenerationCall() if is_from(item, self._dialect.issuer):
+                own_leftovers(item, WIRE, path, self._lost)
+                self._continue(i, item).add_image(item, i)
             case ours.AdditionalTools():
                 pass  # offered with the other tools
             case _:
@@ -250,7 +265,9 @@ class MessageWriter:
         """The message for an item of the assistant; a text or thought after a text begins another."""
         msg = self._assistant
         left = kept_message(item, WIRE) if item.leftovers is not None else None
-        if left is not None or (msg.texts and not msg.calls and struct_of(item) not in CALLS):
+        if left is not None or (
+            msg.texts and not msg.calls and struct_of(item) not in (*CALLS, ours.ImageGenerationCall)
+        ):
             self._close(i)
             msg.left = left
         if msg.begins < 0:
@@ -261,7 +278,7 @@ class MessageWriter:
         """Write the assistant's message, and the outputs of its calls after it, before the item at `i`."""
         msg = self._assistant
         calls, begins = msg.calls, msg.begins
-        if msg.texts or calls or msg.thoughts or msg.left is not None:
+        if msg.texts or calls or msg.thoughts or msg.images or msg.left is not None:
             self._put(msg.finish(), begins)
         msg.begins = -1
         if calls:
@@ -368,7 +385,7 @@ class _Reader:
         begins = False
         if role == "assistant":
             found += self._assistant(message, path)
-            begins = self._after_assistant or not (message.content or message.tool_calls)
+            begins = self._after_assistant or not (message.content or message.tool_calls or message.images)
         elif role == "tool":
             found.append(self._output(message, path))
         else:

@@ -43,6 +43,9 @@ __all__ = ["decode_error", "decode_response", "encode_error", "encode_response",
 RULES = Rules(apart=frozenset({"message", "created_at"}), together=(("done", "done_reason"),), defaults={"model": ""})
 MESSAGE_RULES = Rules(words=frozenset({"role"}))
 
+ENCODED = (ours.Message, ours.FunctionCall, ours.CustomToolCall, ours.Reasoning, ours.ImageGenerationCall)
+"""The items that an answer of this wire can hold."""
+
 
 # --- the whole answer -----------------------------------------------------------------------------------------------
 
@@ -165,7 +168,7 @@ def placed_item(item: Any, origin: str, position: int, names: SentTools, lost: L
 
 def _encode_item(item: ours.AnyItem, message: AssistantMessage, i: int, dialect: OllamaDialect, lost: Losses) -> None:
     path = f"output[{i}]"
-    if isinstance(item, ours.Message | ours.FunctionCall | ours.CustomToolCall | ours.Reasoning):
+    if isinstance(item, ENCODED):
         own_leftovers(item, WIRE, path, lost)
         message.left = message.left or kept_message(item, WIRE)
     match item:
@@ -183,6 +186,8 @@ def _encode_item(item: ours.AnyItem, message: AssistantMessage, i: int, dialect:
             if given(item.encrypted_content) and item.encrypted_content != issuer_seal(dialect.issuer):
                 place = f"{path}.encrypted_content" if text else path
                 lost.dropped(place, "opaque state, which answers of Ollama cannot hold")
+        case ours.ImageGenerationCall():
+            message.add_image(item, i)
         case _:
             report_item(item, path, WIRE, lost)
 

@@ -25,6 +25,7 @@ from ..kept import diff, keep_message, patch, unknown
 from ..stream import unsent
 from ..tools import sent_tools
 from . import types
+from .content import decode_images
 from .reasoning import decode_thinking
 from .request import OLLAMA
 from .response import (
@@ -63,6 +64,8 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
         # The whole answer.
         self._content: list[str] = []
         self._thinking: list[str] = []
+        self._images: list[str] = []
+        self._sent_images = 0
         self._calls: list[types.ToolCall] = []
         self._logprobs: list[ours.Logprob] = []
         self._message_fields: Json = {}  # fields of messages beside these
@@ -88,10 +91,12 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
             if msg.content:
                 self._content.append(msg.content)
                 self._add_text(msg.content, line.logprobs or None)
+            if msg.images:
+                self._images += msg.images
             if msg.tool_calls:
                 self._add_calls(msg.tool_calls)
-            if type(msg) is not types.Message or msg.images is not UNSET:
-                merged = {name: getattr(msg, name) for name in ("role", "content", "thinking", "tool_calls")}
+            if type(msg) is not types.Message:
+                merged = {name: getattr(msg, name) for name in ("role", "content", "thinking", "images", "tool_calls")}
                 self._message_fields |= diff(msg, types.Message(**merged))
             self._role = msg.role or self._role
         if type(line) is not types.Chunk:
@@ -116,6 +121,7 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
             self._append(ours.Message, "".join(self._held_space))
         elif self._held_space and any(isinstance(item, ours.Message) for item in self._output):
             self.losses.dropped("message.content", "space after a call")
+        self._add_images()
         self._end_open()
         output = response.output = cast("list[ours.AnyItem]", self._output)
         finish_response(response, line, self._request, self.losses)
@@ -136,6 +142,7 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
             role=self._role,
             content="".join(self._content),
             thinking="".join(self._thinking) or UNSET,
+            images=self._images or UNSET,
             tool_calls=self._calls or UNSET,
         )
         return with_extras(types.Answer(**fields, message=patch(msg, self._message_fields)), self._unknown_fields)
@@ -181,7 +188,16 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
             self._held_space = []
         self._append(ours.Message, text, ours.OutputText, None if self._thinking else logprobs)
 
+    def _add_images(self) -> None:
+        """The images so far, which are behind the text of their message and before its calls."""
+        images, self._sent_images = self._images[self._sent_images :], len(self._images)
+        if images:
+            self._end_open()
+        for item in decode_images(images, self._dialect.issuer, "message", self.losses):
+            self._emit_whole(placed_item(item, self._origin, len(self._output), self._names, self.losses))
+
     def _add_calls(self, calls: list[types.ToolCall]) -> None:
+        self._add_images()
         self._end_open()
         for call in calls:
             position = len(self._calls)

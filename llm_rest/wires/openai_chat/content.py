@@ -56,6 +56,7 @@ _EVERYTHING: Json = {
     "details": DETAILS,
     "plain_text": (),
     "media_in_outputs": True,
+    "images": True,
     "cache_ttls": {},
     "refusals": True,
     "tool_choices": ("none", "auto", "required", "function", "custom", "allowed_tools"),
@@ -453,10 +454,12 @@ def _citation(annotation: Any) -> ours.UrlCitation | None:
 def decode_citations(citations: Any, search_results: Any) -> list[ours.AnyAnnotation]:
     """Annotations without a position in the text for a bare list of sources, as Perplexity and xAI send it."""
     found = [result for result in as_list(search_results) if is_object(result)]
-    titles = {str(result.get("url")): result["title"] for result in found if isinstance(result.get("title"), str)}
+    titles = {str(each.get("url")): title if isinstance(title := each.get("title"), str) else "" for each in found}
     # Responses requires a position: a source of the whole text is at its beginning.
     about: Json = {"start_index": 0, "end_index": 0, "leftovers": {WIRE: CITED}}
-    urls = [url for url in as_list(citations) if isinstance(url, str)]
+    urls = [url for url in as_list(citations) if isinstance(url, str)] or [
+        url for url in titles if url.startswith("http")
+    ]
     return [ours.UrlCitation(url=url, title=titles.get(url, ""), **about) for url in urls]
 
 

@@ -41,7 +41,18 @@ from .content import (
     encode_plain_message,
     unlimited,
 )
-from .reasoning import CallState, MessageState, Thought, decode_thinking, has_state, message_state, notes_of, text_of
+from .media import decode_executed, decode_images, decode_sound, encode_image, executed, is_from
+from .reasoning import (
+    CallState,
+    MessageState,
+    SoundState,
+    Thought,
+    decode_thinking,
+    has_state,
+    message_state,
+    notes_of,
+    text_of,
+)
 from .tools import add_call, call_state, decode_call, encode_call, fit_call_id
 from .types import USED, WIRE, AnyMessage, AnyPart, AssistantFields, Json, Text
 
@@ -100,10 +111,15 @@ def decode_message(
     stateful = has_state(msg)
     if stateful:
         items += decode_thinking(msg, dialect, answer=answer)
+    if answer and msg.executed_tools:
+        items += decode_executed(msg.executed_tools, path, dialect.issuer, lost)
     if msg.content or msg.refusal or isinstance(msg.content, dict):
         decode_text(items, msg, dialect, answer)
     if stateful:
         items += message_state(msg, [item.text for item in items if isinstance(item, ours.Message)], dialect)
+    sound = decode_sound(msg.audio, items, dialect.issuer, path, lost) if answer and msg.audio else None
+    if msg.images:
+        items += decode_images(msg.images, path, lost, issuer="" if answer else dialect.issuer)
     if msg.tool_calls:
         seen: set[str] = set()
         for position, call in enumerate(msg.tool_calls):
@@ -118,6 +134,8 @@ def decode_message(
     if msg.function_call and is_legacy(msg):
         modern = types.ToolCall(type="function", function=msg.function_call)
         items.append(decode_call(modern, dialect, origin, 0, path, lost, legacy=True))
+    if sound is not None:
+        items.append(sound)
     return items
 
 
@@ -272,8 +290,17 @@ class AssistantMessage(Generic[S]):
         elif place:
             reasoning.put_text(self.msg, place, text_of(item))
 
-    def attach(self, state: MessageState, path: str) -> None:
+    def add_image(self, item: ours.ImageGenerationCall, path: str) -> None:
+        """Add an image."""
+        entry = encode_image(item, path, self._lost)
+        if entry is not None:
+            self.msg.images = [*(self.msg.images or ()), entry]
+
+    def attach(self, state: MessageState | SoundState, path: str) -> None:
         """Add the host's state of the message."""
+        if isinstance(state, SoundState):
+            self._attach_sound(state, path)
+            return
         if state.shown and digest(self._text) != state.shown:
             self._lost.dropped(f"{path}.encrypted_content", "a signature on a text that was edited")
             return
@@ -281,6 +308,22 @@ class AssistantMessage(Generic[S]):
             self.msg.extra_content = state.extra_content
         if state.thought_signature is not None:
             self.msg.thought_signature = state.thought_signature
+
+    def _attach_sound(self, state: SoundState, path: str) -> None:
+        """Add a sound: whole to an answer, by its id to a request. Its transcript takes the place of the text."""
+        is_spoken = state.audio.get("transcript") is True
+        if digest(self._text) != state.shown or (is_spoken and (self._more or self.msg.content != self._text)):
+            self._lost.dropped(f"{path}.encrypted_content", "a sound, whose text was edited")
+            return
+        audio = {**state.audio, "transcript": self._text} if is_spoken else state.audio
+        if not self._answer:
+            if not audio.get("id"):
+                self._lost.dropped(f"{path}.encrypted_content", "a sound without an id, by which its host knows it")
+                return
+            audio = {"id": audio["id"]}
+        self.msg.audio = audio
+        if is_spoken:
+            self.msg.content = None
 
     def finish(self) -> S:
         """The message."""
@@ -295,7 +338,7 @@ class AssistantMessage(Generic[S]):
             if dialect.requires_reasoning and msg.tool_calls and getattr(msg, dialect.reasoning_field) is UNSET:
                 setattr(msg, dialect.reasoning_field, "")
             shows = self.has_text or any(name != SPELLING for name in self.left) or msg != _NOTHING
-            if shows and msg.content is None and not (msg.tool_calls or msg.refusal):
+            if shows and msg.content is None and not (msg.tool_calls or msg.refusal or msg.audio):
                 msg.content = ""  # null is for messages with calls
         if "parts" in self.used and not msg.content:
             msg.content = []
@@ -410,6 +453,17 @@ class MessageWriter:
         add_call(msg, item, made, self._attached, self._dialect.missing_call_state)
         self._waiting.setdefault(made.id or "", deque()).append(i)
 
+    def _add_image(self, i: int, item: ours.ImageGenerationCall) -> None:
+        if not (self._dialect.images or is_from(item, self._dialect.issuer)):
+            self._lost.dropped(f"input[{i}]", "an image of the assistant, which this host does not accept")
+            return
+        if not given(item.result):
+            encode_image(item, f"input[{i}]", self._lost)
+            return
+        if item.leftovers and APART in notes_of(item):
+            self._finish_message()
+        self._keep(self._begin(i), item, i).add_image(item, f"input[{i}]")
+
     def _add_reasoning(self, i: int, item: ours.Reasoning) -> None:
         notes = notes_of(item)
         if APART in notes:
@@ -421,7 +475,7 @@ class MessageWriter:
                 self._begin(i)
         elif isinstance(state, CallState):
             self._attached[state.call_id] = state.extra_content
-        elif isinstance(state, MessageState):
+        elif isinstance(state, MessageState | SoundState):
             msg = self._open if self._open is not None and state.shown else self._begin(i)
             self._keep(msg, item, i).attach(state, f"input[{i}]")
         elif given(item.encrypted_content):
@@ -493,6 +547,8 @@ class MessageWriter:
         if isinstance(message, dict):
             self._close(i)
             self.messages.append(Unknown(cast("Json", message)))
+        elif (notes := executed(item)) is not None and notes.get("issuer") == self._dialect.issuer:
+            pass  # its host takes no record of it back
         elif not isinstance(item, ours.AdditionalTools):  # which are offered with the other tools
             report_item(item, f"input[{i}]", WIRE, self._lost, history=True)
 
@@ -501,6 +557,7 @@ class MessageWriter:
         **dict.fromkeys((ours.FunctionCall, ours.CustomToolCall), _add_call),
         **dict.fromkeys((ours.FunctionCallOutput, ours.CustomToolCallOutput), _add_output),
         ours.Reasoning: _add_reasoning,
+        ours.ImageGenerationCall: _add_image,
     }
 
 
@@ -579,11 +636,13 @@ class _Reader:
             elif isinstance(item, ours.FunctionCall | ours.CustomToolCall):
                 call = encode_call(item, dialect, 0, lost, "output")
                 add_call(made.msg, item, call, attached, dialect.missing_call_state)
+            elif isinstance(item, ours.ImageGenerationCall):
+                made.add_image(item, "")
             elif isinstance(item, ours.Reasoning):
                 state = reasoning.state_of(item, self._dialect)
                 if isinstance(state, CallState):
                     attached[state.call_id] = state.extra_content
-                elif isinstance(state, MessageState):
+                elif isinstance(state, MessageState | SoundState):
                     made.attach(state, "")
                 elif state is not None:
                     made.add_thinking(item, state, "", "")

@@ -81,7 +81,14 @@ class MessageState(Struct, tag="message", omit_defaults=True):
     thought_signature: str | None = None
 
 
-State = Thought | CallState | MessageState
+class SoundState(Struct, tag="sound"):
+    """A sound of the host; `shown` is the digest of its message's text. A `transcript` that is that text is `true`."""
+
+    shown: str
+    audio: Json
+
+
+State = Thought | CallState | MessageState | SoundState
 
 _state = attrgetter(*TEXT_PLACES, "reasoning_details", "extra_content", "thought_signature")
 _NO_STATE = (UNSET,) * 5

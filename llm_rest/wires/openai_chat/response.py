@@ -43,6 +43,7 @@ from ..leftovers import (
 from ..tools import restore_tool, sent_name, sent_tools
 from . import reasoning, types
 from .content import decode_annotations, decode_citations, decode_logprobs, encode_logprobs, texts, unlimited
+from .media import EXECUTED, executed, joined_audio, merge_tools
 from .messages import AssistantMessage, decode_message, is_legacy, keep_message, message_rules, used_forms
 from .request import OPENAI
 from .tools import MergedCall, add_call, encode_call
@@ -85,7 +86,7 @@ def decode_response(
     msg = choice.message or _NO_ANSWER
     origin = body.id or f"resp_{digest(msgspec.json.encode(body).decode())}"
     output: list[Any] = decode_message(msg, dialect, origin, MESSAGE, lost, answer=True)
-    if msg.annotations or body.citations or choice.logprobs:
+    if msg.annotations or body.citations or body.search_results or choice.logprobs:
         _decode_about_text(output, msg, body, choice)
     if type(msg) is not types.Answer and not keep:
         keep_message(output, unknown(msg))
@@ -220,11 +221,15 @@ def _encode_output(
                 state = reasoning.state_of(item, dialect)
                 if isinstance(state, reasoning.CallState):
                     attached[state.call_id] = state.extra_content
-                elif isinstance(state, reasoning.MessageState):
+                elif isinstance(state, reasoning.MessageState | reasoning.SoundState):
                     message.attach(state, path)
                 else:
                     state = None if reasoning.is_foreign(item, dialect) else state
                     _encode_thinking(message, item, state, path, opaque, dialect, lost)
+            case ours.ImageGenerationCall():
+                message.add_image(item, path)
+            case _ if notes := executed(item):
+                message.msg.executed_tools = [*(message.msg.executed_tools or ()), notes[EXECUTED]]
             case _:
                 report_item(item, path, WIRE, lost)
         if not isinstance(item, Unknown):
@@ -268,13 +273,16 @@ _JOINED = ("text", "summary", "data")
 
 
 class MergedAnswer:
-    """The merged answer of the chunks. `calls` are in the order in which they began."""
+    """The merged answer of the chunks. `calls` are in the order in which they began, `tools` those that the host executed."""
 
     def __init__(self) -> None:
         self.document: Json = {}
         self.choice: Json = {}
         self.calls: list[MergedCall] = []
         self._other_fields: Json = {}  # fields of the message that do not come in pieces
+        self.images: list[Any] = []
+        self._sound: list[Json] = []
+        self.tools: dict[str, Any] = {}
         self._texts: dict[str, list[str]] = {}
         self._parts: list[Any] = []
         self._details: dict[tuple[str, str], tuple[Json, dict[str, list[str]]]] = {}  # and texts that come in pieces
@@ -347,6 +355,13 @@ class MergedAnswer:
                 self.add_details(value)
             elif name == "annotations" and value:
                 self._other_fields[name] = [*(before or ()), *value]
+            elif name == "images" and isinstance(value, list):
+                images, found = self.images, as_list(value)
+                images += found[len(images) :] if found[: len(images)] == images else found  # some hosts repeat them
+            elif name == "executed_tools" and isinstance(value, list):
+                merge_tools(self.tools, as_list(value))
+            elif name == "audio" and is_object(value):
+                self._sound.append(value)
             else:
                 self._take(self._other_fields, name, value, f"{CHOICE}.delta")
 
@@ -394,6 +409,12 @@ class MergedAnswer:
                 {**known, **{name: "".join(pieces) for name, pieces in texts.items()}}
                 for known, texts in self._details.values()
             ]
+        if self.images:
+            msg["images"] = self.images
+        if self.tools:
+            msg["executed_tools"] = [*self.tools.values()]
+        if self._sound:
+            msg["audio"] = joined_audio(self._sound)
         if self.calls:
             msg["tool_calls"] = [call.whole() for call in self.calls]
         return built(types.Answer, msg)

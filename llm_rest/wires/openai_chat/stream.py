@@ -30,6 +30,7 @@ from ..stream import unsent
 from ..tools import restore_tool, sent_name, sent_tools
 from . import reasoning, types
 from .content import decode_annotations
+from .media import decode_executed, decode_images, executed
 from .messages import decode_message
 from .request import OPENAI, wants_usage
 from .response import GROWING, MergedAnswer, decode_error, decode_response, encode_response
@@ -76,6 +77,8 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         self._sent_thoughts: dict[str, reasoning.Repeated] = {}  # the text of each field with reasoning
         self._thought_start = self._thought_end = 0  # where the bare text of the open item begins, and its length
         self._calls: dict[int, _Call] = {}
+        self._has_text = False
+        self._sent_tools = self._sent_images = 0  # the number of those sent
         self._other_choices: set[int] = set()  # further choices that came
         self._has_final_usage = False  # the last chunk had token usage and no content, as hosts send it at the end
 
@@ -154,11 +157,13 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             if not isinstance(last := response.output[-1], Unknown):
                 last.status = "incomplete"
         final = response.output
-        late: list[ours.Reasoning] = []  # state of calls, which some hosts send after them
+        late: list[Any] = []  # state of calls, images and executed tools, which some hosts send after other items
         if self._item_ids != [getattr(item, "id", None) for item in final[: len(self._item_ids)]]:
             sent = {getattr(item, "encrypted_content", None) for item in self._output}
             late = [one for one in final if type(one) is ours.Reasoning and one.encrypted_content not in sent]
             late = [one for one in late if not (one.summary or one.content)]
+            late += [one for one in final if executed(one)][self._sent_tools :]
+            late += [one for one in final if isinstance(one, ours.ImageGenerationCall)][self._sent_images :]
             final = []  # streamed in an order that a message cannot express: the streamed order is kept
         self._final_output = final
         self._end_open()
@@ -191,12 +196,15 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
 
     def _add_delta(self, delta: types.Delta) -> None:
         content = json_text(delta.content) if isinstance(delta.content, dict) else delta.content
+        self._merged.add_fields(delta)
         if delta.reasoning_details or delta.reasoning_content or delta.reasoning:
             self._add_reasoning(delta)
         if isinstance(content, str):
             self._add_content(content)
         elif content:
             self._add_parts(content)
+        if delta.audio and not self._has_text and isinstance(text := delta.audio.get("transcript"), str) and text:
+            self._append(ours.Message, text)
         if delta.refusal:
             self._merged.add_text("refusal", delta.refusal)
             self._append(ours.Message, delta.refusal, ours.RefusalPart)
@@ -204,13 +212,13 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             self._add_call(*self._merged.add_call(piece))
         if given(delta.function_call):
             self._add_call(*self._merged.add_call(types.ToolCall(function=delta.function_call)))
-        self._merged.add_fields(delta)
         if delta.annotations and self._open is not None and self._open.kind is ours.Message:
             for annotation in decode_annotations(delta.annotations):
                 self._open.item.annotation(annotation)
 
     def _add_content(self, content: str) -> None:
         if content:
+            self._has_text = True
             self._merged.add_text("content", content)
             if self._tags is None:
                 self._append(ours.Message, content)
@@ -239,6 +247,30 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         item = self._final_output[opened.item.index] if self._final_output else None
         opened.end_part(as_list(item.content) if isinstance(item, ours.Message) else ())
         self._emit_done(opened.item, item or ours.Message(role="assistant", content=opened.parts))
+
+    # -- images, and tools that the host ran
+
+    def _begin(self, kind: type[ours.Message | ours.Reasoning]) -> OpenParts:
+        if kind is ours.Message:
+            self._emit_tools()
+        return super()._begin(kind)
+
+    def _emit_tools(self) -> None:
+        if self._merged.tools:
+            items = decode_executed([*self._merged.tools.values()], "", self._dialect.issuer, Losses())
+            self._sent_tools += self._emit_all(items[self._sent_tools :])
+
+    def _emit_images(self) -> None:
+        if self._merged.images:
+            items = decode_images(self._merged.images, "", Losses())
+            self._sent_images += self._emit_all(items[self._sent_images :])
+
+    def _emit_all(self, items: list[ours.AnyItem]) -> int:
+        if items:
+            self._end_open()
+        for item in items:
+            self._emit_whole(item)
+        return len(items)
 
     # -- reasoning
 
@@ -331,6 +363,8 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         if not merged.name:
             return
         self._end_open()
+        self._emit_tools()
+        self._emit_images()
         item = self._call_item(merged)
         self._calls[id(merged)] = _Call(self._emit_added(item), merged, isinstance(item, ours.CustomToolCall))
         self._add_call(merged, "".join(merged.pieces))

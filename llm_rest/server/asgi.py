@@ -94,11 +94,14 @@ class Endpoint:
     async def _websocket(self, path: str, headers: dict[str, str], receive: Receive, send: Send) -> None:
         """Answer on a WebSocket, where each message is a request of its own."""
 
-        async def exchange_message(body: bytes) -> Answer | Streamed:
+        async def exchange_message(body: bytes | Refused, generate: bool) -> Answer | Streamed:
             with ExitStack() as held:
                 facts = held.enter_context(_log_line("", scope=caller))
+                if isinstance(body, Refused):
+                    facts.update(wire=websocket.WIRE, status=body.facts.status)
+                    return error_answer(websocket.WIRE, body.facts, facts["request_id"])
                 room = held.enter_context(self._access.room())
-                answer = await self._exchange("POST", path, headers, body, facts, room.hold, session)
+                answer = await self._exchange("POST", path, headers, body, facts, room.hold, session, generate)
                 facts["status"] = answer.status
                 if isinstance(answer, Streamed):
                     facts["streamed"] = True
@@ -130,6 +133,7 @@ class Endpoint:
         facts: dict[str, Any],
         hold: Hold,
         session: Session | None = None,
+        generate: bool = True,
     ) -> Answer | Streamed:
         name = facts["request_id"]
         how: dict[str, Any] = {"in_thread": self._in_thread} if len(body) > LARGE else {}
@@ -144,6 +148,7 @@ class Endpoint:
                 request_id=name,
                 facts=facts,
                 session=session,
+                generate=generate,
                 hold=hold,
                 limits=self._access.limits,
                 **how,

@@ -33,6 +33,8 @@ from ..errors import (
     StreamInterruptedError,
     printable,
 )
+from ..responses import Response, Usage
+from ..responses import events as ev
 from ..responses.carriers import digest
 from ..responses.estimate import estimate_tokens
 from ..responses.items import FunctionCall, McpCall
@@ -49,10 +51,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
     from ..losses import Loss
-    from ..responses import Request, Response
+    from ..responses import Request
     from ..unknown import Opt
     from .access import Limits
-    from .handler import Handler, Hold, Pause
+    from .handler import Handler, HandlerEvent, Hold, Pause
     from .routes import Route
     from .stored import Session
 
@@ -119,15 +121,16 @@ async def exchange(
     request_id: str | None = None,
     facts: dict[str, Any] | None = None,
     session: Session | None = None,
+    generate: bool = True,
     hold: Hold | None = None,
     limits: Limits | None = None,
     in_thread: InThread = _directly,
 ) -> Answer | Streamed:
     """The answer of `handler` to an HTTP request, streamed on request, or an error in the format of its wire.
 
-    `scope` is the caller, `session` has the stored turns of its connection. The fields of the log line are added to
-    `facts`. `hold` counts bytes besides those of the body; `limits` apply to what the request contains and continues.
-    `in_thread` runs the decoding of the body. The default `request_id` is a digest of the body.
+    `scope` is the caller, `session` has the stored turns of its connection; without `generate` no model answers. The fields
+    of the log line are added to `facts`. `hold` counts bytes besides those of the body; `limits` apply to what the request
+    contains and continues. `in_thread` runs the decoding of the body. The default `request_id` is a digest of the body.
     """
     named = {name.lower(): value for name, value in headers.items()}
     request_id = request_id or f"req_{digest(body.decode('utf-8', 'replace'))}"
@@ -168,8 +171,9 @@ async def exchange(
                 document = routes.loaded(_existing(model, handler))
             case "answer" | "generate":
                 request = await in_thread(partial(_request, route, context, wire_request))
-                if route.streams or request.stream is True:
-                    return await _streamed(route, context, handler, request, query)
+                if not generate or route.streams or request.stream is True:
+                    events = handler.stream if generate else partial(_without_output, handler)
+                    return await _streamed(route, context, events(request, context), request, query)
                 document = await _answered(route, context, handler, request)
                 if route.purpose == "generate":
                     document = ollama.generated(msgspec.json.decode(msgspec.json.encode(document)))
@@ -299,11 +303,34 @@ async def _answered(route: Route, context: Context, handler: Handler, request: R
     return document
 
 
-async def _streamed(route: Route, context: Context, handler: Handler, request: Request, query: str) -> Streamed:
+async def _without_output(handler: Handler, request: Request, context: Context) -> AsyncGenerator[HandlerEvent]:
+    """The events of an answer without output: the client only announces its next request (`generate: false` of Codex)."""
+    if (prepare := getattr(handler, "without_output", None)) is not None:
+        response: Response = await prepare(request, context)
+    else:
+        response = empty_response(f"resp_{context.request_id}", _existing(request.model, handler))
+    begun = replace(response, status="in_progress", completed_at=None, usage=None)
+    yield [
+        ev.ResponseCreated(sequence_number=0, response=begun),
+        ev.ResponseCompleted(sequence_number=1, response=response),
+    ]
+
+
+def empty_response(id: str, model: str, now: float = 0) -> Response:
+    """A complete response without output, for which no model was asked."""
+    usage = Usage(input_tokens=0, output_tokens=0, total_tokens=0)
+    return Response(
+        id=id, created_at=int(now), completed_at=int(now), status="completed", model=model, output=[], usage=usage
+    )
+
+
+async def _streamed(
+    route: Route, context: Context, events: AsyncGenerator[HandlerEvent], request: Request, query: str
+) -> Streamed:
     wire = wires.load(route.wire)
     writer = StreamWriter(wire, dialect=route.dialect, request=request)
     input_tokens = partial(estimate_tokens, request) if route.wire in COUNTED_FIRST else None
-    body = encoded_stream(handler.stream(request, context), writer, context, facts_of, input_tokens)
+    body = encoded_stream(events, writer, context, facts_of, input_tokens)
     content_type = CONTENT_TYPES[wire.FRAMING]
     if route.wire in ARRAYS and ARRAYS[route.wire] not in query.split("&"):
         body, content_type = as_array(body), "application/json"

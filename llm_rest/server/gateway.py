@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -21,11 +22,13 @@ from ..responses import Response
 from ..responses import events as ev
 from ..responses.estimate import estimate_tokens
 from ..transport import Timeouts
-from ..unknown import given
+from ..unknown import Unknown, base, extras, given, with_extras
 from ..vendors.auth import Secret, credentials
+from ..vendors.dialects import OPENAI
 from ..vendors.models import Capabilities, capabilities
 from ..vendors.rows import MESSAGES, VENDORS, Endpoint, resolve
 from .config import Config, Upstream, Upstreams, access_control
+from .exchange import empty_response
 from .handler import Refused, invalid_request
 from .history import StoredHistory, compacted_by_summary
 from .stored import OwnIds
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Generator, Sequence
 
     from ..client.reply import CallInfo, Reply
-    from ..responses import Request
+    from ..responses import AnyItem, Request
     from ..responses.response import CompactedResponse
     from ..unknown import Opt
     from .access import AccessControl
@@ -148,6 +151,15 @@ class Gateway:
                 context.late.extend(how.losses[len(sent) :])
                 _note_vendor(context, how)
 
+    async def without_output(self, request: Request, context: Context) -> Response:
+        """A response without output, for which no vendor is asked; stored, so that the next request can continue it."""
+        target, prepared = await self._prepared(request, context)
+        del context.facts["vendor"], context.facts["upstream_model"]
+        response = empty_response(f"resp_{context.request_id}", target.shown, time.time())
+        self._as_requested(response, request, target, context)
+        await self._history.after(request, prepared, response, context, self._history.ids(request, context))
+        return response
+
     async def count(self, request: Request, context: Context) -> int:
         """The number of input tokens by the vendor's count; an estimate where the vendor has no endpoint for that."""
         target, prepared = await self._prepared(request, context)
@@ -230,6 +242,8 @@ class Gateway:
             message = "This server has no threads; send the whole conversation as messages."
             raise invalid_request(message, "thread", code="thread_unsupported_request")  # the SDK then does so
         prepared = await self._history.before(replace(request, model=target.model), target.endpoint.wire, context)
+        if target.several or target.endpoint.base_url != VENDORS[OPENAI].base_url:
+            prepared = _without_private_fields(prepared, context)
         most, limit = self._limits.output_tokens, request.max_output_tokens
         if most is not None and not (given(limit) and limit <= most):
             if given(limit):
@@ -293,6 +307,24 @@ def _key(upstream: Upstream, shown: str) -> Secret | None:
     if not key:
         raise ConfigError(f"no key for {shown}", hint=f"set {upstream.key_env}")
     return key
+
+
+PRIVATE = "internal_chat_message_metadata_passthrough"
+"""A field in the items of Codex that is for OpenAI's own host: other hosts reject it, and need not read it."""
+
+
+def _without_private_fields(request: Request, context: Context) -> Request:
+    """The request without the fields of its items that only OpenAI's own host takes."""
+    items = request.input if isinstance(request.input, list) else []
+    if not any(PRIVATE in item if isinstance(item, Unknown) else PRIVATE in extras(item) for item in items):
+        return request
+    context.losses.dropped(f"input[].{PRIVATE}", "sent to OpenAI's own host only")
+    return replace(request, input=[_without(item, PRIVATE) for item in items])
+
+
+def _without(item: AnyItem, name: str) -> AnyItem:
+    fields = {key: value for key, value in (item if isinstance(item, Unknown) else extras(item)).items() if key != name}
+    return Unknown(fields) if isinstance(item, Unknown) else with_extras(base(item), fields)
 
 
 def _betas(context: Context) -> dict[str, dict[str, Any]] | None:

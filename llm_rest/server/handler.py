@@ -94,7 +94,8 @@ class Handler(Protocol):
     Optional methods: `aclose()`, called when the server stops; `tidy()`, called every few seconds; `access_control(host)`, for
     `serve` and `create_app` without `access=`; `dialect(wire, model)`, the dialect of requests on that wire for that model
     (`None` for the wire's default); `capabilities(model)`, its capabilities; and, where it stores responses, the coroutines
-    `turn(id, context)`, `forget(id, context)` and `compact(request, context)`, as `Gateway` has them.
+    `turn(id, context)`, `forget(id, context)`, `compact(request, context)` and `without_output(request, context)`, as `Gateway`
+    has them.
     """
 
     async def answer(self, request: Request, context: Context) -> Response:

@@ -1,8 +1,8 @@
 """The Responses API over a WebSocket: each client message is a request, each event of its stream a server message.
 
-A message is answered like the same request over HTTP. A connection also stores its own turns, even those with `store:
-false`. Before changing this file, know that there is one turn at a time, and that a failed turn deletes the turn that
-it continues, as specified by Open Responses (2026-04-24).
+A message is answered like the same request over HTTP; one with `generate: false` by the server itself, without output. A
+connection also stores its own turns, even those with `store: false`. Before changing this file, know that there is one turn
+at a time, and that a failed turn deletes the turn that it continues, as specified by Open Responses (2026-04-24).
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]
     Send = Callable[[Message], Awaitable[None]]
-    Exchange = Callable[[bytes], Awaitable[Answer | Streamed]]
+    Exchange = Callable[[bytes | Refused, bool], Awaitable[Answer | Streamed]]
+    """The answer to a request, or to one that was rejected; without output where the second argument is false."""
 
 WIRE = "openai_responses"
 
@@ -45,7 +46,8 @@ RESTART = 1012
 _MAX_QUEUED = 16
 """The maximum number of messages that wait for the turns before them."""
 
-_UNSUPPORTED = ("stream", "stream_options", "background")
+_IGNORED = ("stream", "stream_options")
+"""Fields that clients must not send, since every answer is a stream; Codex 0.169 does."""
 
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "error")
 """The types of the last message of a turn, those of a successful one first."""
@@ -53,15 +55,17 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed", "error"
 
 async def answer(message: bytes | Refused, exchange: Exchange, session: Session) -> AsyncGenerator[str | Pause]:
     """The messages that answer a message of the client, or an error where it was rejected."""
-    try:
-        if isinstance(message, Refused):
-            raise message
-        request = _request(message)
-    except Refused as refusal:
-        yield _error(error_answer(WIRE, refusal.facts, ""))
-        return
+    request: dict[str, Any] = {}
+    generate, body = True, message
+    if isinstance(message, bytes):
+        try:
+            request = _request(message)
+            generate = request.pop("generate", None) is not False
+            body = msgspec.json.encode(request)
+        except Refused as refusal:
+            body = refusal
     before = request.get("previous_response_id")
-    response = await exchange(msgspec.json.encode(request))
+    response = await exchange(body, generate)
     kind = ""
     if isinstance(response, Answer):
         kind = "error"
@@ -93,9 +97,10 @@ def _request(message: bytes) -> dict[str, Any]:
     if not isinstance(document, dict) or cast("dict[str, Any]", document).get("type") != "response.create":
         raise invalid_request("A message is an object with the type response.create.")
     found = cast("dict[str, Any]", document)
-    for name in _UNSUPPORTED:
-        if name in found:
-            raise invalid_request(f"{name} does not belong into a message; every answer is a stream.", name)
+    if "background" in found:
+        raise invalid_request("background does not belong into a message; every answer is a stream.", "background")
+    for name in _IGNORED:
+        found.pop(name, None)
     del found["type"]
     return {**found, "stream": True}
 

@@ -251,7 +251,7 @@ def _typed_items(document: Plain) -> Plain:
 def _fields(place: Place) -> Found:
     """Unknown fields of this kind of item or part."""
     known = _FIELDS.get(str(as_object(place.value).get("type")))
-    return [{"name": name} for name in place.value if name not in (*known, "parsed")] if known else []
+    return [{"name": name} for name in place.value if name not in (*known, "parsed", *place.words)] if known else []
 
 
 def _choice(place: Place) -> Found:

@@ -19,7 +19,7 @@ from llm_rest.server.handler import Context
 from llm_rest.server.logs import JSONLines
 from llm_rest.simulator import Simulator
 from tests.gateway.attacks.world import eventually
-from tests.gateway.upstreams import Busy, everything, gateway, talk, turn
+from tests.gateway.upstreams import Busy, Echo, everything, gateway, talk, turn
 
 Plain = dict[str, Any]
 
@@ -70,6 +70,72 @@ def test_the_upstream_call_stops_when_the_client_of_a_websocket_goes_away(behind
             assert socket.recv(timeout=60)
             assert not busy.left.is_set()
         assert busy.left.wait(60)
+
+
+PRIVATE = "internal_chat_message_metadata_passthrough"
+
+
+@pytest.mark.parametrize("behind", wires.NAMES)
+def test_codex_prepares_a_connection_and_continues_from_there(behind: str) -> None:
+    """Its messages have `stream`; the first has the whole input and `generate: false`, the second no more input."""
+    vendor = Echo()
+    tools = [{"type": "function", "name": "shell", "parameters": {"type": "object", "properties": {}}}]
+    said = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}], PRIVATE: {"turn": 1}}
+    ]
+    with serve_in_thread(vendor) as upstream, gateway(everything(upstream)) as client:
+        with talk(str(client.base_url).rstrip("/")) as socket:
+            codex: Plain = {
+                "model": behind,
+                "stream": True,
+                "stream_options": {"include_obfuscation": False},
+                "tools": tools,
+            }
+            prepared = turn(socket, said, **codex, generate=False)
+            assert [event["type"] for event in prepared] == ["response.created", "response.completed"]
+            response = prepared[-1]["response"]
+            assert (response["model"], response["output"], response["usage"]["total_tokens"]) == (behind, [], 0)
+            assert (response["store"], vendor.asked) == (False, [])
+            answered = turn(socket, [], **codex, previous_response_id=response["id"], generate=True)[-1]
+            assert answered["type"] == "response.completed"
+            assert [text_of_item(item) for item in vendor.asked[0].input] == ["Hi"]
+            again = turn(socket, said, **codex, previous_response_id=answered["response"]["id"])[-1]
+            assert again["response"]["previous_response_id"] == answered["response"]["id"]
+            assert [text_of_item(item) for item in vendor.asked[1].input] == ["Hi", "fine", "Hi"]
+            empty = turn(socket, [], **codex, generate=False)[-1]
+            assert (empty["type"], len(vendor.asked)) == ("response.completed", 2)
+    assert PRIVATE not in json.dumps(vendor.body), "that is for OpenAI's own host"
+
+
+def text_of_item(item: Any) -> str:
+    return item.content if isinstance(item.content, str) else "".join(part.text for part in item.content)
+
+
+def test_a_message_without_output_is_checked_like_any_other(storing: str) -> None:
+    with talk(storing) as socket:
+        unknown = turn(socket, "hi", model="nobody/knows", generate=False)
+        gone = turn(socket, "hi", previous_response_id="resp_gone", generate=False)
+    assert [event["error"]["code"] for event in (*unknown, *gone)] == ["model_not_found", "previous_response_not_found"]
+
+
+def test_the_simulator_as_openai_takes_the_fields_of_codex() -> None:
+    with serve_in_thread(Simulator()) as url, talk(url) as socket:
+        said = [{"type": "message", "role": "user", "content": "say Hello.", PRIVATE: {}}]
+        assert text_of(turn(socket, said, model="gpt-5.2", stream=True)) == "Hello."
+        assert turn(socket, said, model="gpt-5.2", generate=False)[-1]["response"]["output"] == []
+
+
+@pytest.mark.parametrize(
+    "message", ["no JSON", "[]", '{"type": "response.cancel"}', '{"type": "response.create", "background": true}']
+)
+def test_a_message_that_is_refused_has_its_line_in_the_log(caplog: pytest.LogCaptureFixture, message: str) -> None:
+    caplog.set_level(logging.INFO, "llm_rest.server.requests")
+    with serve_in_thread(Simulator()) as url, talk(url) as socket:
+        socket.send(message)
+        assert json.loads(socket.recv(timeout=60))["status"] == 400
+        assert eventually(lambda: len(caplog.records) == 1)
+    line = json.loads(JSONLines().format(caplog.records[0]))
+    assert (line["status"], line["wire"], line["request_id"][:4]) == (400, "openai_responses", "req_")
 
 
 def ours(caplog: pytest.LogCaptureFixture) -> list[Plain]:

@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
 from llm_rest import wires
+from llm_rest.responses.request import items_of
 from llm_rest.responses.response import Response
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Context
@@ -98,10 +99,10 @@ def test_codex_prepares_a_connection_and_continues_from_there(behind: str) -> No
             assert (response["store"], vendor.asked) == (False, [])
             answered = turn(socket, [], **codex, previous_response_id=response["id"], generate=True)[-1]
             assert answered["type"] == "response.completed"
-            assert [text_of_item(item) for item in vendor.asked[0].input] == ["Hi"]
+            assert [text_of_item(item) for item in items_of(vendor.asked[0])] == ["Hi"]
             again = turn(socket, said, **codex, previous_response_id=answered["response"]["id"])[-1]
             assert again["response"]["previous_response_id"] == answered["response"]["id"]
-            assert [text_of_item(item) for item in vendor.asked[1].input] == ["Hi", "fine", "Hi"]
+            assert [text_of_item(item) for item in items_of(vendor.asked[1])] == ["Hi", "fine", "Hi"]
             empty = turn(socket, [], **codex, generate=False)[-1]
             assert (empty["type"], len(vendor.asked)) == ("response.completed", 2)
     assert PRIVATE not in json.dumps(vendor.body), "that is for OpenAI's own host"

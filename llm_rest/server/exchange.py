@@ -309,9 +309,9 @@ async def _without_output(handler: Handler, request: Request, context: Context) 
         response: Response = await prepare(request, context)
     else:
         response = empty_response(f"resp_{context.request_id}", _existing(request.model, handler))
-    begun = replace(response, status="in_progress", completed_at=None, usage=None)
+    started = replace(response, status="in_progress", completed_at=None, usage=None)
     yield [
-        ev.ResponseCreated(sequence_number=0, response=begun),
+        ev.ResponseCreated(sequence_number=0, response=started),
         ev.ResponseCompleted(sequence_number=1, response=response),
     ]
 

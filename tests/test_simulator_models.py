@@ -133,6 +133,28 @@ def test_what_a_vendor_refuses_is_a_problem_before_it_is_sent_and_its_error_afte
         assert path in [loss.path for loss in reply.info.losses]
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        Model("gpt-4.1", "openai", RESPONSES),
+        Model("gpt-4o", "openai", CHAT),
+        Model("gemini-2.5-flash", "google", GEMINI),
+    ],
+)
+@pytest.mark.parametrize(("outside", "nearest"), [(2.5, 2), (-1, 0)])
+def test_a_temperature_outside_the_range_is_a_problem_before_it_is_sent_and_an_error_after(
+    model: Model, outside: float, nearest: float
+) -> None:
+    with model.client(on_loss="ignore") as llm:
+        with pytest.raises(CapabilityError, match="a temperature from 0 to 2"):
+            llm.generate("hi", temperature=outside)
+        with pytest.raises(BadRequestError, match=str(outside)):
+            llm.generate("hi", temperature=outside, invalid_options="send")
+        losses = llm.generate("hi", temperature=outside, invalid_options="drop").info.losses
+        assert [(loss.path, loss.kind) for loss in losses] == [("temperature", "changed")]
+        assert not llm.generate("hi", temperature=nearest).info.losses
+
+
 def post(path: str, body: dict[str, Any], status: int = 200) -> Any:
     """The simulator's answer; of an error its message."""
     answer = handle("POST", path, {}, json.dumps(body).encode())

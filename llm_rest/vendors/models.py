@@ -65,6 +65,8 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """Whether another effort is sent as the nearest one of `efforts`, instead of being rejected."""
     sampling: When = None
     """Whether `temperature`, `top_p` and `top_k` may be set to anything but their defaults."""
+    temperatures: tuple[float, float] | None = None
+    """The lowest and the highest `temperature`, where `sampling` is supported."""
     penalties: When = None
     """Whether `presence_penalty` and `frequency_penalty` may be set to anything but 0."""
     logprobs: When = None
@@ -189,6 +191,11 @@ def _options(request: Request, known: Capabilities) -> Iterator[Problem]:
         refusal = _refusal(getattr(known, kind), reasons)
         if refusal is not None:
             yield Problem(path=option, what=f"{option} {refusal}", option=option)
+        elif option == "temperature" and known.temperatures is not None:
+            low, high = known.temperatures
+            if not low <= value <= high:
+                what = f"this model takes a temperature from {low:g} to {high:g}; set one in this range"
+                yield Problem(path=option, what=what, option=option, instead=min(max(value, low), high))
     effort = request.reasoning.effort if given(request.reasoning) else None
     if given(effort):
         yield from _effort(effort, known)
@@ -312,7 +319,10 @@ def capability_error(problems: list[Problem], *, model: str, vendor: str | None 
 
 
 def without(request: Request, problems: list[Problem]) -> tuple[Request, list[Loss]]:
-    """The request without the unsupported options, or with the closest supported value, and the losses."""
+    """The request without the unsupported options, or with the closest supported value, and the losses.
+
+    Content is never left out: an answer about an image that the model did not see would mislead. It is a refused loss.
+    """
     lost = Losses()
     fields: dict[str, Any] = {}
     paths: set[str] = set()
@@ -325,6 +335,9 @@ def without(request: Request, problems: list[Problem]) -> tuple[Request, list[Lo
                 fields["text"] = replace(request.text, format=None)
             case "tools":
                 fields |= {"tools": problem.instead, "tool_choice": None, "parallel_tool_calls": None}
+            case path if path.startswith("input[") and not problem.fact:
+                lost.refused(path, problem.what)
+                continue
             case path if path.startswith("input["):
                 paths.add(path)
             case option:
@@ -334,29 +347,8 @@ def without(request: Request, problems: list[Problem]) -> tuple[Request, list[Lo
         else:
             lost.changed(problem.path, f"{problem.what}; sent as {problem.instead}")
     if paths:
-        fields["input"] = _input_without(request, paths)
+        fields["input"] = [item for i, item in _items(request, 0) if f"input[{i}]" not in paths]
     return replace(request, **fields), lost
-
-
-def _input_without(request: Request, paths: set[str]) -> list[Any]:
-    """The input items without the parts at `paths`; a message that only held such parts goes with them."""
-    kept: list[Any] = []
-    assert isinstance(request.input, list)
-    for i, item in enumerate(request.input):
-        match item:
-            case Message() if f"input[{i}]" in paths:
-                pass
-            case Message(content=list(parts)):
-                left = [part for j, part in enumerate(parts) if f"input[{i}].content[{j}]" not in paths]
-                if left or not parts:
-                    kept.append(item if len(left) == len(parts) else replace(item, content=left))
-            case FunctionCallOutput(output=list(parts)) | CustomToolCallOutput(output=list(parts)):
-                left = [part for j, part in enumerate(parts) if f"input[{i}].output[{j}]" not in paths]
-                # An output is never dropped: every call needs one.
-                kept.append(item if len(left) == len(parts) else replace(item, output=left or ""))
-            case _:
-                kept.append(item)
-    return kept
 
 
 # --- the table ------------------------------------------------------------------------------------------------------
@@ -367,6 +359,8 @@ _OPENAI = (
     "https://developers.openai.com/api/docs/guides/reasoning, https://community.openai.com/t/1371738 (efforts by model); "
     "limits from models.dev 2026-07-02; read 2026-11-20"
 )
+# The range of `temperature`: OpenAI's API reference, and Google's reference of GenerationConfig; read 2026-11-23.
+_TEMPERATURES = (0.0, 2.0)
 _OPENAI_AUTUMN = (
     "OpenAI's deployment checklist and deprecation page, LiteLLM's notes on new models (#51436, #50970, #52347), answers "
     "reported in inspect_ai#5254, bolna#1019, experiential#764, onyx#15008; read 2026-11-22"
@@ -421,6 +415,7 @@ _GPT_4 = Capabilities(
     efforts=(),
     encrypted_reasoning=False,
     sampling=True,
+    temperatures=_TEMPERATURES,
     penalties=True,
     logprobs=True,
     stop=True,
@@ -428,7 +423,7 @@ _GPT_4 = Capabilities(
     max_output=16_384,
     source=_OPENAI,
 )
-_GPT_SPECIAL = Capabilities(reasoning=False, encrypted_reasoning=False, source=_OPENAI)
+_GPT_SPECIAL = Capabilities(temperatures=_TEMPERATURES, reasoning=False, encrypted_reasoning=False, source=_OPENAI)
 _O = Capabilities(
     tools=True,
     vision=True,
@@ -437,6 +432,7 @@ _O = Capabilities(
     efforts=("low", "medium", "high"),
     default_effort="medium",
     sampling=False,
+    temperatures=_TEMPERATURES,
     penalties=False,
     logprobs=False,
     context_window=200 * _K,
@@ -521,6 +517,7 @@ _GEMINI_2 = Capabilities(
     json_schema=True,
     reasoning=False,
     sampling=True,
+    temperatures=_TEMPERATURES,
     context_window=1_048_576,
     max_output=8192,
     source=_GEMINI,
@@ -538,6 +535,7 @@ _GEMINI_4 = replace(
     _GEMINI_3,
     efforts=("low", "medium", "high"),
     default_effort="medium",
+    temperatures=None,
     penalties=False,
     max_output=None,
     whole_output=32_768,

@@ -430,3 +430,24 @@ def test_a_gemini_stream_is_an_array_for_who_does_not_ask_for_events(http: httpx
     assert len(parts) > 3
     assert "".join(part.get("text", "") for part in parts) == "1234"
     assert answer.json()[-1]["candidates"][0]["finishReason"] == "STOP"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "input_image", "image_url": "data:image/png;base64,AAAA"},
+        {"type": "input_file", "file_data": "data:application/pdf;base64,AAAA", "filename": "a.pdf"},
+    ],
+    ids=["image", "file"],
+)
+def test_content_that_the_model_cannot_read_is_a_bad_request_and_never_left_out(
+    upstream: str, part: Plain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = Config(
+        models={"texts": Upstream(model="deepseek/deepseek-chat", base_url=f"{upstream}/deepseek", key_env="K")}
+    )
+    content = [{"type": "input_text", "text": "What is this?"}, part]
+    monkeypatch.setenv("K", "any")
+    with gateway(config) as client:
+        answer = client.post("/v1/responses", json={"model": "texts", "input": [{"role": "user", "content": content}]})
+    assert (answer.status_code, "input[0].content[1]" in message_of(answer)) == (400, True), answer.text

@@ -92,8 +92,8 @@ def encode_response(
     if status not in FINISH_REASONS_BACK and (status != "failed" or not left):
         lost.refused("status", f"an answer that is {status}, which Ollama sends as an error")
     reason = response.incomplete_details.reason if response.incomplete_details else None
-    if status == "incomplete" and reason != "max_output_tokens" and body.done_reason == "length":
-        lost.changed("incomplete_details.reason", f"{reason!r}, sent as length")
+    if status == "incomplete" and reason != "max_output_tokens" and body.done_reason in ("length", "stop"):
+        lost.changed("incomplete_details.reason", f"{reason!r}, sent as {body.done_reason}")
     report_answer(response, lost)
     return body, lost
 
@@ -109,7 +109,7 @@ def _encode_answer(response: ours.Response, left: Json, dialect: OllamaDialect, 
         created_at=created_at(response),
         message=message.finish(),
         done=response.status in FINISH_REASONS_BACK,
-        done_reason=FINISH_REASONS_BACK.get(response.status, UNSET),
+        done_reason=encode_finish_reason(response),
     )
     if given(response.usage):
         encode_usage(response.usage, body, lost)
@@ -224,7 +224,7 @@ def _encode_logprobs(output: list[ours.AnyItem], body: types.Answer, lost: Losse
 # --- finish reason --------------------------------------------------------------------------------------------------
 
 FINISH_REASONS = {"stop": "completed", "length": "incomplete", "load": "completed", "unload": "completed"}
-"""Finish reasons and their status in Responses; encoding uses `stop` or `length`."""
+"""Finish reasons and their status in Responses."""
 FINISH_REASONS_BACK = {"completed": "stop", "incomplete": "length"}
 
 
@@ -242,6 +242,14 @@ def decode_finish_reason(line: types.Line, has_output: bool, lost: Losses) -> tu
         lost.changed("done_reason", f"the unknown reason {reason!r}, treated as incomplete")
         return "incomplete", reason
     return FINISH_REASONS[reason], "max_output_tokens" if reason == "length" else None
+
+
+def encode_finish_reason(response: ours.Response) -> Opt[str]:
+    """The finish reason of an answer. A refusal ends it; only a limit cuts it off."""
+    details = response.incomplete_details
+    if response.status == "incomplete" and given(details) and details.reason == "content_filter":
+        return "stop"
+    return FINISH_REASONS_BACK.get(response.status, UNSET)
 
 
 # --- creation time --------------------------------------------------------------------------------------------------

@@ -256,7 +256,9 @@ def _decode_known(part: types.KnownPart, dialect: ChatDialect, from_assistant: b
             return foreign(msgspec.to_builtins(part))
 
 
-def decode_text(items: list[ours.AnyItem], msg: AssistantFields, dialect: ChatDialect, answer: bool) -> None:
+def decode_text(
+    items: list[ours.AnyItem], msg: AssistantFields, dialect: ChatDialect, path: str, lost: Losses, *, answer: bool
+) -> None:
     """Add the items for the content and the refusal of an assistant message; thinking parts become items of their own."""
     content, refusal = msg.content, msg.refusal
     if isinstance(content, list):
@@ -274,7 +276,9 @@ def decode_text(items: list[ours.AnyItem], msg: AssistantFields, dialect: ChatDi
         if refusal:
             items.append(ours.Message(role="assistant", content=[ours.RefusalPart(refusal=refusal)]))
         return
-    text = json_text(content) if isinstance(content, dict) else content or ""
+    if isinstance(content, dict):
+        content = _object_text(content, path, lost)
+    text = content or ""
     if text and dialect.think_tags and answer and (found := split_think(text)):
         shown, gap, text = found
         items.append(thought(shown, "think", dialect, gap))
@@ -283,6 +287,15 @@ def decode_text(items: list[ours.AnyItem], msg: AssistantFields, dialect: ChatDi
         parts.append(ours.RefusalPart(refusal=refusal))
     if parts or not answer:
         items.append(ours.Message(role="assistant", content=parts if answer or refusal else text))
+
+
+def _object_text(content: types.JsonValue, path: str, lost: Losses) -> str:
+    """The text of an answer in JSON that a host sent as an object; none for an empty one."""
+    if not content:
+        lost.dropped(f"{path}.content", "an empty object in place of text")
+        return ""
+    lost.changed(f"{path}.content", "an object in place of text, read as its JSON text")
+    return json_text(content)
 
 
 # --- messages of the system, the user and tools ---------------------------------------------------------------------

@@ -114,7 +114,7 @@ def decode_message(
     if answer and msg.executed_tools:
         items += decode_executed(msg.executed_tools, path, dialect.issuer, lost)
     if msg.content or msg.refusal or isinstance(msg.content, dict):
-        decode_text(items, msg, dialect, answer)
+        decode_text(items, msg, dialect, path, lost, answer=answer)
     if stateful:
         items += message_state(msg, [item.text for item in items if isinstance(item, ours.Message)], dialect)
     sound = decode_sound(msg.audio, items, dialect.issuer, path, lost) if answer and msg.audio else None

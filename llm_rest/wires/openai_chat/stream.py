@@ -34,7 +34,7 @@ from .media import decode_executed, decode_images, executed
 from .messages import decode_message
 from .request import OPENAI, wants_usage
 from .response import GROWING, MergedAnswer, decode_error, decode_response, encode_response
-from .tools import MergedCall, call_state, decode_call, encode_call, json_text
+from .tools import MergedCall, call_state, decode_call, encode_call
 from .types import WIRE
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         self._thought_start = self._thought_end = 0  # where the bare text of the open item begins, and its length
         self._calls: dict[int, _Call] = {}
         self._has_text = False
+        self._has_objects = False  # pieces of text that were objects
         self._sent_tools = self._sent_images = 0  # the number of those sent
         self._other_choices: set[int] = set()  # further choices that came
         self._has_final_usage = False  # the last chunk had token usage and no content, as hosts send it at the end
@@ -141,6 +142,8 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         self.losses[:] = lost
         for index in sorted(self._other_choices):
             self.losses.dropped(f"choices[{index}]", "one more answer to the same question; a response has one")
+        if self._has_objects:
+            self.losses.dropped("choices[0].delta.content", "an object in place of a piece of text")
         for path in self._merged.replaced if self._keep else ():
             self.losses.changed(path, "several values; the last one is used")
         return response
@@ -195,7 +198,9 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
     # -- deltas
 
     def _add_delta(self, delta: types.Delta) -> None:
-        content = json_text(delta.content) if isinstance(delta.content, dict) else delta.content
+        content = delta.content
+        if isinstance(content, dict):
+            content, self._has_objects = None, True
         self._merged.add_fields(delta)
         if delta.reasoning_details or delta.reasoning_content or delta.reasoning:
             self._add_reasoning(delta)

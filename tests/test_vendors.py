@@ -420,6 +420,7 @@ NOT_CLAIMS = {
     *("checks_ids", "takes_reasoning_text", "groups_calls", "requires_reasoning", "stores_nothing", "model_reasons"),
     *(
         "media_in_outputs",
+        "images",
         "fetches_urls",
         "is_vertex",
         "cache_ttls",

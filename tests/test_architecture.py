@@ -95,7 +95,7 @@ ROWS = (
         ("simulator",),
         (*PURE, "wires", "vendors.models", "sync", "tools.schema", "loop", "conversation.prompt_cache", "server"),
     ),
-    Row(("server",), ("*",), ("msgspec", "anyio", "starlette", "uvicorn")),
+    Row(("server",), ("*",), ("msgspec", "anyio", "starlette", "uvicorn", "h11")),
     # What tests are written with; nothing of the package needs it.
     Row(
         ("testing",),

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
-from ..errors import APITimeoutError, CallCancelledError, LLMError
+from ..errors import APITimeoutError, CallCancelledError, LLMError, RequestTooLargeError
 from ..responses.request import Request
 from ..transport import WHOLE, HTTPAnswer, Timeouts, limit, total_of
 from ..transport.deadlines import limit_text
@@ -138,11 +138,16 @@ class Caller:
         """The items of that conversation or run which were validated and encoded before; `None` outside of runs."""
         self.recovers: Recovers | None = None
         """`PreparedCall.recovers` for the requests of a run; `None` outside of runs."""
+        self._largest: int | None = None  # the size of a request body in bytes
         self._above: Caller | None = None
         self._kept: dict[Any, Any] = {}  # shared by copies
         self._waits = waits
         self.defaults: dict[str, Any] = {}
         self._take(defaults)
+
+    def limit_bodies(self, largest: int) -> None:
+        """Send no request body of more than `largest` bytes; the call raises `RequestTooLargeError`."""
+        self._largest = largest
 
     def with_options(self, options: dict[str, Any]) -> Caller:
         """The same caller, with these options as defaults of every call."""
@@ -330,6 +335,9 @@ class Caller:
         total: float | None,
     ) -> T:
         """The result of `send_with_retries`, which can be cancelled. Raises `CallCancelledError` where `cancel` did that."""
+        if self._largest is not None and len(outgoing.body) > self._largest:
+            what = f"In the format of {target.vendor} the request has {len(outgoing.body):,} bytes, more than {self._largest:,}"
+            raise with_context(RequestTooLargeError(f"{what} (the limit `body` of this server)."), target, ())
         try:
             with active(call.watch), call:
                 return await send_with_retries(self, call, target, settings, outgoing, exchange, accept, total)

@@ -366,9 +366,13 @@ class AsyncClient(BaseClient):
         await self.aclose()
 
 
-def keeping(client: AsyncClient) -> AsyncClient:
-    """The client, whose answers keep the description of their documents in `leftovers`, for a gateway that encodes them again."""
+def for_gateway(client: AsyncClient, *, largest: int) -> AsyncClient:
+    """The client, for a gateway that encodes its answers again: they keep the description of their documents in `leftovers`.
+
+    A request body of more than `largest` bytes is not sent; the call raises `RequestTooLargeError`.
+    """
     caller = client._caller  # pyright: ignore[reportPrivateUsage]  (of its base class)
     for targets in [caller.targets, *(entry.targets for entry in (caller.fallback.entries if caller.fallback else ()))]:
         targets.keep_documents()
+    caller.limit_bodies(largest)
     return client

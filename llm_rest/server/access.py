@@ -162,14 +162,18 @@ class Reading:
         self.held -= size
         self._access.held -= size
 
-    async def body(self, pieces: AsyncIterator[bytes], headers: Mapping[str, str]) -> bytes:
-        """Read the whole body. Raises `Refused` for one that is compressed (415), too large (413) or too slow (408)."""
+    async def body(
+        self, pieces: AsyncIterator[bytes], headers: Mapping[str, str], state: Mapping[str, object] | None = None
+    ) -> bytes:
+        """Read the whole body. Raises `Refused` for one that is compressed (415), too large (413), too slow (408) or in pieces
+        that are too small (400): those of the application, and the chunks below it, which set `TOO_MANY_CHUNKS` in the `state`.
+        """
         coding = headers.get("content-encoding", "identity").strip().lower()
         if coding not in ("", "identity"):
             raise Refused(ErrorFacts(status=415, message="Send the body as it is, without a content encoding."))
         limits, length = self._access.limits, headers.get("content-length", "")
         self._check_size(int(length[:20]) if length.isdecimal() else 0)
-        body, counter = bytearray(), EntryCounter()
+        body, counter, count = bytearray(), EntryCounter(), 0
         with move_on_after(limits.body_seconds):
             async for piece in pieces:
                 self._check_size(len(body) + len(piece))
@@ -177,6 +181,9 @@ class Reading:
                 if counter.feed(piece) > limits.entries:
                     raise self._too_many_entries()
                 body += piece
+                count += 1
+                if (state and TOO_MANY_CHUNKS in state) or count > most_pieces(len(body)):
+                    raise invalid_request(TOO_SMALL_PIECES)
             return bytes(body)
         raise Refused(ErrorFacts(status=408, message="The request took too long to arrive."))
 
@@ -194,6 +201,23 @@ class Reading:
     def _check_size(self, size: int) -> None:
         if size > self._access.limits.body:
             raise Refused(ErrorFacts(status=413, message="The request is too large.", type="request_too_large"))
+
+
+TOO_MANY_CHUNKS = "llm_rest.too_many_chunks"
+"""The key in the state of an ASGI request whose body has too many chunks."""
+
+MEAN_PIECE = 512
+FEW_PIECES = 10_000
+
+TOO_SMALL_PIECES = (
+    f"The request came in more than {FEW_PIECES:,} pieces (chunks) with fewer than {MEAN_PIECE} bytes on average; "
+    "send larger ones."
+)
+
+
+def most_pieces(size: int) -> int:
+    """The number of chunks or fragments in which so many bytes may come: each costs time, however small it is."""
+    return FEW_PIECES + size // MEAN_PIECE
 
 
 def _busy(status: int, message: str) -> Refused:

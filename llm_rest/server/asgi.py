@@ -71,7 +71,7 @@ class Endpoint:
                     await sending.answer(_HEALTHY._replace(headers=named))
                     return
                 with self._access.admitted(caller) as reading:
-                    body = await reading.body(pieces, headers)
+                    body = await reading.body(pieces, headers, scope.get("state"))
                     async with create_task_group() as tasks:
                         tasks.start_soon(_watch, receive, tasks.cancel_scope)
                         answer = await self._exchange(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from ..client.client import AsyncClient, keeping
+from ..client.client import AsyncClient, for_gateway
 from ..conversation.limits import summary_request
 from ..errors import ConfigError, ErrorFacts, LLMError, NotFoundError, printable
 from ..responses import Response
@@ -96,7 +96,7 @@ class Gateway:
             on_loss="ignore",
             invalid_options="drop",
         )
-        return keeping(client)
+        return for_gateway(client, largest=self._limits.body)
 
     def _target(self, named: Upstreams, shown: str) -> _Target:
         places = [(upstream, _key(upstream, shown)) for upstream in _upstreams(named)]

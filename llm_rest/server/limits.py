@@ -1,7 +1,8 @@
-"""Limits on slow clients, below the ASGI application: incomplete request heads and WebSocket messages (slow loris).
+"""Limits on slow clients, below the ASGI application: incomplete request heads and WebSocket messages (slow loris), and
+bodies and messages in very many small pieces.
 
 All other limits are in `access.py`. Before changing this file, know that these are subclasses of uvicorn's protocols
-with few additions, and that no code here runs for each request or piece of a stream.
+with few additions, and that no code here runs for each piece of a stream to a client.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import errno
 import logging
 from typing import TYPE_CHECKING, Any
 
+import h11
 from uvicorn import Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from .access import FEW_PIECES, MEAN_PIECE, TOO_MANY_CHUNKS, most_pieces
 from .websocket import RESTART
 
 if TYPE_CHECKING:
@@ -61,10 +64,50 @@ class PatientServer(Server):
                 _log.warning("cannot accept connections: %s; %d idle ones are closed", problem.strerror, len(idle))
 
 
+class _Connection(h11.Connection):
+    """A connection that counts the chunks of a body, and stops reading one that has too many."""
+
+    def __init__(self, **limits: Any) -> None:
+        super().__init__(h11.SERVER, **limits)
+        self.too_many_chunks = False
+        self._chunks = self._size = 0
+
+    def next_event(self) -> Any:
+        """The next event of the client."""
+        if self.too_many_chunks:
+            return h11.NEED_DATA
+        event = super().next_event()
+        if isinstance(event, h11.Data):
+            self._chunks += event.chunk_start
+            self._size += len(event.data)
+            self.too_many_chunks = self._chunks > most_pieces(self._size)
+        elif isinstance(event, h11.Request):
+            self._chunks = self._size = 0
+        return event
+
+
 class HTTP(H11Protocol):
-    """HTTP connections that are closed where no complete request head arrives in time."""
+    """HTTP connections that are closed where no complete request head arrives in time, and whose chunks are counted."""
 
     access: AccessControl
+    conn: _Connection
+
+    def __init__(self, config: Any, *args: Any, **more: Any) -> None:
+        super().__init__(config, *args, **more)
+        longest = config.h11_max_incomplete_event_size
+        self.conn = _Connection(**({} if longest is None else {"max_incomplete_event_size": longest}))
+
+    def data_received(self, data: bytes) -> None:
+        """Receive data; the rest of a body with too many chunks is ignored, and the application refuses it."""
+        if not self.conn.too_many_chunks:
+            super().data_received(data)
+            self._check_chunks()
+
+    def _check_chunks(self) -> None:
+        if self.conn.too_many_chunks:
+            state: dict[str, Any] = self.scope.setdefault("state", {})
+            state[TOO_MANY_CHUNKS] = True
+            self.cycle.message_event.set()
 
     def connection_made(self, transport: Any) -> None:
         """Start the timer of idle connections."""
@@ -109,6 +152,7 @@ class WebSocket(WebSocketsSansIOProtocol):
 
     access: AccessControl
     _fragments = 0
+    _count = 0
     _unfinished = 0
 
     def shutdown(self) -> None:
@@ -135,12 +179,22 @@ class WebSocket(WebSocketsSansIOProtocol):
 
     def handle_bytes(self, event: Any) -> None:
         """Receive a message, or the first part of one."""
-        self._fragments = len(event.data)
+        self._fragments, self._count = len(event.data), 1
         super().handle_bytes(event)
 
     def handle_cont(self, event: Any) -> None:
-        """Receive another part of a message."""
+        """Receive another part of a message. The connection is closed (1008) where there are too many small ones."""
+        if self.close_sent:
+            return
         self._fragments += len(event.data)
+        self._count += 1
+        if self._count > most_pieces(self._fragments):
+            self.conn.fail(1008, f"more than {FEW_PIECES:,} fragments with fewer than {MEAN_PIECE} bytes on average")
+            self.transport.write(b"".join(self.conn.data_to_send()))
+            self.queue.put_nowait({"type": "websocket.disconnect", "code": 1008})
+            self.frames, self.close_sent = [], True
+            self.close_timer = self.loop.call_later(1, self.transport.close)
+            return
         super().handle_cont(event)
 
     def send_receive_event_to_app(self) -> None:

@@ -60,6 +60,23 @@ def test_json_in_the_arguments_of_calls_counts_against_the_limit_of_entries(wire
         assert len(vendor.asked) == 1
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("behind", ["openai_chat", "ollama_chat"])
+def test_what_grows_in_the_format_of_a_vendor_is_not_sent(behind: str, *, stream: bool) -> None:
+    vendor = Echo()
+    with limited(vendor) as http:
+        quotes = json.dumps({"a": '"' * 49_000})  # each is two bytes in an object, and four in a string
+        path, document = question("anthropic_messages", behind, "hi", stream=stream)
+        document["messages"] = calling("anthropic_messages", quotes)["messages"]
+        answer = http.post(path, json=document)
+        if behind == "ollama_chat":  # which has objects too
+            assert answer.status_code == 200
+        else:
+            assert (answer.status_code, answer.json()["error"]["type"]) == (413, "request_too_large")
+            assert "the limit `body` of this server" in message_of(answer)
+            assert vendor.asked == []
+
+
 def stored(http: httpx.Client, text: Any, **fields: Any) -> Plain:
     answer = http.post("/v1/responses", json={"model": "openai_chat", "input": text, **fields})
     assert answer.status_code == 200, answer.text

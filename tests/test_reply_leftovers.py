@@ -118,7 +118,7 @@ async def test_events_with_a_type_keep_their_leftovers_by_type(new_client: NewCl
                 "content": [],
                 "stop_reason": None,
                 "stop_sequence": None,
-                "usage": {"input_tokens": 1, "output_tokens": 1, "inference_geo": "eu"},
+                "usage": {"input_tokens": 1, "output_tokens": 0, "inference_geo": "eu"},
             },
         },
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "", "mood": "calm"}},

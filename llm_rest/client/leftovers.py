@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from .. import wires
 from ..errors import DecodeError, ResponseTooLargeError
 from ..responses.carriers import PREFIX
-from ..responses.stream import Assembler
+from ..responses.stream import Assembler, disassemble
 from .answer import decode_body
 from .events import StreamReader
 
@@ -70,24 +70,22 @@ def of_document(raw: bytes, wire_name: str, dialect: Any) -> Json:
 def of_stream(frames: Sequence[bytes], wire_name: str, dialect: Any) -> Json:
     """The same for a stream, of each field the last value; by event, where the wire names its events."""
     wire = wires.load(wire_name)
-    reader, writer = StreamReader(wire, dialect=dialect, keep=False), wire.encode_stream(dialect=dialect)
-    seen = Assembler()
-    ours: list[Any] = []
-    last: Json = {}
+    reader, seen = StreamReader(wire, dialect=dialect, keep=False), Assembler()
     steps: list[Callable[[], list[AnyEvent]]] = [*(partial(reader.frame, data) for data in frames), reader.close]
     for step in steps:
         try:
             for event in step():
                 seen.feed(event)
-                ours += writer.feed(_shown(event))
         except (DecodeError, ResponseTooLargeError):
             continue
-    ours += writer.close()
-    values = _Values(map(_plain, ours), named=wire.NAMED_EVENTS)
+    shown = _shown(seen.response)
+    writer = wire.encode_stream(dialect=dialect)
+    ours = [document for event in disassemble(shown) for document in writer.feed(event)]
+    values = _Values(map(_plain, [*ours, *writer.close()]), named=wire.NAMED_EVENTS)
+    last: Json = {}
     for data in frames:
         if _is_object(document := _json(data)):
             _merge(_part_for(last, document, named=wire.NAMED_EVENTS), document)
-    shown = _shown(seen.response)
     hidden = _Hidden(shown)
     if wire.NAMED_EVENTS:
         found: Any = {kind: _unsaid(fields, (kind,), values, hidden) for kind, fields in last.items()}
@@ -129,6 +127,13 @@ def _json(data: bytes) -> Any:
         return None
 
 
+def _key(value: Any) -> Any:
+    """What is equal for equal values: of a filled list or object its type, and true is not 1."""
+    if _is_object(value):
+        return "{...}" if value else "{}"
+    return ("[...]" if value else "[]") if _is_list(value) else (isinstance(value, bool), value)
+
+
 # --- what a reply shows ---------------------------------------------------------------------------------------------
 
 
@@ -149,31 +154,34 @@ def _shown(value: Any) -> Any:
 
 
 class _Hidden:
-    """The values that stand in envelopes of opaque state alone."""
+    """The fields that stand in envelopes of opaque state alone, by their names and values."""
 
     def __init__(self, shown: Response) -> None:
         self._visible: set[Any] = set()
         self._sealed: set[Any] = set()
-        self._add(_plain(shown), self._visible)
+        self._add(_plain(shown), "", self._visible)
 
-    def __contains__(self, value: Any) -> bool:
-        if _is_object(value) or _is_list(value):
-            return False
-        return (type(value), value) in self._sealed and (type(value), value) not in self._visible
+    def has(self, name: str, value: Any) -> bool:
+        """Whether nothing but an envelope has this value of a field, or this text, which may have another name there."""
+        key = _key(value)
+        if isinstance(value, str) and value:
+            return key in self._sealed and key not in self._visible
+        return (name, key) in self._sealed and (name, key) not in self._visible
 
-    def _add(self, value: Any, to: set[Any]) -> None:
-        if _is_object(value):
-            for inner in value.values():
-                self._add(inner, to)
-        elif _is_list(value):
+    def _add(self, value: Any, name: str, to: set[Any]) -> None:
+        if _is_object(value) and value:
+            for field, inner in value.items():
+                self._add(inner, _bare(field), to)
+        elif _is_list(value) and value:
             for inner in value:
-                self._add(inner, to)
+                self._add(inner, name, to)
         elif isinstance(value, str) and value.startswith(PREFIX):
-            self._add(_opened(value), self._sealed)
+            self._add(_opened(value), "", self._sealed)
         elif value is not None:
-            to.add((type(value), value))
+            key = _key(value)
+            to.update(((name, key), key))
             if to is self._sealed and isinstance(value, str) and value[:1] in ("{", "["):
-                self._add(_json(value.encode()), to)
+                self._add(_json(value.encode("utf-8", "surrogatepass")), name, to)
 
 
 def _opened(envelope: str) -> Any:
@@ -188,33 +196,27 @@ def _opened(envelope: str) -> Any:
 # --- whole documents ------------------------------------------------------------------------------------------------
 
 
-def _missing(theirs: Any, ours: Any, hidden: _Hidden) -> Any:
+def _missing(theirs: Any, ours: Any, hidden: _Hidden, name: str = "") -> Any:
     """What `ours` lacks of a value of the vendor's document; `_ABSENT` where that is nothing. Null means absent."""
     if theirs is None or theirs is _ABSENT:
         return _ABSENT
-    if _is_object(theirs) and _is_object(ours):
+    if _is_object(theirs) and _is_object(ours) and theirs:
         left: Json = {}
-        by_name = {_bare(name): value for name, value in ours.items()}
-        for name, value in theirs.items():
-            found = _missing(value, by_name.get(_bare(name), _ABSENT), hidden)
+        by_name = {_bare(field): value for field, value in ours.items()}
+        for field, value in theirs.items():
+            bare = _bare(field)
+            found = _missing(value, by_name.get(bare, _ABSENT), hidden, bare)
             if found is not _ABSENT:
-                left[name] = found
+                left[field] = found
         return left or _ABSENT
-    if _is_list(theirs) and _is_list(ours):
-        pairs = _pairs(theirs, ours)
-        return _placed([_missing(one, other, hidden) for one, other in pairs], theirs)
-    if ours is _ABSENT or not _same(theirs, ours):
-        return theirs
-    return theirs if theirs in hidden else _ABSENT
+    if _is_list(theirs) and _is_list(ours) and theirs:
+        return _placed([_missing(one, other, hidden, name) for one, other in _pairs(theirs, ours)], theirs)
+    return _ABSENT if ours is not _ABSENT and _key(theirs) == _key(ours) and not hidden.has(name, theirs) else theirs
 
 
 def _bare(name: str) -> str:
     """The name of a field in either notation of a vendor that takes `snake_case` and `camelCase`."""
     return name.replace("_", "").lower()
-
-
-def _same(one: Any, other: Any) -> bool:
-    return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
 def _pairs(theirs: list[Any], ours: list[Any]) -> list[tuple[Any, Any]]:
@@ -284,7 +286,7 @@ def _copied(value: Any) -> Any:
 
 
 class _Values:
-    """The values of our own events, by the path of their field."""
+    """The values of our own events, by the name of their field and of the object that has it."""
 
     def __init__(self, documents: Iterable[Any], *, named: bool) -> None:
         self._values: dict[tuple[str, ...], set[Any]] = {}
@@ -292,22 +294,15 @@ class _Values:
         for document in documents:
             kind = document.get("type") if named and _is_object(document) else None
             for path, value in _leaves(document, (kind,) if isinstance(kind, str) else ()):
-                self._values.setdefault(path, set()).add(_key(value))
+                self._values.setdefault(path[-2:], set()).add(_key(value))
                 if isinstance(value, str):
-                    self._texts.setdefault(path, []).append(value)
+                    self._texts.setdefault(path[-2:], []).append(value)
 
     def say(self, path: tuple[str, ...], value: Any) -> bool:
         """Whether a value, or a text that it is a piece of, is among them."""
-        if _key(value) in self._values.get(path, ()):
+        if _key(value) in self._values.get(path[-2:], ()):
             return True
-        return isinstance(value, str) and value != "" and value in "".join(self._texts.get(path, ()))
-
-
-def _key(value: Any) -> Any:
-    """A value as an entry of a set: of an empty list or object its type, and true is not 1."""
-    if _is_object(value):
-        return "{}"
-    return "[]" if _is_list(value) else (isinstance(value, bool), value)
+        return isinstance(value, str) and value != "" and value in "".join(self._texts.get(path[-2:], ()))
 
 
 def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -329,4 +324,4 @@ def _unsaid(value: Any, path: tuple[str, ...], ours: _Values, hidden: _Hidden) -
         return {name: each for name, each in found.items() if each is not _ABSENT} or _ABSENT
     if _is_list(value) and value:
         return _placed([_unsaid(each, path, ours, hidden) for each in value], value)
-    return _ABSENT if value is None or (ours.say(path, value) and value not in hidden) else value
+    return _ABSENT if value is None or (ours.say(path, value) and not hidden.has(path[-1], value)) else value

@@ -141,13 +141,50 @@ SAMPLE = frozenset(
 
 def excuse(one: Any) -> Excuse | None:
     """The excuse for a shortfall, if there is one."""
-    for row in TABLE:
-        if (
-            re.fullmatch(row.source, one.source)
-            and re.fullmatch(row.kind, one.kind)
-            and re.search(row.ways, one.way)
-            and re.fullmatch(row.changes, one.change)
-            and re.fullmatch(row.targets, one.target)
-        ):
-            return row
-    return None
+    return next((row for row in TABLE if _fits(row, one.source, one) and re.fullmatch(row.targets, one.target)), None)
+
+
+UNSEEN: tuple[Excuse, ...] = (
+    Excuse(r"(^|\.)(object|role|index|type|sequence_number|annotation_index)$", ONE_WORD, changes="drop"),
+    Excuse(r"\.total(_tokens|TokenCount)$", "a total that is missing is the sum", changes="drop"),
+    Excuse(
+        r"[uU]sage\.(cache_(creation|read)_input_tokens|prompt_tokens_details)$",
+        "a count of zero",
+        source=f"{CHAT}|{ANTHROPIC}",
+        changes="drop",
+    ),
+    Excuse(r"\.finish_reason$", "an answer that came whole without a reason is complete", source=CHAT, changes="drop"),
+    Excuse(
+        r"\.(annotations|delta\.content|arguments|functionCall\.args|content\[\]\.caller)$",
+        NONE,
+        changes="drop|list|text|object",
+    ),
+    Excuse(
+        r"\.segment\.(startIndex|text)$",
+        "what the range that it names says",
+        source=GEMINI,
+        changes="drop",
+    ),
+    Excuse(
+        r"^\[content_block_stop\]\.index$",
+        "the end of a block is where the next event begins one",
+        source=ANTHROPIC,
+        kind="stream",
+        changes="zero",
+    ),
+)
+"""Leaves of an answer that may change without any sign to the caller."""
+
+
+def unseen(one: Any) -> Excuse | None:
+    """The excuse for a leaf of an answer that a caller does not see, if there is one."""
+    return next((row for row in UNSEEN if _fits(row, one.wire, one)), None)
+
+
+def _fits(row: Excuse, source: str, one: Any) -> bool:
+    return bool(
+        re.fullmatch(row.source, source)
+        and re.fullmatch(row.kind, one.kind)
+        and re.search(row.ways, one.way)
+        and re.fullmatch(row.changes, one.change)
+    )

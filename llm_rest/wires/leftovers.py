@@ -15,6 +15,7 @@ from msgspec import UNSET, Struct
 from ..losses import no_such, not_in, not_taken
 from ..responses.carriers import NAMES, seal, sender, unseal
 from ..responses.items import Compaction, Reasoning
+from ..responses.parts import InputText
 from ..responses.response import ECHOED, IncompleteDetails, Response, ResponseError, Usage, echo
 from ..responses.tools import ChooseAllowed
 from ..unknown import Model, Opt, Unknown, as_object, base, extras, given, or_none, with_extras
@@ -118,6 +119,12 @@ def report_item(item: AnyItem, path: str, wire: str, lost: Losses, *, history: b
         report_unknown(item, path, lost)
     report = lost.refused if history and item.type not in HOSTED and not isinstance(item, Unknown) else lost.dropped
     report(path, not_in(f"an item of type {kind_of(item)!r}", NAMES[wire]))
+
+
+def stands_for_another(part: Any, wire: str) -> bool:
+    """Whether a part is only the place of another wire's block without text, which some hosts reject as an empty text."""
+    left = part.leftovers if type(part) is InputText and not part.text else None
+    return left is not None and bool(left) and wire not in left
 
 
 def known(value: S, path: str, lost: Losses) -> S:

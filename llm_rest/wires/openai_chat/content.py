@@ -22,7 +22,7 @@ from ...responses.carriers import SPELLING, own
 from ...responses.parts import SOURCE_FIELDS
 from ...unknown import Opt, Unknown, as_list, base, convert, given, or_none, or_unset
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import is_object, known
+from ..leftovers import is_object, known, stands_for_another
 from ..tools import sent_name
 from . import types
 from .reasoning import decode_thinking_part, split_think, thought
@@ -105,6 +105,9 @@ def encode_part(part: ours.ContentPart, dialect: ChatDialect, path: str, lost: L
         if is_object(original := native(part)):
             return Unknown(original)
         lost.dropped(path, f"a part of type {part.kind!r}")
+        return None
+    if stands_for_another(part, WIRE):
+        own_leftovers(part, WIRE, path, lost)
         return None
     if type(part) not in _KNOWN:
         part = known(part, path, lost)
@@ -311,8 +314,8 @@ KINDS: dict[str, type[PlainMessage]] = {
 """The message of each role."""
 
 
-def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost: Losses) -> AnyMessage:
-    """The message for the item at index `i`, which is neither the assistant's nor a tool's."""
+def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost: Losses) -> AnyMessage | None:
+    """The message for the item at index `i`, which is neither the assistant's nor a tool's; `None` if nothing is left."""
     role: str = item.role
     content: Any = item.content
     if role == "developer" and not dialect.developer_role:
@@ -321,6 +324,9 @@ def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost:
     if not isinstance(content, str):
         path = f"input[{i}].content"
         content = encode_content(content, dialect, path, lost)
+        if not content and item.content and all(stands_for_another(part, WIRE) for part in item.content):
+            lost.dropped(f"input[{i}]", "a message of which nothing is left")
+            return None
         if role in dialect.plain_text:
             content = _joined(content, path, lost)
     kind = KINDS.get(role)

@@ -428,7 +428,8 @@ class MessageWriter:
             if self._builder is not None or self._thoughts or self._waiting or self._after:
                 self._close(i)
             self._open = None
-            self.messages.append(encode_plain_message(item, self._dialect, i, self._lost))
+            if (message := encode_plain_message(item, self._dialect, i, self._lost)) is not None:
+                self.messages.append(message)
             return
         msg = self._open
         content: Any = item.content

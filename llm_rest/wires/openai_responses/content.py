@@ -21,7 +21,7 @@ from ...responses.parts import SOURCE_FIELDS, Leftovers
 from ...responses.received import report_received
 from ...unknown import Unknown, as_list, given
 from ...vendors.dialects import ResponsesDialect
-from ..leftovers import kind_of, struct_of
+from ..leftovers import kind_of, stands_for_another, struct_of
 from .types import WIRE
 
 ItemT = TypeVar("ItemT", bound=rs.ItemBase)
@@ -76,7 +76,10 @@ def without_leftovers(value: S, path: str, lost: Losses) -> S:
                 if type(part) is Unknown or (part.leftovers is None and not getattr(part, "annotations", None)):
                     continue
                 if (new := without_leftovers(part, f"{path}.{name}[{j}]", lost)) is not part:
+                    new = None if stands_for_another(part, WIRE) else new
                     changes.setdefault(name, list(cast("Any", inner)))[j] = new
+            if name in changes and None in changes[name]:
+                changes[name] = [part for part in changes[name] if part is not None]
         elif isinstance(inner, Struct) and (new := without_leftovers(inner, f"{path}.{name}", lost)) is not inner:
             changes[name] = new
     return replace(value, **changes) if changes else value

@@ -149,7 +149,11 @@ def _encode_item(
         item = replace(item, created_by=None)
     if isinstance(item, rs.WebSearchCall):
         item = cast("ItemT", _known_search(item, path, lost))
+    had_content = isinstance(item, rs.Message) and bool(item.content)
     item = without_leftovers(item, path, lost)
+    if had_content and not cast("rs.Message", item).content:
+        lost.dropped(path, "a message of which nothing is left")
+        return None
     if isinstance(item, CALLS_AND_OUTPUTS):
         item = encode_failure(item, path, lost)
         if (

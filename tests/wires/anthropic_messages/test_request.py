@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from llm_rest.responses import AnyItem, FunctionCall, FunctionCallOutput, InputText, Message, Request
 from llm_rest.vendors.dialects import messages_model
 from llm_rest.wires import anthropic_messages as wire
+from llm_rest.wires import load
 from tests.support.facts import plain
 from tests.wires.anthropic_messages.steps import NEW, NEWEST, kinds, read, sent, text, user
 
@@ -114,3 +115,35 @@ def test_an_id_that_only_looks_like_ours_is_read_as_it_is(id: str) -> None:
     )
     assert isinstance(request.input, list)
     assert [item.call_id for item in request.input if isinstance(item, FunctionCall)] == [id]
+
+
+@pytest.mark.parametrize("other", ["openai_responses", "openai_chat", "gemini_generate_content", "ollama_chat"])
+def test_a_block_without_text_is_no_empty_text_at_another_vendor(other: str) -> None:
+    """Some hosts reject an empty text. The block is reported, and a message of nothing else too."""
+    block = {"type": "new_block", "x": 1}
+    addition = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": "unknown"}}
+    request = read(
+        messages=[
+            {"role": "user", "content": [text("Hi"), block]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "f", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [text("4"), block]}]},
+            {"role": "assistant", "content": "Good."},
+            {"role": "user", "content": "And?"},
+            {"role": "system", "content": [addition]},
+            {"role": "assistant", "content": "Yes."},
+            {"role": "user", "content": [block]},
+            {"role": "assistant", "content": "No."},
+            {"role": "user", "content": "Go on."},
+        ]
+    )
+    body, lost = load(other).encode_request(request)
+    sent_text = msgspec.json.encode(body).decode()
+    assert '"text":""' not in sent_text.replace(" ", "")
+    assert '"content":[]' not in sent_text
+    told = {loss.path for loss in lost}
+    assert {
+        "input[0].content[1].x",
+        "input[2].output[1].x",
+        "input[5].content[0].tool",
+        "input[7].content[0].x",
+    } <= told

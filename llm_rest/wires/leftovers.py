@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ..losses import no_such, not_in, not_taken
-from ..responses.carriers import NAMES, seal, sender, unseal
+from ..responses.carriers import NAMES, SPELLING, seal, sender, unseal
 from ..responses.items import Compaction, Reasoning
 from ..responses.parts import InputText
 from ..responses.response import ECHOED, IncompleteDetails, Response, ResponseError, Usage, echo
@@ -124,7 +124,7 @@ def report_item(item: AnyItem, path: str, wire: str, lost: Losses, *, history: b
 def stands_for_another(part: Any, wire: str) -> bool:
     """Whether a part is only the place of another wire's block without text, which some hosts reject as an empty text."""
     left = part.leftovers if type(part) is InputText and not part.text else None
-    return left is not None and bool(left) and wire not in left
+    return left is not None and wire not in left and any(as_object(own).keys() - {SPELLING} for own in left.values())
 
 
 def known(value: S, path: str, lost: Losses) -> S:

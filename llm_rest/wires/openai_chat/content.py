@@ -20,14 +20,14 @@ from ... import responses as ours
 from ...losses import Loss, Losses, not_in
 from ...responses.carriers import SPELLING, own
 from ...responses.parts import SOURCE_FIELDS
-from ...unknown import Opt, Unknown, as_list, base, convert, given, or_none, or_unset
+from ...unknown import Opt, Unknown, as_list, as_object, base, convert, given, or_none, or_unset
 from ..kept import diff, own_leftovers, patch
 from ..leftovers import is_object, known, stands_for_another
 from ..tools import sent_name
 from . import types
 from .reasoning import decode_thinking_part, split_think, thought
 from .tools import json_text
-from .types import WIRE, AnyMessage, AnyPart, AssistantFields, Json
+from .types import FUNCTION, USED, WIRE, AnyMessage, AnyPart, AssistantFields, Json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -343,10 +343,12 @@ def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost:
 
 def encode_output(
     item: Output, call_id: str, after: list[AnyPart], dialect: ChatDialect, i: int, lost: Losses
-) -> types.ToolMessage:
+) -> types.ToolMessage | types.FunctionMessage:
     """The message for the output at index `i`. Parts that it cannot hold go to `after`, for a user message that follows."""
     content = item.output if isinstance(item.output, str) else _output_parts(item, after, dialect, i, lost)
-    message = types.ToolMessage(content=content, tool_call_id=call_id)
+    message: types.ToolMessage | types.FunctionMessage = types.ToolMessage(content=content, tool_call_id=call_id)
+    if item.leftovers and as_object(own(item.leftovers, WIRE).get(SPELLING)).get(USED) == FUNCTION:
+        message = types.FunctionMessage(content=content)
     if isinstance(item, ours.FunctionCallOutput) and item.name is not None:
         message.name = sent_name(item.name)
     if item.is_error:
@@ -427,12 +429,17 @@ def decode_output(
     """The output in a message, for the call `call_id`, which may be a custom tool's."""
     content = message.content or _empty(message.content)
     output = _decode_either(content, dialect)
-    made = types.ToolMessage(content=content, tool_call_id=call_id)
+    made: types.ToolMessage | types.FunctionMessage = types.ToolMessage(content=content, tool_call_id=call_id)
+    if isinstance(message, types.FunctionMessage):
+        made = types.FunctionMessage(content=content)
     item: Output = ours.CustomToolCallOutput(call_id=call_id, output=output)
     if not custom:
         item = ours.FunctionCallOutput(call_id=call_id, output=output, name=or_none(message.name))
         made.name = or_unset(item.name)
-    if message != made and (left := diff(message, made)):
+    left = diff(message, made) if message != made else {}
+    if isinstance(message, types.FunctionMessage):
+        left[SPELLING] = {**as_object(left.get(SPELLING)), USED: FUNCTION}
+    if left:
         item.leftovers = {WIRE: left}
     return item
 

@@ -54,7 +54,7 @@ from .reasoning import (
     text_of,
 )
 from .tools import add_call, call_state, decode_call, encode_call, fit_call_id
-from .types import USED, WIRE, AnyMessage, AnyPart, AssistantFields, Json, Text
+from .types import FUNCTION_CALL, USED, WIRE, AnyMessage, AnyPart, AssistantFields, Json, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -120,6 +120,9 @@ def decode_message(
     sound = decode_sound(msg.audio, items, dialect.issuer, path, lost) if answer and msg.audio else None
     if msg.images:
         items += decode_images(msg.images, path, lost, issuer="" if answer else dialect.issuer)
+    if msg.function_call and is_legacy(msg):
+        modern = types.ToolCall(type="function", function=msg.function_call)
+        items.append(decode_call(modern, dialect, origin, 0, path, lost, legacy=True))
     if msg.tool_calls:
         seen: set[str] = set()
         for position, call in enumerate(msg.tool_calls):
@@ -131,9 +134,6 @@ def decode_message(
             if call.extra_content:
                 items += call_state(call, item.call_id, dialect)
             items.append(item)
-    if msg.function_call and is_legacy(msg):
-        modern = types.ToolCall(type="function", function=msg.function_call)
-        items.append(decode_call(modern, dialect, origin, 0, path, lost, legacy=True))
     if sound is not None:
         items.append(sound)
     return items
@@ -141,11 +141,16 @@ def decode_message(
 
 def used_forms(msg: AssistantFields) -> str:
     """The forms that an assistant message has, where several have one meaning and it is not the usual one."""
-    return ("parts refusal" if msg.refusal else "parts") if isinstance(msg.content, list) else ""
+    forms = {
+        "parts": isinstance(msg.content, list),
+        "refusal": isinstance(msg.content, list) and bool(msg.refusal),
+        FUNCTION_CALL: is_legacy(msg),
+    }
+    return " ".join(name for name, is_used in forms.items() if is_used)
 
 
 def is_legacy(msg: AssistantFields) -> bool:
-    """Whether a message has a call in the legacy form, which is re-encoded as a tool call."""
+    """Whether a message has a call in the legacy form."""
     return bool(msg.function_call and msg.function_call.name)
 
 
@@ -181,6 +186,11 @@ class AssistantMessage(Generic[S]):
         self._length = 0  # of those texts
         self._late: list[tuple[ours.Reasoning, Thought | None, str, str]] = []
         self._thought = ""  # the position of reasoning that shares a field with later text
+
+    @property
+    def is_legacy(self) -> bool:
+        """Whether its first call has the legacy form."""
+        return FUNCTION_CALL in self.used
 
     def keep(self, left: Json) -> None:
         """Add the leftovers of the whole message."""
@@ -338,7 +348,7 @@ class AssistantMessage(Generic[S]):
             if dialect.requires_reasoning and msg.tool_calls and getattr(msg, dialect.reasoning_field) is UNSET:
                 setattr(msg, dialect.reasoning_field, "")
             shows = self.has_text or any(name != SPELLING for name in self.left) or msg != _NOTHING
-            if shows and msg.content is None and not (msg.tool_calls or msg.refusal or msg.audio):
+            if shows and msg.content is None and not (msg.tool_calls or msg.refusal or msg.audio or msg.function_call):
                 msg.content = ""  # null is for messages with calls
         if "parts" in self.used and not msg.content:
             msg.content = []
@@ -451,7 +461,8 @@ class MessageWriter:
         if item.leftovers:
             self._keep(msg, item, i)
         made = encode_call(item, self._dialect, i, self._lost)
-        add_call(msg, item, made, self._attached, self._dialect.missing_call_state)
+        legacy = self._builder is not None and self._builder.is_legacy
+        add_call(msg, item, made, self._attached, self._dialect.missing_call_state, legacy=legacy)
         self._waiting.setdefault(made.id or "", deque()).append(i)
 
     def _add_image(self, i: int, item: ours.ImageGenerationCall) -> None:
@@ -636,7 +647,7 @@ class _Reader:
                 made.add_text(item, "")
             elif isinstance(item, ours.FunctionCall | ours.CustomToolCall):
                 call = encode_call(item, dialect, 0, lost, "output")
-                add_call(made.msg, item, call, attached, dialect.missing_call_state)
+                add_call(made.msg, item, call, attached, dialect.missing_call_state, legacy=made.is_legacy)
             elif isinstance(item, ours.ImageGenerationCall):
                 made.add_image(item, "")
             elif isinstance(item, ours.Reasoning):
@@ -648,8 +659,6 @@ class _Reader:
                 elif state is not None:
                     made.add_thinking(item, state, "", "")
         msg = made.finish()
-        if is_legacy(message):
-            message = replace(message, function_call=UNSET, tool_calls=msg.tool_calls)
         # Without state of a host equal structs are equal JSON.
         same = message == msg and not has_state(message)
         left = {} if same else diff(message, msg, message_rules(message))

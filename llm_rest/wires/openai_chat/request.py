@@ -35,7 +35,7 @@ from .content import fit_lifetime, foreign, native, unlimited
 from .messages import MessageWriter, decode_messages
 from .reasoning import decode_effort, encode_effort
 from .tools import decode_offer, encode_offer
-from .types import USED, WIRE
+from .types import FUNCTIONS, USED, WIRE, Json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,6 +91,18 @@ RULES = Rules(defaults={"tools": [], "strict": False, "n": 1}, words=frozenset({
 _same = attrgetter(*OPTIONS)
 
 
+def wants_function_call(request: ours.Request | None) -> bool:
+    """Whether a client offered its tools in the legacy form, and so expects a call in that form."""
+    return (
+        FUNCTIONS in used_fields(own(request.leftovers, WIRE)) if request is not None and request.leftovers else False
+    )
+
+
+def used_fields(left: Json) -> list[str]:
+    """The fields that a document used, where several have one meaning and it is not the host's usual one."""
+    return str(as_object(left.get(SPELLING)).get(USED, "")).split()
+
+
 # --- the whole body -------------------------------------------------------------------------------------------------
 
 
@@ -100,8 +112,7 @@ def encode_request(
     """The body for a request."""
     lost = Losses()
     left = own_leftovers(request, WIRE, "", lost, request)
-    # The field that a document used, where several have one meaning and it is not the host's usual one.
-    used = str(as_object(left.get(SPELLING)).get(USED, "")).split()
+    used = used_fields(left)
     turns = encoded_turns(prefix, request, dialect, WIRE)
     items = paired(items_of(request), lost, turns.count)
     body, note = _encode_options(request, added_tools(items, turns.count), used, dialect, lost)
@@ -137,6 +148,7 @@ def decode_request(
     used = _decode_limits(body, request, dialect)
     refused = decode_offer(body, request, lost)
     used += ["web_search_options"] if body.web_search_options else []
+    used += [FUNCTIONS] if body.functions and not body.tools else []
     request.text = _decode_text(body)
     request.reasoning, field = decode_effort(body, dialect)
     used += ["metadata"] if body.metadata else []
@@ -150,7 +162,7 @@ def decode_request(
     if keep:
         made, _ = _encode_options(request, [], used, unlimited(dialect), Losses(), qualified)
         made.messages = body.messages
-        if body.functions:  # which are re-encoded as tools
+        if body.functions and body.tools:  # which are re-encoded as tools
             body = replace(body, functions=UNSET, function_call=UNSET, tools=made.tools, tool_choice=made.tool_choice)
         made.model = body.model if body.model is UNSET else made.model
         for i in refused:

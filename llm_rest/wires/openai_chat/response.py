@@ -44,10 +44,10 @@ from ..tools import restore_tool, sent_name, sent_tools
 from . import reasoning, types
 from .content import decode_annotations, decode_citations, decode_logprobs, encode_logprobs, texts, unlimited
 from .media import EXECUTED, executed, joined_audio, merge_tools
-from .messages import AssistantMessage, decode_message, is_legacy, keep_message, message_rules, used_forms
-from .request import OPENAI
+from .messages import AssistantMessage, decode_message, keep_message, message_rules, used_forms
+from .request import OPENAI, used_fields, wants_function_call
 from .tools import MergedCall, add_call, encode_call
-from .types import USED, WIRE, Json
+from .types import FUNCTION_CALL, USED, WIRE, Json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -133,11 +133,7 @@ def keep_answer(response: ours.Response, body: types.Completion, dialect: ChatDi
     made = _encode_answer(response, used, unlimited(dialect), Losses())
     our = made.choices[0]
     left = diff(body, made, WITH_CHOICE if body.choices else RULES)
-    msg = choice.message or _NO_ANSWER
-    if is_legacy(msg) and our.message:
-        msg = replace(msg, function_call=UNSET, tool_calls=our.message.tool_calls)
-        choice = replace(choice, message=msg, finish_reason=our.finish_reason)
-    first = diff(choice, our, message_rules(msg)) if body.choices else {}
+    first = diff(choice, our, message_rules(choice.message or _NO_ANSWER)) if body.choices else {}
     if len(body.choices) > 1:
         left[OTHERS] = as_plain(body.choices[1:])
     notes = as_object(left.get(SPELLING)) | ({USED: used} if used else {})
@@ -159,7 +155,7 @@ def encode_response(
     report_answer(response, lost, "moderation", "service_tier")
     report_foreign(response.leftovers, WIRE, "", lost)
     left = own(response.leftovers, WIRE)
-    used = str(as_object(left.get(SPELLING)).get(USED, ""))
+    used = FUNCTION_CALL if wants_function_call(request) else " ".join(used_fields(left))
     body = _encode_answer(response, used, dialect, lost)
     first = body.choices[0] = patch(body.choices[0], as_object(left.get(CHOICE)))
     status, details = response.status, response.incomplete_details
@@ -187,7 +183,7 @@ def _encode_answer(response: ours.Response, used: str, dialect: ChatDialect, los
     choice = types.Choice(
         index=0,
         message=msg,
-        finish_reason=encode_finish_reason(response, bool(message.msg.tool_calls)),
+        finish_reason=encode_finish_reason(response, msg),
         logprobs=encode_logprobs(texts(response.output)),
     )
     return types.Completion(
@@ -215,7 +211,10 @@ def _encode_output(
             case ours.Message():
                 message.add_text(item, path)
             case ours.FunctionCall() | ours.CustomToolCall():
-                add_call(message.msg, item, encode_call(item, dialect, i, lost, "output"), attached, {})
+                call = encode_call(item, dialect, i, lost, "output")
+                add_call(message.msg, item, call, attached, {}, legacy=message.is_legacy)
+                if message.msg.function_call and message.msg.tool_calls:
+                    lost.changed(path, "one more call than `function_call` can hold, sent in `tool_calls`")
             case ours.Reasoning():
                 report_unknown(item, path, lost)
                 state = reasoning.state_of(item, dialect)
@@ -379,6 +378,13 @@ class MergedAnswer:
             self._by_index[index] = found
         return found, found.add(piece)
 
+    def add_legacy(self, piece: types.FunctionBody) -> tuple[MergedCall, str]:
+        """Add a piece of a call in the legacy form."""
+        found = next((call for call in self.calls if call.legacy), None)
+        if found is None:
+            self.calls.append(found := MergedCall(legacy=True))
+        return found, found.add(types.ToolCall(function=piece))
+
     def add_details(self, details: Iterable[Json]) -> None:
         """Add pieces of structured reasoning, which belong together by index and type."""
         for i, detail in enumerate(details):
@@ -415,8 +421,11 @@ class MergedAnswer:
             msg["executed_tools"] = [*self.tools.values()]
         if self._sound:
             msg["audio"] = joined_audio(self._sound)
-        if self.calls:
-            msg["tool_calls"] = [call.whole() for call in self.calls]
+        for call in self.calls:
+            if call.legacy:
+                msg["function_call"] = call.whole().function
+        if calls := [call.whole() for call in self.calls if not call.legacy]:
+            msg["tool_calls"] = calls
         return built(types.Answer, msg)
 
     def whole(self) -> types.Completion:
@@ -486,12 +495,12 @@ def _is_open(item: ours.AnyItem) -> bool:
     return False
 
 
-def encode_finish_reason(response: ours.Response, has_calls: bool) -> str:
+def encode_finish_reason(response: ours.Response, msg: types.Answer) -> str:
     """The finish reason as OpenAI sends it."""
     if response.status == "incomplete" and given(details := response.incomplete_details):
         return REASONS.get(details.reason or "", "length")
-    if response.status == "completed" and has_calls:
-        return "tool_calls"
+    if response.status == "completed" and (msg.tool_calls or msg.function_call):
+        return FUNCTION_CALL if msg.function_call else "tool_calls"
     return FINISH_REASONS_BACK.get(response.status, "stop")
 
 

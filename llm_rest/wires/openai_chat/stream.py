@@ -32,7 +32,7 @@ from . import reasoning, types
 from .content import decode_annotations
 from .media import decode_executed, decode_images, executed
 from .messages import decode_message
-from .request import OPENAI, wants_usage
+from .request import OPENAI, wants_function_call, wants_usage
 from .response import GROWING, MergedAnswer, decode_error, decode_response, encode_response
 from .tools import MergedCall, call_state, decode_call, encode_call
 from .types import WIRE
@@ -216,7 +216,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         for piece in delta.tool_calls or ():
             self._add_call(*self._merged.add_call(piece))
         if given(delta.function_call):
-            self._add_call(*self._merged.add_call(types.ToolCall(function=delta.function_call)))
+            self._add_call(*self._merged.add_legacy(delta.function_call))
         if delta.annotations and self._open is not None and self._open.kind is ours.Message:
             for annotation in decode_annotations(delta.annotations):
                 self._open.item.annotation(annotation)
@@ -416,6 +416,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
     DIALECT = OPENAI
 
     def _prepare(self) -> None:
+        self._wants_function_call = wants_function_call(self._request)
         self._wants_usage = wants_usage(self._request)
         self._thought_field = reasoning.streamed_field(self._dialect)  # "" if thoughts are in the content, whole
         self._head: Json = {}
@@ -494,7 +495,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         if item.call_id in self._call_state:
             made.extra_content = self._call_state.pop(item.call_id)
             self._calls_with_state.add(call.number)
-        self._send(types.Delta(tool_calls=[made]))
+        self._send_call(call, made)
         if escaped:
             self._add_piece(call, '{"input":"')
 
@@ -507,8 +508,13 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
         if not text:
             return
         call.sent.append(text)
-        piece = types.ToolCall(index=call.number, function=types.FunctionBody(arguments=text))
-        self._send(types.Delta(tool_calls=[piece]))
+        self._send_call(call, types.ToolCall(index=call.number, function=types.FunctionBody(arguments=text)))
+
+    def _send_call(self, call: _SentCall, piece: types.ToolCall) -> None:
+        if self._wants_function_call and not call.number and given(piece.function):
+            self._send(types.Delta(function_call=piece.function))
+        else:
+            self._send(types.Delta(tool_calls=[piece]))
 
     def _end_item(self, index: int, item: ours.AnyItem | None) -> None:
         call = self._calls.get(index)
@@ -575,7 +581,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
     def _unsent(self, msg: types.Answer) -> Json:
         """The difference between the whole message and the sent pieces."""
         rest: Json = {}
-        for name, value in present(msg, "role").items():
+        for name, value in present(msg, "role", "function_call").items():
             if (
                 name in reasoning.TEXT_PLACES
                 and name != self._thought_field
@@ -585,7 +591,7 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
             if name in GROWING:
                 value = self._unsent_text(name, value)
             elif name == "tool_calls":
-                value = self._unsent_calls(value)
+                value = self._unsent_calls(value, 1 if msg.function_call else 0)
             elif name == "reasoning_details" and self._thought_field:  # reasoning sent as text was sent with its item
                 value = [detail for detail in as_list(value) if not reasoning.is_ours(as_object(detail))]
             elif name == "reasoning_details":
@@ -601,10 +607,10 @@ class StreamEncoder(stream.StreamEncoder[ChatDialect, types.Chunk]):
             return None if sent or self._sent_parts else whole
         return unsent(whole, sent) or None
 
-    def _unsent_calls(self, calls: Any) -> list[types.ToolCall]:
+    def _unsent_calls(self, calls: Any, start: int) -> list[types.ToolCall]:
         """The difference between the whole calls and the sent pieces: the host's state, and undeclared fields."""
         rest: list[types.ToolCall] = []
-        for number, call in enumerate(as_list(calls)):
+        for number, call in enumerate(as_list(calls), start):
             left = () if number in self._calls_with_state else ("extra_content",)
             msg = present(call, *(name for name in types.ToolCall.__struct_fields__ if name not in left))
             if given(body := call.function) and (inner := present(body, *types.FunctionBody.__struct_fields__)):

@@ -46,7 +46,7 @@ from ..tools import (
 )
 from . import types
 from .reasoning import CallState
-from .types import WIRE, AssistantFields, Json
+from .types import FUNCTIONS, WIRE, AssistantFields, Json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -108,15 +108,18 @@ def encode_offer(
     if not chosen.tools:
         return ""
     body.parallel_tool_calls = or_unset(request.parallel_tool_calls)
-    body.tools = chosen.tools
-    body.tool_choice = _encode_choice(chosen.choice, dialect, lost, naming)
+    choice = _encode_choice(chosen.choice, dialect, lost, naming)
+    functions = [tool.function for tool in chosen.tools if given(tool.function)]
+    if FUNCTIONS in used and len(functions) == len(chosen.tools) and not isinstance(choice, dict):
+        body.functions = functions
+        body.function_call = or_unset(choice.function) if isinstance(choice, types.ToolChoice) else choice
+    else:
+        body.tools, body.tool_choice = chosen.tools, choice
     return chosen.note
 
 
 def decode_offer(body: types.Request, request: ours.Request, lost: Losses) -> list[int]:
     """Decode the tools in any of their forms, and the tool choice; returns the indices of those not decoded."""
-    if body.functions:
-        lost.emulated("functions", "legacy functions, read as tools")
     legacy = [types.Tool(type="function", function=each) for each in body.functions or ()]
     found = [_decode_tool(tool, f"tools[{i}]", lost) for i, tool in enumerate([*(body.tools or ()), *legacy])]
     tools = [tool for tool in found if tool is not None]
@@ -375,7 +378,7 @@ def decode_call(
         if dialect.untyped_calls and call.type is UNSET:
             plain["type"] = "function"
         found = repair_call(plain, call_id=derived_call_id(origin, position), nested=True)
-        for fault in found.faults:
+        for fault in found.faults[1:] if legacy else found.faults:  # a call in the legacy form has no id
             lost.changed(f"{path}.function_call" if legacy else f"{path}.tool_calls[{position}]", fault)
         item = found.item()
     if (type(call) is not types.ToolCall or type(body) is not types.FunctionBody) and (left := unknown(call)):
@@ -383,8 +386,22 @@ def decode_call(
     return item
 
 
-def add_call(msg: AssistantFields, item: Call, made: types.ToolCall, attached: dict[str, Json], missing: Json) -> None:
-    """Add the call `made` of `item` with the state its host `attached` to it; the first has that for a `missing` one."""
+def add_call(
+    msg: AssistantFields,
+    item: Call,
+    made: types.ToolCall,
+    attached: dict[str, Json],
+    missing: Json,
+    *,
+    legacy: bool = False,
+) -> None:
+    """Add the call `made` of `item` with the state its host `attached` to it; the first has that for a `missing` one.
+
+    The first call of a `legacy` message is its `function_call`.
+    """
+    if legacy and given(made.function) and not (msg.function_call or msg.tool_calls):
+        msg.function_call = made.function
+        return
     if item.call_id in attached:
         made.extra_content = attached.pop(item.call_id)
     elif missing and not msg.tool_calls:
@@ -426,9 +443,10 @@ def _plain(call: types.ToolCall) -> Json:
 class MergedCall:
     """The merged pieces of a call."""
 
-    __slots__ = ("arguments", "custom", "fields", "inner", "name", "pieces")
+    __slots__ = ("arguments", "custom", "fields", "inner", "legacy", "name", "pieces")
 
-    def __init__(self) -> None:
+    def __init__(self, *, legacy: bool = False) -> None:
+        self.legacy = legacy
         self.fields: Json = {}
         self.inner: Json = {}  # of its function, or of its custom tool
         self.name = ""

@@ -27,6 +27,10 @@ USED = "used"
 """Key in `spelling`: the field or form that a document used, where several have one meaning and it is not the usual one."""
 
 
+FUNCTION, FUNCTION_CALL, FUNCTIONS = "function", "function_call", "functions"
+"""The legacy forms of tools, among those under `USED`: of an output, of a call, and of the offered tools."""
+
+
 # --- content parts --------------------------------------------------------------------------------------------------
 
 

@@ -94,6 +94,8 @@ def encode_response(
     reason = response.incomplete_details.reason if response.incomplete_details else None
     if status == "incomplete" and reason != "max_output_tokens" and body.done_reason in ("length", "stop"):
         lost.changed("incomplete_details.reason", f"{reason!r}, sent as {body.done_reason}")
+        if body.done_reason == "stop":
+            lost.changed("status", "an answer that is incomplete, sent as the end")
     report_answer(response, lost)
     return body, lost
 

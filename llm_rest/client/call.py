@@ -80,7 +80,8 @@ class PreparedCall(NamedTuple):
         target, history, policy = self.target, self.history, self.settings.on_loss
         route = partial(target.wire.route, stream=True) if stream else target.wire.route
         prefix = None if history is None else history.encoded
-        outgoing, found = build_request(target.wire.encode_request, route, self.request, target.dialect, prefix)
+        guard = None if target.guard is None else target.check
+        outgoing, found = build_request(target.wire.encode_request, route, self.request, target.dialect, prefix, guard)
         new = found if history is None else history.unreported(found, (policy, target.vendor))
         if new or self.lost:
             reported = self._reported(self.lost) + self.located(self._reported(new))

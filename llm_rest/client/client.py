@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .endpoints import Access
     from .resources import AsyncModels, AsyncResponses, Models, Responses
     from .run import NewChat, Offers, RunOptions
+    from .target import Guard
     from .typed import AsyncJSONStream, JSONStream
 
 T = TypeVar("T")
@@ -366,13 +367,14 @@ class AsyncClient(BaseClient):
         await self.aclose()
 
 
-def for_gateway(client: AsyncClient, *, largest: int) -> AsyncClient:
+def for_gateway(client: AsyncClient, *, largest: int, guard: Guard | None = None) -> AsyncClient:
     """The client, for a gateway that encodes its answers again: they keep the description of their documents in `leftovers`.
 
-    A request body of more than `largest` bytes is not sent; the call raises `RequestTooLargeError`.
+    A request body of more than `largest` bytes is not sent; the call raises `RequestTooLargeError`. `guard` checks the body of each
+    request that asks for an answer.
     """
     caller = client._caller  # pyright: ignore[reportPrivateUsage]  (of its base class)
     for targets in [caller.targets, *(entry.targets for entry in (caller.fallback.entries if caller.fallback else ()))]:
-        targets.keep_documents()
+        targets.keep_documents(guard)
     caller.limit_bodies(largest)
     return client

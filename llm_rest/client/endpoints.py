@@ -77,7 +77,8 @@ async def compact(caller: Caller, input: Input | None, options: dict[str, Any], 
     encode, route, decoder, decode = _functions(
         target, "encode_compact", "compact_route", "COMPACTION", "decode_compacted"
     )
-    outgoing, more = build_request(encode, route, request, target.dialect)
+    guard = None if target.guard is None else target.check
+    outgoing, more = build_request(encode, route, request, target.dialect, guard=guard)
     report_losses(prepared.lost + prepared.located(more), settings.on_loss, site, who=target.vendor)
     compacted: CompactedResponse
     compacted, more = await caller.send(

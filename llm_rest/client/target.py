@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from ..wires.prefix import EncodedPrefix
 
 
+Guard = Callable[[Any, Request, Any, str, "list[Loss]"], Any]
+"""The body to send instead of an encoded one, by its request, dialect and wire; losses are added to the list."""
+
+
 class Target(Struct):
     """The properties of a vendor and model that are the same for every call."""
 
@@ -46,11 +50,17 @@ class Target(Struct):
     """Whether answers keep the description of their documents, for a gateway that encodes them again."""
     headers: dict[str, str | Secret] | None = None
     """The headers of every request; `None` until they are constant."""
+    guard: Guard | None = None
+    """Checks and changes the body of every request, for a gateway."""
 
     @property
     def vendor(self) -> str:
         """The vendor's name."""
         return self.endpoint.vendor.name
+
+    def check(self, body: Any, request: Request, lost: list[Loss]) -> Any:
+        """The body that a gateway's `guard` lets through."""
+        return body if self.guard is None else self.guard(body, request, self.dialect, self.endpoint.wire, lost)
 
     def decoding(self, request: Request | None) -> dict[str, Any]:
         """The options of the wire's decoders for the answer to a request that is decoded now."""
@@ -105,12 +115,13 @@ class Targets:
         self._home = self._vendor.name if self._vendor else (model or "").partition("/")[0]
         self._found: dict[str | None, Target] = {}
         self._keep = False
+        self._guard: Guard | None = None
         if not self._home and (api_key or base_url):
             raise ConfigError("api_key= and base_url= belong to one vendor", hint="give model= or vendor= with them")
 
-    def keep_documents(self) -> None:
-        """Configure answers to keep the description of their documents."""
-        self._keep = True
+    def keep_documents(self, guard: Guard | None = None) -> None:
+        """Configure answers to keep the description of their documents, and requests to be checked by `guard`."""
+        self._keep, self._guard = True, guard
         self._found.clear()
 
     def find(self, model: str | None) -> Target:
@@ -144,6 +155,7 @@ class Targets:
             credentials=credentials(endpoint, api_key=self._key if is_own else None, provider=self._provider),
             known=known,
             keep=self._keep,
+            guard=self._guard,
         )
 
 
@@ -211,11 +223,14 @@ def build_request(
     request: Request,
     dialect: Any,
     prefix: EncodedPrefix | None = None,
+    guard: Callable[[Any, Request, list[Loss]], Any] | None = None,
 ) -> tuple[OutgoingRequest, list[Loss]]:
     """The request in the wire's format, and its losses. Raises `ConfigError` for invalid characters."""
     earlier = {} if prefix is None else {"prefix": prefix}
     try:
         body, lost = encode(request, dialect=dialect, **earlier)
+        if guard is not None:
+            body = guard(body, request, lost)
         where = route(request, dialect=dialect, **earlier)
         if request.stream is True:
             where = replace(where, headers={**STREAM_HEADERS, **where.headers})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -68,6 +68,12 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The limits on size, time and concurrency."""
     keep: Keep = Keep()
     """The storage of conversations."""
+    allow: tuple[str, ...] = ()
+    """Fields that callers may send although they choose models or prices, multiply the answer, or name files at the vendor."""
+    hosted_tools: bool | tuple[str, ...] = True
+    """Whether callers may use tools that run at the vendor, MCP servers included; or the types of those that they may use."""
+    unknown: Literal["auto", "pass", "drop", "refuse"] = "auto"
+    """Fields that this library does not know: `auto` passes them where no `output_tokens` limits the answers."""
 
 
 def load(path: Path) -> Config:

@@ -28,6 +28,7 @@ from ..vendors.dialects import OPENAI
 from ..vendors.models import Capabilities, capabilities
 from ..vendors.rows import MESSAGES, VENDORS, Endpoint, resolve
 from .config import Config, Upstream, Upstreams, access_control
+from .escapes import Guard
 from .exchange import empty_response
 from .handler import Refused, invalid_request
 from .history import StoredHistory, compacted_by_summary
@@ -75,6 +76,7 @@ class Gateway:
         self._history = history or config.keep.history()
         self._config = config
         self._limits = config.limits
+        self._guard = Guard(config)
         self._shared = self._client()
         self._named = {name: self._target(named, name) for name, named in config.models.items()}
         self._default: _Target | None = None
@@ -96,7 +98,7 @@ class Gateway:
             on_loss="ignore",
             invalid_options="drop",
         )
-        return for_gateway(client, largest=self._limits.body)
+        return for_gateway(client, largest=self._limits.body, guard=self._guard)
 
     def _target(self, named: Upstreams, shown: str) -> _Target:
         places = [(upstream, _key(upstream, shown)) for upstream in _upstreams(named)]

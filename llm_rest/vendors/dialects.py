@@ -77,6 +77,35 @@ NOT_IN_RESPONSES = ("stop", "seed", "top_k")
 """Options of a request that other wires share and the Responses format lacks; some of its hosts support them."""
 
 
+class Escapes(Struct, frozen=True, kw_only=True):
+    """Fields with which a request could get around what a gateway allows: its output limit, its models, its costs.
+
+    Names are compared without case and underscores, since hosts read other notations too (Google's JSON, Go's JSON).
+    """
+
+    limits: tuple[str, ...]
+    """The fields of the output limit, by their paths; all other spellings are omitted."""
+    other_limits: tuple[str, ...] = (
+        *("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "max_new_tokens", "n_predict"),
+        *("max_tokens_to_sample", "max_length", "max_gen_tokens", "max_decode_tokens", "max_generated_tokens"),
+    )
+    """Spellings of the output limit at other hosts."""
+    multiplies: tuple[str, ...] = ("n", "candidate_count", "best_of", "num_return_sequences", "num_completions")
+    """Fields for several answers, each as long as the limit."""
+    leaves: tuple[str, ...] = (
+        *("models", "route", "fallbacks", "fallback_credit_token", "preset", "plugins", "provider", "service_tier"),
+        *("background", "prompt", "inference_geo", "speed", "routing_config", "model_selection_config", "transforms"),
+    )
+    """Fields that choose another model or another price, or add to the request what is not in it."""
+    harmless: tuple[tuple[str, str], ...] = (
+        *(("service_tier", tier) for tier in ("auto", "default", "standard_only", "standard", "unspecified", "flex")),
+        ("speed", "standard"),
+    )
+    """Those fields with values at no higher price."""
+    state: tuple[str, ...] = ("container", "cached_content", "conversation", "continuation_token")
+    """Fields that name state at the vendor, which belongs to the key and so to all callers."""
+
+
 class ResponsesDialect(Struct, frozen=True, kw_only=True):
     """How a host of the wire `openai_responses` differs from OpenAI, whose facts are the defaults."""
 
@@ -84,6 +113,8 @@ class ResponsesDialect(Struct, frozen=True, kw_only=True):
     """The path of requests below the base URL."""
     issuer: str = OPENAI
     """The issuer that can decrypt the `encrypted_content` of this host; hosts of one issuer can exchange it."""
+    escapes: Escapes = Escapes(limits=("max_output_tokens",))
+    """Fields that a gateway checks in a caller's request."""
     lacks: tuple[str, ...] = (*NOT_IN_RESPONSES, "presence_penalty", "frequency_penalty")
     """Fields of a request that the host does not support. They are omitted and reported as losses; a stored `prompt` is `refused`
     instead."""
@@ -143,6 +174,8 @@ class ChatDialect(Struct, frozen=True, kw_only=True):
     """The path of requests below the base URL."""
     issuer: str = OPENAI
     """The issuer that can use the opaque reasoning state of this host; hosts of one issuer can exchange it."""
+    escapes: Escapes = Escapes(limits=("max_completion_tokens", "max_tokens"))
+    """Fields that a gateway checks in a caller's request."""
 
     # --- the request ---
     lacks: tuple[str, ...] = ("top_k",)
@@ -606,6 +639,8 @@ class MessagesDialect(Struct, frozen=True, kw_only=True):
     """The path of streamed requests; `None` where it is the same."""
     issuer: str = "anthropic"
     """The issuer that can verify the signatures of this host; hosts of one issuer can exchange them."""
+    escapes: Escapes = Escapes(limits=("max_tokens",))
+    """Fields that a gateway checks in a caller's request."""
     body_version: str | None = None
     """The value of `anthropic_version` in the body, for hosts that require it there; `None` sends it as a header."""
     betas_in_body: bool = False
@@ -730,6 +765,8 @@ class GeminiDialect(Struct, frozen=True, kw_only=True):
     """The collection of models that are named without one."""
     issuer: str = "google"
     """The issuer that can use the thought signatures of this host; hosts of one issuer can exchange them."""
+    escapes: Escapes = Escapes(limits=("generation_config.max_output_tokens",))
+    """Fields that a gateway checks in a caller's request."""
     lacks: tuple[str, ...] = ("labels", "displayName", "excludeDomains")
     """Fields and tools that the host does not support. They are omitted and reported as losses; without `toolCall` it does not
     return the steps of its hosted tools either."""
@@ -858,6 +895,8 @@ class OllamaDialect(Struct, frozen=True, kw_only=True):
     """The path of requests below the base URL."""
     issuer: str = "ollama"
     """The issuer of reasoning that may be sent back; hosts of one issuer can exchange it."""
+    escapes: Escapes = Escapes(limits=("options.num_predict",))
+    """Fields that a gateway checks in a caller's request."""
     loads_models: bool = True
     """Supports the options for loading a model (`num_ctx`, `num_gpu`, ...), which Ollama's cloud does not."""
     tool_images: bool = True

@@ -370,8 +370,8 @@ class AsyncClient(BaseClient):
 def for_gateway(client: AsyncClient, *, largest: int, guard: Guard | None = None) -> AsyncClient:
     """The client, for a gateway that encodes its answers again: they keep the description of their documents in `leftovers`.
 
-    A request body of more than `largest` bytes is not sent; the call raises `RequestTooLargeError`. `guard` checks the body of each
-    request that asks for an answer.
+    A request body of more than `largest` bytes is not sent; the call raises `RequestTooLargeError`. `guard` checks the
+    body of each request that asks for an answer.
     """
     caller = client._caller  # pyright: ignore[reportPrivateUsage]  (of its base class)
     for targets in [caller.targets, *(entry.targets for entry in (caller.fallback.entries if caller.fallback else ()))]:

@@ -7,6 +7,7 @@ Follows the Messages reference and the guides to stop reasons, errors and token 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from ... import errors
 from ... import responses as ours
 from ...errors import ErrorFacts
-from ...losses import Loss, Losses
+from ...losses import Loss, Losses, no_such
 from ...responses.carriers import NEAR, SPELLING, digest, inexact
 from ...unknown import Model, Opt, Unknown, as_object, base, extras, given, with_extras
 from ...vendor_errors import error_class
@@ -100,7 +101,9 @@ def encode_response(
         for name in ("output", "usage", "service_tier"):
             if getattr(response, name):
                 lost.dropped(name, "a failed answer, which is sent as an error at Anthropic")
-        return encode_failure(response, request, lost), lost
+        failure = encode_failure(response, request, lost)
+        _report_error(response.error or ours.ResponseError(), failure.error.type, lost)
+        return failure, lost
     model = model_of(response, request)
     wants_thinking = None if request is None else asks_thinking(request)
     message = AssistantMessage(
@@ -109,6 +112,15 @@ def encode_response(
     content = [block for i, item in enumerate(response.output) for block in message.write(item, i)]
     content += message.close()
     return encode_end(response, model, content, lost), lost
+
+
+def _report_error(error: ours.ResponseError, sent: str, lost: Losses) -> None:
+    """Report the fields of an error that Anthropic's errors lack."""
+    for name in ("param", "misalignment"):
+        if getattr(error, name) is not None:
+            lost.dropped(f"error.{name}", no_such("field", "Anthropic"))
+    if error.type is not None and error.type not in (sent, error.code):
+        lost.changed("error.type", f"Anthropic has no error of type {error.type!r}; {sent} is sent")
 
 
 def id_of(message: types.Message) -> str:
@@ -192,11 +204,36 @@ def _end_early(response: ours.Response, message: types.Message, reader: BlockRea
             last.status = "incomplete"
 
 
+TRANSFORMATIONS = {"thinking_dropped": "removed", "thinking_mismatch_allowed": "kept"}
+"""What happened to a thinking block of the request, in words of Anthropic on the left."""
+TRANSFORMATIONS_BACK = {our: theirs for theirs, our in TRANSFORMATIONS.items()}
+
+
 def _decode_transformation(change: Json) -> Json:
-    action = "removed" if change.get("type") == "thinking_dropped" else "kept"
-    reason = change.get("reason")
-    word = reason.replace("_binding_mismatch", "_mismatch") if isinstance(reason, str) else ""
-    return {"type": "reasoning", "action": action, "reason": word, "path": change.get("path", "")}
+    action, reason = TRANSFORMATIONS.get(str(change.get("type"))), change.get("reason")
+    if action is None or not isinstance(reason, str):
+        return change
+    word = reason.replace("_binding_mismatch", "_mismatch")
+    return {**change, "type": "reasoning", "action": action, "reason": word}
+
+
+def _encode_transformations(response: ours.Response, lost: Losses) -> Opt[list[Json]]:
+    """What happened to blocks of the request, in the vendor's words."""
+    if response.input_transformations is None:
+        return UNSET
+    made: list[Json] = []
+    for k, one in enumerate(response.input_transformations):
+        change = as_object(one)
+        action, reason, place = (change.get(name) for name in ("action", "reason", "path"))
+        if str(change.get("type")) in TRANSFORMATIONS or change.get("type") not in (None, "reasoning"):
+            made.append({**change})
+        elif action in TRANSFORMATIONS_BACK and isinstance(reason, str) and isinstance(place, str):
+            others = {name: value for name, value in change.items() if name not in ("type", "action", "path", "reason")}
+            word = re.sub("(?<!_binding)_mismatch$", "_binding_mismatch", reason)
+            made.append({"type": TRANSFORMATIONS_BACK[action], "path": place, "reason": word, **others})
+        else:
+            lost.dropped(f"input_transformations[{k}]", "a change of an item that Anthropic names by its place")
+    return made
 
 
 def encode_end(response: ours.Response, model: str, content: list[types.AnyBlock], lost: Losses) -> types.Message:
@@ -221,6 +258,7 @@ def encode_end(response: ours.Response, model: str, content: list[types.AnyBlock
         stop_sequence=None,
         stop_details=details,
         usage=encode_usage(response, lost),
+        input_transformations=_encode_transformations(response, lost),
     )
     body = patch(body, left)
     if not response.usage and given(body.usage):

@@ -141,8 +141,11 @@ NOTHING = frozenset(
 )
 """Fields of messages that other wires have too, where empty means the same as absent."""
 
-ORDER = frozenset({"index"})
-"""Fields whose value is the position, which other wires express by the order."""
+ISSUER = "issuer"
+"""Key in the leftovers of an item: the host that its id is of."""
+
+ORDER = frozenset({"index", ISSUER})
+"""Fields whose value is the position, which other wires express by the order, and the one that says nothing elsewhere."""
 
 
 def own(leftovers: Leftovers | None, wire: str) -> dict[str, Any]:

@@ -76,6 +76,9 @@ def comparing() -> Context:
 
 MEDIA = Rules(apart=frozenset({"data"}))
 """Base64 for URLs and standard base64 of media are the same."""
+URL_SAFE = "base64url"
+"""Key of the note that base64 has the alphabet for URLs: whether it is padded."""
+_TO_URL = str.maketrans("+/", "-_")
 FILES = Rules(words=frozenset({"mimeType"}))
 SIGNED = Rules(apart=frozenset({"data", "thoughtSignature"}))
 """Signatures of the model's parts are in envelopes."""
@@ -143,7 +146,18 @@ def _encode(part: ours.ContentPart, path: str, context: Context) -> types.Part |
         case _:
             lost.dropped(path, not_in(f"a part of type {kind_of(part)!r}", "Gemini"))
             return None
-    return patch(encoded, left) if encoded is not None else None
+    if encoded is None or not left:
+        return encoded
+    encoded = patch(encoded, left)
+    if encoded.inline_data and (padding := as_object(left.get(SPELLING)).get(URL_SAFE)) is not None:
+        encoded.inline_data.data = _url_safe(encoded.inline_data.data or "", padded=bool(padding))
+    return encoded
+
+
+def _url_safe(data: str, *, padded: bool) -> str:
+    """Standard base64 in the alphabet for URLs."""
+    found = data.translate(_TO_URL)
+    return found if padded else found.rstrip("=")
 
 
 def _file(part: ours.InputFile, left: types.Json, path: str, context: Context) -> types.Part | None:
@@ -243,6 +257,9 @@ def _decode(part: types.Part) -> ours.ContentPart:
     else:
         found = ours.InputText(text="", leftovers={WIRE: {}})
     left = diff(part, _encode(found, "", comparing()) or types.Part(), FILES if given(file) else MEDIA)
+    data = blob.data if blob and blob.data else ""
+    if ("-" in data or "_" in data) and data == _url_safe(standard(data), padded=(padded := data.endswith("="))):
+        left = {**left, SPELLING: {**as_object(left.get(SPELLING)), URL_SAFE: padded}}
     if left or found.leftovers:
         found.leftovers = {WIRE: left}
     return found

@@ -3,7 +3,7 @@
 Names are camelCase on the wire, also in answers; requests may have snake_case names, null for absent values, one value
 in place of a list of one, and numbers in place of enum names (ProtoJSON). Before changing this file, know that only
 `contents` of a request is required, that a `Literal` lists the enum names by their numbers (where only the first is
-listed, other numbers become text), and that the caller's own data (arguments, outputs, schemas, labels) is no struct
+listed, other numbers stay, or become text), and that the caller's own data (arguments, outputs, schemas, labels) is no struct
 and is preserved byte for byte. Follows the Gemini API reference v1beta, the Vertex AI reference v1beta1, google-genai
 3.4.0 (read 2026-11-22), and the ProtoJSON format of protobuf.dev (read 2026-11-20).
 """
@@ -74,6 +74,11 @@ def _form(declared: Any) -> Any:
     return declared if isinstance(declared, type) and issubclass(declared, Struct) else None
 
 
+@lru_cache(maxsize=512)
+def _holds_number(declared: Any) -> bool:
+    return int in get_args(declared) or any(_holds_number(arm) for arm in get_args(declared) if get_origin(arm))
+
+
 @lru_cache(maxsize=64)
 def _fields(model: type[Struct]) -> dict[str, tuple[str, Any]]:
     """The fields of a struct by either notation: the name on the wire, and the type."""
@@ -91,7 +96,9 @@ def _value(raw: Raw, declared: Any) -> Any:
     text = bytes(raw)
     if isinstance(form, tuple):
         words, number = cast("tuple[str, ...]", form), int(text) if _whole(text) else None
-        return raw if number is None else words[number] if 0 <= number < len(words) else str(number)
+        # A number that is not listed stays one where the field may hold it.
+        other = raw if _holds_number(declared) else str(number)
+        return raw if number is None else words[number] if 0 <= number < len(words) else other
     if get_origin(form) is list:
         found = _arrays.decode(raw) if text[:1] == b"[" else [raw]
         # Longer ones come from servers, which use one notation, or are rejected.
@@ -175,7 +182,7 @@ class FunctionResponse(Document, kw_only=True):
     name: Maybe[str] = UNSET
     response: Maybe[Raw] = UNSET
     parts: Maybe[list[Part]] = UNSET
-    scheduling: Maybe[Literal["SCHEDULING_UNSPECIFIED"] | str] = UNSET
+    scheduling: Maybe[Literal["SCHEDULING_UNSPECIFIED"] | str | int] = UNSET
     will_continue: Maybe[bool] = UNSET
 
     def __post_init__(self) -> None:
@@ -267,7 +274,7 @@ class Part(Document, kw_only=True):
     media_resolution: Maybe[MediaResolution] = UNSET
     part_metadata: Maybe[Json] = UNSET
     audio_transcription: Maybe[Json] = UNSET
-    media_processing: Maybe[Literal["MEDIA_PROCESSING_UNSPECIFIED"] | str | Json] = UNSET
+    media_processing: Maybe[Literal["MEDIA_PROCESSING_UNSPECIFIED"] | str | int | Json] = UNSET
     speech_metadata: Maybe[Json] = UNSET
 
 
@@ -297,7 +304,7 @@ class GoogleSearch(Document, kw_only=True):
     search_types: Maybe[Json] = UNSET
     time_range_filter: Maybe[Json] = UNSET
     exclude_domains: Maybe[list[str]] = UNSET
-    blocking_confidence: Maybe[Literal["PHISH_BLOCK_THRESHOLD_UNSPECIFIED"] | str] = UNSET
+    blocking_confidence: Maybe[Literal["PHISH_BLOCK_THRESHOLD_UNSPECIFIED"] | str | int] = UNSET
 
 
 class FileSearch(Document, kw_only=True):
@@ -548,7 +555,7 @@ class UsageMetadata(Document, kw_only=True):
     candidates_tokens_details: Maybe[list[Json]] = UNSET
     cache_tokens_details: Maybe[list[Json]] = UNSET
     tool_use_prompt_tokens_details: Maybe[list[Json]] = UNSET
-    traffic_type: Maybe[Literal["TRAFFIC_TYPE_UNSPECIFIED"] | str] = UNSET
+    traffic_type: Maybe[Literal["TRAFFIC_TYPE_UNSPECIFIED"] | str | int] = UNSET
     service_tier: Maybe[ServiceTier] = UNSET
     initial_prompt_token_count: Maybe[int] = UNSET
 

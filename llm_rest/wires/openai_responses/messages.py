@@ -8,6 +8,7 @@ Responses reference (read 2026-11-20).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from ... import responses as rs
 from ...losses import Losses, not_in
 from ...responses import FunctionCall, FunctionCallOutput, Message  # an attribute of `rs` takes longer
-from ...responses.carriers import digest
+from ...responses.carriers import ISSUER, digest, own
 from ...unknown import Unknown, given
 from ...vendors.dialects import ResponsesDialect
 from ..leftovers import struct_of
@@ -24,6 +25,7 @@ from ..tools import sent_name, wire_name
 from .content import OUTPUTS, ItemT, encode_failure, fitting_content, report_repairs, without_leftovers
 from .reasoning import STATE, decode_thinking, encode_thinking, has_own_id, unsealed
 from .tools import renamed
+from .types import WIRE
 
 # Tuples, because `isinstance(x, A | B)` builds the union anew for every item.
 CALLS = (rs.FunctionCall, rs.CustomToolCall)
@@ -38,6 +40,15 @@ HOSTED = {
     rs.McpListTools,
     rs.McpApprovalRequest,
 }
+
+
+_derived = re.compile(r"[a-z]+_.+_\d{1,4}").fullmatch
+"""Ids as `wires.leftovers.item_id` makes them."""
+
+
+def _is_derived(item: Any, dialect: ResponsesDialect) -> bool:
+    """Whether the id of a record was made here, for a vendor of another wire, and did not come from this host."""
+    return bool(_derived(item.id or "")) and own(item.leftovers, WIRE).get(ISSUER) != dialect.issuer
 
 
 # --- to a host ------------------------------------------------------------------------------------------------------
@@ -140,9 +151,9 @@ def _encode_item(
     elif dialect.stateless and isinstance(item, rs.ItemReference):
         lost.refused(path, "an item by id, which needs a server that stores items")
         return None
-    if given(item.id) and (without_id or (dialect.checks_ids and not has_own_id(item))):
+    if given(item.id) and (without_id or not has_own_id(item, dialect)):
         item = item if isinstance(item, rs.ItemReference) else replace(item, id=None)
-    if dialect.checks_ids and not given(item.id) and struct_of(item) in HOSTED:
+    if dialect.checks_ids and struct_of(item) in HOSTED and (not given(item.id) or _is_derived(item, dialect)):
         lost.dropped(path, "the record of a tool that another vendor ran")
         return None
     if item.created_by is not None:
@@ -243,6 +254,9 @@ def decode_messages(
         new = item
         if not isinstance(item, Unknown) and item.leftovers is not None:
             new = replace(item, leftovers=report_repairs(item.leftovers, f"{field}[{i}]", lost))
+        if answer and struct_of(item) in HOSTED and _derived(cast("Any", item).id or ""):  # such as a gateway's
+            hosted: Any = new
+            new = replace(hosted, leftovers={**(hosted.leftovers or {}), WIRE: {ISSUER: dialect.issuer}})
         if isinstance(new, STATE):
             new = decode_thinking(new, dialect, answer=answer)
         if new is not item:

@@ -15,7 +15,7 @@ from ...losses import Losses
 from ...responses import Compaction, Reasoning, ReasoningOptions
 from ...responses.carriers import PREFIX, nested, seal, sender, unseal
 from ...unknown import Opt, given
-from ...vendors.dialects import ResponsesDialect
+from ...vendors.dialects import OPENAI, ResponsesDialect
 from ..leftovers import ID_PREFIXES
 from .content import ItemT
 from .types import WIRE
@@ -41,7 +41,7 @@ def encode_thinking(item: StateT, path: str, dialect: ResponsesDialect, lost: Lo
     """The item with its opaque state as this host wrote it; `None` where the host could do nothing with it."""
     text = item.encrypted_content
     if not given(text):
-        known = stored and given(item.id) and (not dialect.checks_ids or has_own_id(item))
+        known = stored and given(item.id) and has_own_id(item, dialect)
         if not known:
             lost.dropped(path, "reasoning that carries nothing this host could read again")
             return None
@@ -61,16 +61,25 @@ def encode_thinking(item: StateT, path: str, dialect: ResponsesDialect, lost: Lo
     if isinstance(item, Compaction):
         return item
     # A status means nothing here, so nothing is lost with it.
-    refused: dict[str, Any] = {name: None for name in dialect.reasoning_lacks if getattr(item, name) is not None}
+    refused: dict[str, Any] = {name: None for name in dialect.reasoning_lacks if getattr(item, name)}
     if "content" in refused and item.content:
         lost.dropped(f"{path}.content", "the host does not accept the text of its reasoning")
     return replace(item, **refused) if refused else item
 
 
-def has_own_id(item: Any) -> bool:
-    """Whether the id of an item has the prefix of its type, which every id has where the type has none."""
+def has_own_id(item: Any, dialect: ResponsesDialect) -> bool:
+    """Whether the id of an item may be one of the host: OpenAI's have the prefix of their type, those of others any."""
     prefix = ID_PREFIXES.get(item.type)
-    return prefix is None or str(item.id).startswith(f"{prefix}_")
+    return (
+        not dialect.checks_ids
+        or prefix is None
+        or str(item.id).startswith(f"{prefix}_")
+        or (dialect.issuer != OPENAI and not str(item.id).startswith(ANTHROPIC_IDS))
+    )
+
+
+ANTHROPIC_IDS = ("toolu_", "srvtoolu_", "mcptoolu_")
+"""The prefixes of ids of calls at Anthropic."""
 
 
 def decode_thinking(item: StateT, dialect: ResponsesDialect, *, answer: bool) -> StateT:

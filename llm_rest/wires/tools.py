@@ -147,6 +147,15 @@ def refuse_tool(tool: AnyTool, path: str, wire: str, lost: Losses) -> None:
     lost.refused(path, not_in(f"a tool of type {kind_of(tool)!r}", NAMES[wire]))
 
 
+def is_googles(tool: AnyTool, issuer: str) -> bool:
+    """Whether it is a tool of Google alone; a host that nothing is known of may be a gateway to it."""
+    return (
+        isinstance(tool, Unknown)
+        and tool.kind.startswith("google:")
+        and not issuer.startswith(("compatible", "simulator"))
+    )
+
+
 def as_function(tool: FunctionTool | CustomTool, path: str, lost: Losses) -> FunctionTool:
     """A custom tool as a function with one text, whose grammar is in the description; a function unchanged."""
     if isinstance(tool, FunctionTool):

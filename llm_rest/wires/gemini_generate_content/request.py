@@ -280,7 +280,10 @@ def _keep_options(body: types.Request, request: ours.Request, dialect: GeminiDia
         if made.generation_config == types.GenerationConfig():
             made.generation_config = UNSET
     more = diff(body, made, RULES)
-    notes = {**kept, **as_object(left.pop(SPELLING, None)), **as_object(more.pop(SPELLING, None))}
+    of_tools = as_object(left.pop(SPELLING, None))
+    notes = {**kept, **of_tools, **as_object(more.pop(SPELLING, None))}
+    if NEAR in kept and NEAR in of_tools:
+        notes[NEAR] = {**kept[NEAR], **of_tools[NEAR]}
     left = {**more, **left, SPELLING: notes} if notes else {**more, **left}
     if found and _patch_options(made, left) == body:
         left[SPELLING] = {**notes, OPTIONS_NOTE: mark}

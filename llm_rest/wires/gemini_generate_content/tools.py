@@ -1,7 +1,7 @@
 """Conversion of tools, tool choice and calls, both ways: functions in one list, hosted tools each under its own key.
 
 A hosted tool without a name in Responses has a type that begins with `google:`, such as
-`{"type": "google:url_context"}`, with the fields of this wire; one in a document is in its leftovers. Before changing this file,
+`{"type": "google:url_context"}`, with the fields of this wire. Before changing this file,
 know that the vendor caches tools first, so the same tools must give the same bytes; that names must be the same every
 time, since histories already sent hold them; that the headers of an MCP server are secrets, which are on its tool and
 nowhere else; and that paths into streamed arguments, which only Vertex sends, are external input. Follows the
@@ -22,8 +22,8 @@ from msgspec.structs import replace
 
 from ... import responses as ours
 from ...losses import Losses
-from ...responses.carriers import SPELLING
-from ...unknown import Unknown, as_list, as_object, given, or_none, or_unset
+from ...responses.carriers import NEAR, SPELLING
+from ...unknown import Unknown, as_list, as_object, base, extras, given, or_none, or_unset
 from ..kept import Rules, diff, own_leftovers, patch
 from ..leftovers import report_unknown
 from ..options import report_missing
@@ -44,7 +44,7 @@ from ..tools import (
 )
 from . import types
 from .content import MEDIA, SIGNED
-from .types import WIRE, Json, encode, from_openapi, merge, restored, text_of
+from .types import WIRE, Json, encode, from_openapi, merge, merged, restored, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -123,7 +123,7 @@ class Offer:
             case ours.ImageGenerationTool():
                 lost.refused(path, "this model draws no images; the ones with `image` in their name do")
             case Unknown() if tool.kind.startswith(GOOGLE):
-                key = re.sub(r"_([a-z])", lambda found: found[1].upper(), tool.kind.removeprefix(GOOGLE))
+                key = _key(tool.kind)
                 found = restored(types.Tool, {key: {name: value for name, value in tool.items() if name != "type"}})
                 if found is None or key in lacks:
                     lost.refused(path, f"the tool {tool.kind!r}, which this host does not support")
@@ -257,10 +257,22 @@ def decode_tools(tools: Sequence[types.Tool], *, strict: bool) -> list[ours.AnyT
     hosted: list[ours.AnyTool] = []
     for tool in tools:
         functions += [_decode_function(function, strict) for function in tool.function_declarations or ()]
+    for _, _, decoded in _hosted(tools):
+        hosted += decoded or ()
+    return [*functions, *hosted]
+
+
+def _hosted(tools: Sequence[types.Tool]) -> Iterator[tuple[str, Any, Sequence[ours.AnyTool] | None]]:
+    """The hosted tools by their keys, each with what it is in Responses; `None` for nothing.
+
+    Fields that Responses lacks are in the leftovers of the first tool of a kind; a second one that has some is no tool there.
+    """
+    seen: set[str] = set()
+    for tool in tools:
         for key, value in _fields(tool):
             if key != "functionDeclarations":
-                hosted += _decode_hosted(key, value) or ()
-    return [*functions, *hosted]
+                yield key, value, _decode_hosted(key, value, first=key not in seen)
+                seen.add(key)
 
 
 def _decode_function(function: types.FunctionDeclaration, strict: bool) -> ours.FunctionTool:
@@ -279,21 +291,32 @@ def _decode_function(function: types.FunctionDeclaration, strict: bool) -> ours.
     return found
 
 
-def _decode_hosted(key: str, value: Any) -> Sequence[ours.AnyTool] | None:
-    """The hosted tools under one key, if Responses has all of their fields."""
+def _decode_hosted(key: str, value: Any, *, first: bool) -> Sequence[ours.AnyTool] | None:
+    """The hosted tools under one key in Responses; `None` where it has no such tool."""
     match value:
-        case types.GoogleSearch(exclude_domains=sites) if value == types.GoogleSearch(exclude_domains=sites):
+        case types.GoogleSearch(exclude_domains=sites) if first or value == types.GoogleSearch(exclude_domains=sites):
             return [ours.WebSearchTool(filters=ours.SearchFilters(blocked_domains=sites) if given(sites) else None)]
-        case types.FileSearch(file_search_store_names=[*stores], top_k=most) if value == types.FileSearch(
+        case types.FileSearch(file_search_store_names=[*stores], top_k=most) if first or value == types.FileSearch(
             file_search_store_names=stores, top_k=most
         ):
             return [ours.FileSearchTool(vector_store_ids=stores, max_num_results=or_none(most))]
-        case {} if key == "codeExecution" and not value:
+        case {} if key == "codeExecution" and (first or not value):
             return [ours.CodeInterpreterTool(container=AUTO_CONTAINER.copy())]
         case [*servers] if key == "mcpServers":
             return [_decode_server(server) for server in cast("list[types.McpServer]", servers)]
+        case {**fields} if "type" not in fields and _key(named := f"{GOOGLE}{_snake_case(key)}") == key:
+            return [Unknown({"type": named, **cast("Json", fields)})]
         case _:
             return None
+
+
+def _snake_case(key: str) -> str:
+    return re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", key)
+
+
+def _key(kind: str) -> str:
+    """The key of a tool of Google that is called `kind` in Responses."""
+    return re.sub(r"_([a-z])", lambda found: found[1].upper(), kind.removeprefix(GOOGLE))
 
 
 def _decode_server(server: types.McpServer) -> ours.McpTool:
@@ -316,26 +339,46 @@ class Declared(types.Document, kw_only=True):
         default_factory=list[types.FunctionDeclaration]
     )
     mcp_servers: list[types.McpServer] = msgspec.field(default_factory=list[types.McpServer])
+    google_search: types.Maybe[types.GoogleSearch] = UNSET
+    file_search: types.Maybe[types.FileSearch] = UNSET
+    code_execution: types.Maybe[Json] = UNSET
 
 
 RULES = Rules(together=(("parameters", "parametersJsonSchema"), ("response", "responseJsonSchema")))
 
-TOOL_FIELDS = ("tools", "functionDeclarations", "mcpServers")
+SINGLE = {"googleSearch": "google_search", "fileSearch": "file_search", "codeExecution": "code_execution"}
+"""The hosted tools of which a request has one, with their attributes."""
+TOOL_FIELDS = ("tools", "functionDeclarations", "mcpServers", *SINGLE)
 """Leftovers of a request that are about tools."""
+BESIDE = "beside"
+"""Key of the note on undeclared fields beside a tool, by the key of that tool."""
 ARRANGED = "arranged"
 """Key of the note on the groups of tools in a document: for each group the keys, and how many there are of each."""
 
 
 def _fields(tool: types.Tool) -> Iterator[tuple[str, Any]]:
+    beside = _beside(tool)
     for theirs, our in zip(tool.__struct_encode_fields__, tool.__struct_fields__, strict=True):
-        if given(value := getattr(tool, our)):
+        if given(value := getattr(tool, our)) and theirs not in beside:
             yield theirs, value
+
+
+def _beside(tool: types.Tool) -> Json:
+    """The undeclared fields beside a tool that are no objects, and thus no tools."""
+    unknown = extras(tool)
+    others = {name: value for name, value in unknown.items() if not isinstance(value, dict)}
+    named = len(unknown) > len(others) or any(getattr(tool, name) is not UNSET for name in base(tool).__struct_fields__)
+    return others if named else {}
 
 
 def _declared(tools: Sequence[types.Tool]) -> Declared:
     return Declared(
         function_declarations=[function for tool in tools for function in tool.function_declarations or ()],
         mcp_servers=[server for tool in tools for server in tool.mcp_servers or ()],
+        **{
+            name: next((value for tool in tools if given(value := getattr(tool, name))), UNSET)
+            for name in SINGLE.values()
+        },
     )
 
 
@@ -352,12 +395,7 @@ LISTS = ("functionDeclarations", "mcpServers")
 
 def unnamed_tools(tools: Sequence[types.Tool]) -> list[Json]:
     """The tools that have no name in Responses."""
-    return [
-        {key: msgspec.to_builtins(value)}
-        for tool in tools
-        for key, value in _fields(tool)
-        if key != "functionDeclarations" and _decode_hosted(key, value) is None
-    ]
+    return [{key: msgspec.to_builtins(value)} for key, value, decoded in _hosted(tools) if decoded is None]
 
 
 def keep_tools(original: types.Maybe[list[types.Tool]], made: Sequence[types.Tool]) -> Json:
@@ -365,26 +403,39 @@ def keep_tools(original: types.Maybe[list[types.Tool]], made: Sequence[types.Too
     theirs, our = _declared(original or ()), _declared(made)
     if len(theirs.mcp_servers) != len(our.mcp_servers):
         theirs.mcp_servers = our.mcp_servers  # which hold secrets
-    left = diff(theirs, our, RULES)
+    left: Json = diff(theirs, our, RULES)
     if others := unnamed_tools(original or ()):
         left["tools"] = others
     if original == [] or _arrangement(original or ()) != _arrangement(made):
         left[SPELLING] = {**left.get(SPELLING, {}), ARRANGED: {"as": _arrangement(original or ())}}
+    for i, tool in enumerate(original or ()):
+        if beside := _beside(tool):
+            notes = left.setdefault(SPELLING, {})
+            notes.setdefault(BESIDE, {}).setdefault(next(_fields(tool))[0], beside)
+            notes[NEAR] = {**notes.get(NEAR, {}), **{f"tools[{i}].{name}": None for name in beside}}
     return left
 
 
 def patch_tools(tools: types.Maybe[list[types.Tool]], left: Json) -> types.Maybe[list[types.Tool]]:
     """The tools with their document's leftovers restored, in the same groups if they are the same tools."""
     found, notes = list(tools or ()), as_object(left.get(SPELLING))
-    if "functionDeclarations" in left or "mcpServers" in left:
-        names = (*LISTS, SPELLING)
+    if not left.keys().isdisjoint(TOOL_FIELDS):
+        names = (*LISTS, *SINGLE, SPELLING)
         declared = patch(_declared(found), {name: left[name] for name in names if name in left})
+        for name in SINGLE.values():
+            i = next((i for i, tool in enumerate(found) if given(getattr(tool, name))), None)
+            if i is not None:
+                found[i] = types.Tool(**{name: getattr(declared, name)})
         servers = iter(declared.mcp_servers)
         found = [types.Tool(mcp_servers=[next(servers)]) if tool.mcp_servers else tool for tool in found]
         if declared.function_declarations:
             found[0] = types.Tool(function_declarations=declared.function_declarations)
     groups = as_object(notes.get(ARRANGED)).get("as")
     found = _arrange(found, groups)
+    for key, others in as_object(notes.get(BESIDE)).items():
+        i = next((i for i, tool in enumerate(found) if any(key == each for each, _ in _fields(tool))), None)
+        if i is not None:
+            found[i] = merged(found[i], as_object(others)) or found[i]
     return found if found or groups == [] else UNSET
 
 

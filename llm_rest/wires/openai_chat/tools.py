@@ -36,6 +36,7 @@ from ..tools import (
     call_arguments,
     choose,
     each_tool,
+    is_googles,
     offered_tools,
     qualified,
     refuse_tool,
@@ -144,7 +145,7 @@ def encode_tools(
     for tool, namespace, path in each_tool(tools, lost):
         if isinstance(tool, (ours.FunctionTool, ours.CustomTool)):
             made[path] = _encode_tool(tool, namespace, dialect, path, lost, naming)
-        elif isinstance(tool, Unknown):
+        elif isinstance(tool, Unknown) and not is_googles(tool, dialect.issuer):
             # A tool of the host, which callers may write in the host's format.
             declared = {name: value for name, value in tool.items() if name in types.Tool.__struct_fields__}
             try:

@@ -14,7 +14,8 @@ from ...responses.items import AdditionalTools, CustomToolCall, FunctionCall, Fu
 from ...responses.tools import ChooseAllowed, ChooseCustom, ChooseFunction, CustomTool, FunctionTool, NamespaceTool
 from ...unknown import Unknown, given
 from ..leftovers import kind_of, struct_of
-from ..tools import added_tools, report_names, sent_name
+from ..tools import added_tools, is_googles, refuse_tool, report_names, sent_name
+from .types import WIRE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +45,9 @@ NAMED: dict[type, tuple[str, ...]] = {
 def encode_tools(tools: Sequence[AnyTool], dialect: ResponsesDialect, lost: Losses) -> Sequence[AnyTool]:
     """The tools of types that the host supports, the same list if all are; duplicate names are rejected."""
     report_names({f"tools[{i}]": tool.name if isinstance(tool, TOOLS) else None for i, tool in enumerate(tools)}, lost)
+    for i, tool in enumerate(tools):
+        if is_googles(tool, dialect.issuer):
+            refuse_tool(tool, f"tools[{i}]", WIRE, lost)
     if dialect.tools is None:
         return tools
     kinds = [tool.kind if isinstance(tool, Unknown) else kind_of(tool) for tool in tools]

@@ -64,11 +64,13 @@ class Endpoint:
             pieces = _received(receive)
             try:
                 _check_head(scope["headers"], headers, scope["http_version"])
-                caller = facts["scope"] = self._access.scope(headers, public=path == HEALTH)
-                if path == HEALTH:
+                public = _PUBLIC.get((scope["method"], path)) or _PUBLIC.get(("", path))
+                caller = facts["scope"] = self._access.scope(headers, public=public is not None)
+                if public is not None:
                     facts["path"] = path
-                    named = {**_HEALTHY.headers, "x-request-id": facts["request_id"]}
-                    await sending.answer(_HEALTHY._replace(headers=named))
+                    await sending.answer(
+                        public._replace(headers={**public.headers, "x-request-id": facts["request_id"]})
+                    )
                     return
                 with self._access.admitted(caller) as reading:
                     body = await reading.body(pieces, headers, scope.get("state"))
@@ -212,7 +214,11 @@ VERSIONS = ("1.0", "1.1", "2", "2.0", "3", "3.0")
 HEALTH = "/healthz"
 """The path of the health check, which needs no access token."""
 
-_HEALTHY = Answer(200, {"content-type": "application/json"}, b'{"status":"ok"}')
+_PUBLIC = {
+    ("", HEALTH): Answer(200, {"content-type": "application/json"}, b'{"status":"ok"}'),
+    ("HEAD", "/"): Answer(200, {}, b""),
+}
+"""The answers that need no access token, by method (any if empty) and path. Claude Code sends `HEAD /` first."""
 
 
 async def _received(receive: Receive) -> AsyncIterator[bytes]:

@@ -220,9 +220,19 @@ def error_answer(wire: str, facts: ErrorFacts, request_id: str, *, close: bool =
     headers = {"connection": "close"} if close else {}
     if facts.retry_after is not None:
         headers["retry-after"] = f"{facts.retry_after:g}"
-    if facts.should_retry is not None:
-        headers["x-should-retry"] = str(facts.should_retry).lower()
+    should_retry = SHOULD_RETRY.get(facts.status) if facts.should_retry is None else facts.should_retry
+    if should_retry and facts.code in NO_MORE:
+        should_retry = False
+    if should_retry is not None:
+        headers["x-should-retry"] = str(should_retry).lower()
     return _answer(status, document, wire, request_id, headers)
+
+
+SHOULD_RETRY = {**dict.fromkeys((400, 401, 403, 404, 405, 413, 415), False), **dict.fromkeys((429, 503, 529), True)}
+"""Whether a client should retry, by the status of an error (`x-should-retry`); without it some retry a wrong token."""
+
+NO_MORE = ("insufficient_quota", "billing_hard_limit_reached", "credit_balance_too_low")
+"""Codes of errors that last although their status is that of a rate limit."""
 
 
 def facts_of(error: LLMError) -> ErrorFacts:
@@ -244,6 +254,7 @@ def facts_of(error: LLMError) -> ErrorFacts:
         message=error.facts.get("said", error.message) if text is None else text.format(error.vendor or "The model"),
         code=error.vendor_code,
         retry_after=error.retry_after,
+        should_retry=error.retryable if SHOULD_RETRY.get(status or 0) else None,
     )
 
 

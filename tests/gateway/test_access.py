@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from llm_rest.server.access import AccessControl, Limits
 from llm_rest.server.app import create_app, serve_in_thread
 from llm_rest.server.config import Config, Upstream, access_control, load
 from llm_rest.server.gateway import Gateway
-from tests.gateway.upstreams import VERSION, Echo, message_of, post, question
+from tests.gateway.upstreams import ALICE, VERSION, Echo, message_of, post, question
 
 TOKENS = {"alice": "token-of-alice-0123", "bob": "token-of-bob-45678"}
 
@@ -122,7 +123,7 @@ def test_every_path_says_which_methods_it_has(local: httpx.Client, method: str) 
         answer = local.request(method, path, content=b"[]" if method == "POST" else None)
         has = ("POST",) if path in ASKED or "input_tokens" in path else ("GET", "HEAD") if path in READ else ()
         if not has:
-            assert answer.status_code == 404
+            assert answer.status_code == (200 if (method, path) == ("HEAD", "/") else 404)
         elif method == "OPTIONS":
             assert (answer.status_code, answer.content) == (204, b"")
             assert answer.headers["allow"] == ", ".join([*has, "OPTIONS"])
@@ -204,3 +205,44 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str, problem: s
     path.write_text(text)
     with pytest.raises(ConfigError, match=problem):
         load(path)
+
+
+RETRIES = [
+    ("GET", "/v1/models", "", 401, "false"),
+    ("POST", "/v1/messages", "{", 400, "false"),
+    ("POST", "/v1/nothing", "{}", 404, "false"),
+    ("PUT", "/v1/messages", "{}", 405, "false"),
+    ("POST", "/v1/messages", "gzip", 415, "false"),
+    ("POST", "/v1/messages", "fail 400", 400, "false"),
+    ("POST", "/v1/messages", "fail 404", 404, "false"),
+    ("POST", "/v1/messages", "fail 401", 502, "false"),
+    ("POST", "/v1/messages", "fail 429", 429, "true"),
+    ("POST", "/v1/messages", "fail 429 insufficient_quota", 429, "false"),
+    ("POST", "/v1/messages", "fail 503", 503, "true"),
+    ("POST", "/v1/messages", "fail 529", 529, "true"),
+    ("POST", "/v1/messages", "fail 500", 500, None),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "text", "status", "expected"), RETRIES)
+def test_every_error_says_whether_a_retry_helps(
+    method: str, path: str, text: str, status: int, expected: str | None
+) -> None:
+    """Without it Claude Code retries a wrong token for minutes."""
+    access = AccessControl(tokens={"alice": ALICE})
+    with serve_in_thread() as upstream:
+        upstreams = {"m": Upstream(model="simulator/x", base_url=upstream, wire="openai_chat")}
+        with serve_in_thread(Gateway(Config(models=upstreams)), access=access) as url:
+            _, document = question("anthropic_messages", "m", text)
+            headers = {"content-encoding": "gzip"} if text == "gzip" else {}
+            headers |= {"x-api-key": "wrong" if status == 401 else ALICE}
+            content = json.dumps(document) if text.startswith("fail") else text
+            answer = httpx.request(method, url + path, content=content, headers=headers, timeout=60)
+    assert (answer.status_code, answer.headers.get("x-should-retry")) == (status, expected), answer.text
+
+
+def test_the_first_request_of_claude_code_needs_no_token() -> None:
+    with serve_in_thread(access=AccessControl(tokens={"alice": ALICE})) as url:
+        answer = httpx.head(url + "/")
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert httpx.get(url + "/").status_code == 401

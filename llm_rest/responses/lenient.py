@@ -202,10 +202,12 @@ def repair_call(call: Mapping[str, Any], *, call_id: str, nested: bool = False) 
     is whether its wire puts name and arguments below `function` or `custom` (Chat) or beside the id (Responses).
     """
     faults: list[str] = []
-    found = _id(call)
+    found, is_number = _id(call)
+    if is_number:
+        faults.append("its id was a number")
     if not found:
         faults.append("it had no id")
-    elif not nested and found != call.get("call_id"):
+    elif not nested and found != str(call.get("call_id")):
         faults.append("it had no call_id, read as its other id")
     kind = call.get("type")
     inner, custom = _inner(call, kind)
@@ -223,13 +225,16 @@ def repair_call(call: Mapping[str, Any], *, call_id: str, nested: bool = False) 
     return RepairedCall(found or call_id, name if isinstance(name, str) else "", text, custom, tuple(faults))
 
 
-def _id(call: Mapping[str, Any]) -> str:
+def _id(call: Mapping[str, Any]) -> tuple[str, bool]:
+    """The id of a call, and whether it is a number."""
     for field in ("call_id", "id", "tool_call_id"):
         found = call.get(field)
         # Some hosts write the text "null" in place of an id.
         if isinstance(found, str) and found not in ("", "null"):
-            return found
-    return ""
+            return found, False
+        if isinstance(found, int | float) and not isinstance(found, bool):
+            return str(found), True
+    return "", False
 
 
 def _inner(call: Mapping[str, Any], kind: Any) -> tuple[Mapping[str, Any] | None, bool]:

@@ -278,6 +278,9 @@ def allowed_tools(choice: ChooseAllowed, lost: Losses) -> list[Json]:
 
 # --- calls -----------------------------------------------------------------------------------------------------------
 
+ONE_CALL = "it was an object in place of the list of calls"
+"""The loss for a call that small models write in place of a list."""
+
 
 def report_unsaid(item: Call, path: str, lost: Losses) -> None:
     """Report the fields of a call that a wire without namespaces, programs and background calls does not have."""

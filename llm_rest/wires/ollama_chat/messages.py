@@ -22,7 +22,7 @@ from ..call_ids import PlacedOutputs, UnansweredCalls
 from ..images import image_data
 from ..kept import Json, diff, keep_message, kept_message, own_leftovers, patch, unknown
 from ..leftovers import UNISSUED, is_unissued, report_item, report_unknown, struct_of
-from ..tools import Call, qualified
+from ..tools import ONE_CALL, Call, qualified
 from . import types
 from .content import decode_content, decode_images, encode_content, is_from
 from .reasoning import decode_thinking, encode_thinking, issuer_seal
@@ -137,7 +137,9 @@ def decode_message(
         items.append(ours.Message(role="assistant", content=msg.content))
     if msg.images:
         items += decode_images(msg.images, issuer, path, lost)
-    for position, call in enumerate(msg.tool_calls or ()):
+    if isinstance(msg.tool_calls, types.ToolCall):
+        lost.changed(f"{path}.tool_calls[0]", ONE_CALL)
+    for position, call in enumerate(msg.calls):
         items.append(decode_call(call, origin, position, taken, path, lost, keep=keep))
     if items and not keep and type(msg) is not types.Message:
         keep_message(items[0], WIRE, unknown(msg))
@@ -402,8 +404,8 @@ class _Reader:
         issuer = self._dialect.issuer
         items = decode_message(message, issuer, path, self._taken, path, self._lost, keep=self._keep)
         calls = [item for item in items if isinstance(item, ours.FunctionCall)]
-        for item, call in zip(calls, message.tool_calls or (), strict=True):
-            self._calls.add(item, call.id)
+        for item, call in zip(calls, message.calls, strict=True):
+            self._calls.add(item, str(call.id or ""))
         return items or [ours.Message(role="assistant", content="")]
 
     def _output(self, message: types.Message, path: str) -> ours.FunctionCallOutput:

@@ -23,7 +23,7 @@ from ...vendors.dialects import OllamaDialect
 from .. import stream
 from ..kept import diff, keep_message, patch, unknown
 from ..stream import unsent
-from ..tools import sent_tools
+from ..tools import ONE_CALL, sent_tools
 from . import types
 from .content import decode_images
 from .reasoning import decode_thinking
@@ -94,7 +94,7 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
             if msg.images:
                 self._images += msg.images
             if msg.tool_calls:
-                self._add_calls(msg.tool_calls)
+                self._add_calls(msg)
             if type(msg) is not types.Message:
                 merged = {name: getattr(msg, name) for name in ("role", "content", "thinking", "images", "tool_calls")}
                 self._message_fields |= diff(msg, types.Message(**merged))
@@ -196,10 +196,12 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
         for item in decode_images(images, self._dialect.issuer, "message", self.losses):
             self._emit_whole(placed_item(item, self._origin, len(self._output), self._names, self.losses))
 
-    def _add_calls(self, calls: list[types.ToolCall]) -> None:
+    def _add_calls(self, msg: types.Message) -> None:
         self._add_images()
         self._end_open()
-        for call in calls:
+        if isinstance(msg.tool_calls, types.ToolCall):
+            self.losses.changed(f"message.tool_calls[{len(self._calls)}]", ONE_CALL)
+        for call in msg.calls:
             position = len(self._calls)
             item = decode_call(call, self._origin, position, self._call_ids, "message", self.losses, keep=self._keep)
             self._calls.append(call)
@@ -235,7 +237,7 @@ class StreamEncoder(stream.StreamEncoder[OllamaDialect, types.Chunk]):
         # The whole answer has any data that the events lack.
         msg.content = unsent(msg.content or "", self._text)
         msg.thinking = unsent(msg.thinking or "", self._thought) or UNSET
-        msg.tool_calls = (msg.tool_calls or [])[self._calls :] or UNSET
+        msg.tool_calls = msg.calls[self._calls :] or UNSET
         answer.model = or_unset(answer.model or self._model)
         fields = {name: getattr(answer, name) for name in types.Line.__struct_fields__}
         self._out.append(with_extras(types.Chunk(**fields, message=msg), extras(answer)))

@@ -16,8 +16,8 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...losses import Losses
-from ...responses.lenient import derived_call_id
-from ...unknown import or_none, or_unset
+from ...responses.lenient import derived_call_id, repair_call
+from ...unknown import given, or_none, or_unset
 from ..kept import Rules, diff, item_leftovers, patch, unknown
 from ..options import report_missing
 from ..schema import OLLAMA, fitted_parameters
@@ -43,6 +43,7 @@ DROPPED = ("defer_loading", "allowed_callers", "output_schema", "async_")
 """Options of a tool that this wire does not have."""
 
 RULES = Rules(defaults={"type": "function"})
+FLAT_RULES = Rules(defaults={"type": "function"}, together=(("function", "name", "arguments"),))
 
 # --- tools ----------------------------------------------------------------------------------------------------------
 
@@ -120,7 +121,7 @@ def encode_call(item: Call, field: str, i: int, lost: Losses) -> types.ToolCall:
         report_unsaid(item, path, lost)
     if item.leftovers:
         made = patch(made, item_leftovers(item, WIRE))
-        lost += found if made.function.arguments == arguments else ()
+        lost += found if given(body := made.function) and body.arguments == arguments else ()
     return made
 
 
@@ -131,22 +132,38 @@ def decode_call(
 
     `path` is that of the message.
     """
-    call_id, function = call.id, call.function
+    function = call.function if given(call.function) else call
+    raw, own_id, name = function.arguments, call.id, function.name
+    arguments = "null" if raw is UNSET else str(raw, "utf-8", "replace")
+    if function is call or not name or isinstance(own_id, int | float):
+        found = repair_call(_plain(call, arguments), call_id="", nested=True)
+        for fault in found.faults:
+            lost.changed(f"{path}.tool_calls[{position}]", fault)
+        name = found.name
+    call_id = str(own_id) if given(own_id) else ""
     if not call_id or call_id in taken:
         if call_id:
             lost.changed(f"{path}.tool_calls[{position}]", f"a second call of the id {call_id!r}")
         call_id = derived_call_id(origin, position)
     taken.add(call_id)
-    arguments = "null" if function.arguments is UNSET else str(function.arguments, "utf-8", "replace")
     if arguments == "null":
         arguments = "{}"
     elif arguments[:1] != "{":
         lost.changed(f"{path}.tool_calls[{position}]", "its arguments were no object")
         with suppress(msgspec.MsgspecError):
             arguments = _strings.decode(arguments) or "{}"
-    item = ours.FunctionCall(call_id=call_id, name=function.name, arguments=arguments)
+    item = ours.FunctionCall(call_id=call_id, name=name, arguments=arguments)
     if keep:
-        item.leftovers = {WIRE: left} if (left := diff(call, encode_call(item, "", 0, Losses()), RULES)) else None
+        rules = FLAT_RULES if function is call else RULES
+        item.leftovers = {WIRE: left} if (left := diff(call, encode_call(item, "", 0, Losses()), rules)) else None
     elif not (type(call) is types.ToolCall and type(function) is types.CallFunction and function.index is UNSET):
         item.leftovers = {WIRE: left} if (left := unknown(call, "index")) else None
     return item
+
+
+def _plain(call: types.ToolCall, arguments: str) -> Json:
+    """The call as plain values for its repair, with what servers of this wire leave out, so that it is no fault."""
+    body = call.function if given(call.function) else call
+    inner: Json = {"name": body.name, "arguments": arguments if arguments != "null" else "{}"}
+    plain: Json = {"id": call.id if given(call.id) and call.id != "" else "-", "type": "function"}
+    return {**plain, "function": inner} if given(call.function) else {**plain, **inner}

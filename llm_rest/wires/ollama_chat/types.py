@@ -29,17 +29,22 @@ Number = int | float
 class CallFunction(Model, kw_only=True):
     """The function of a call: name and arguments. `arguments` is an object; text and null are accepted as well."""
 
-    name: str
+    name: Opt[str] = UNSET
     arguments: Raw | UnsetType = UNSET
     index: Opt[int] = UNSET
 
 
 class ToolCall(Model, kw_only=True):
-    """A tool call. Older servers send no `id`; `type` is accepted and never sent."""
+    """A tool call. Older servers send no `id`; `type` is accepted and never sent.
 
-    id: Opt[str] = UNSET
+    Small models write name and arguments beside the id, leave out the name, or number their calls.
+    """
+
+    id: Opt[str | int | float] = UNSET
     type: Opt[str] = UNSET
-    function: CallFunction
+    function: Opt[CallFunction] = UNSET
+    name: Opt[str] = UNSET
+    arguments: Raw | UnsetType = UNSET
 
 
 class Message(Model, kw_only=True):
@@ -49,9 +54,15 @@ class Message(Model, kw_only=True):
     content: Opt[str] = UNSET
     thinking: Opt[str] = UNSET
     images: Opt[list[str]] = UNSET
-    tool_calls: Opt[Bounded[ToolCall]] = UNSET
+    tool_calls: Opt[Bounded[ToolCall] | ToolCall] = UNSET
     tool_name: Opt[str] = UNSET
     tool_call_id: Opt[str] = UNSET
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        """The calls, also where there is one in place of the list."""
+        found = self.tool_calls or []
+        return [found] if isinstance(found, ToolCall) else found
 
 
 # --- the request ----------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from ...unknown import Unknown, as_object, given
 from ..call_ids import PlacedOutputs
 from ..kept import Rules, diff, patch, unknown
 from ..leftovers import UNISSUED, is_unissued, known, report_item, report_unknown
-from ..tools import Call
+from ..tools import ONE_CALL, Call
 from . import reasoning, types
 from .content import (
     FOREIGN,
@@ -125,7 +125,9 @@ def decode_message(
         items.append(decode_call(modern, dialect, origin, 0, path, lost, legacy=True))
     if msg.tool_calls:
         seen: set[str] = set()
-        for position, call in enumerate(msg.tool_calls):
+        if isinstance(msg.tool_calls, types.ToolCall):
+            lost.changed(f"{path}.tool_calls[0]", ONE_CALL)
+        for position, call in enumerate(msg.calls):
             item = decode_call(call, dialect, origin, position, path, lost)
             if item.call_id in seen:
                 lost.changed(f"{path}.tool_calls[{position}]", f"a second call of the id {item.call_id!r}")
@@ -159,7 +161,7 @@ def message_rules(msg: AssistantFields) -> Rules:
     texts = {text for text in (msg.reasoning_content, msg.reasoning) if text}
     if shown := reasoning.readable_text(msg.reasoning_details or ()):
         texts = {*(text.replace("\n", "") for text in texts), shown}
-    flat = any(call.function is UNSET and call.custom is UNSET for call in msg.tool_calls or ())
+    flat = any(call.function is UNSET and call.custom is UNSET for call in msg.calls)
     together = (REPEATED if len(texts) == 1 else ()) + (FLAT if flat else ())
     return replace(RULES, together=together) if together else RULES
 
@@ -463,7 +465,7 @@ class MessageWriter:
         made = encode_call(item, self._dialect, i, self._lost)
         legacy = self._builder is not None and self._builder.is_legacy
         add_call(msg, item, made, self._attached, self._dialect.missing_call_state, legacy=legacy)
-        self._waiting.setdefault(made.id or "", deque()).append(i)
+        self._waiting.setdefault(str(made.id or ""), deque()).append(i)
 
     def _add_image(self, i: int, item: ours.ImageGenerationCall) -> None:
         if not (self._dialect.images or is_from(item, self._dialect.issuer)):
@@ -624,12 +626,12 @@ class _Reader:
                 _note(item, **{CONTINUES: True})
         if self._before and not (isinstance(items[0], ours.Message) and isinstance(self._before[-1], ours.Message)):
             _note(items[0], **{APART: True})
-        ids = [call.id for call in message.tool_calls or ()]
+        ids = [call.id for call in message.calls]
         calls = [item for item in items if isinstance(item, ours.FunctionCall | ours.CustomToolCall)]
         for j, item in enumerate(calls):
             id = ids[j] if j < len(ids) else item.name
             call = item.call_id, isinstance(item, ours.CustomToolCall)
-            self._calls_by_id.setdefault(id or "", deque()).append(call)
+            self._calls_by_id.setdefault(str(id or ""), deque()).append(call)
         if self._keep:
             self._keep_document(message, items)
         else:

@@ -368,7 +368,7 @@ class MergedAnswer:
         """Add a piece of a call; returns the call it belongs to, and the text it adds."""
         index = int(piece.index) if given(piece.index) else None
         found = self._by_index.get(index) if index is not None else self.calls[-1] if self.calls else None
-        new_id = piece.id if piece.id not in ("", "null") else None
+        new_id = str(piece.id) if given(piece.id) and piece.id not in ("", "null") else None
         # Without an index a second complete call is recognized by its id or its name alone.
         named = index is None and not new_id and given(piece.function) and piece.function.name
         if found is None or (new_id and found.id and new_id != found.id) or (named and found.is_complete):

@@ -27,7 +27,7 @@ from ...vendors.dialects import ChatDialect
 from .. import stream
 from ..leftovers import built, item_id, new_answer, present
 from ..stream import unsent
-from ..tools import restore_tool, sent_name, sent_tools
+from ..tools import ONE_CALL, restore_tool, sent_name, sent_tools
 from . import reasoning, types
 from .content import decode_annotations
 from .media import decode_executed, decode_images, executed
@@ -79,6 +79,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         self._calls: dict[int, _Call] = {}
         self._has_text = False
         self._has_objects = False  # pieces of text that were objects
+        self._has_one_call = False  # a call in place of the list
         self._sent_tools = self._sent_images = 0  # the number of those sent
         self._other_choices: set[int] = set()  # further choices that came
         self._has_final_usage = False  # the last chunk had token usage and no content, as hosts send it at the end
@@ -142,6 +143,8 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         self.losses[:] = lost
         for index in sorted(self._other_choices):
             self.losses.dropped(f"choices[{index}]", "one more answer to the same question; a response has one")
+        if self._has_one_call:
+            self.losses.changed("choices[0].message.tool_calls[0]", ONE_CALL)
         if self._has_objects:
             self.losses.dropped("choices[0].delta.content", "an object in place of a piece of text")
         for path in self._merged.replaced if self._keep else ():
@@ -213,7 +216,8 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         if delta.refusal:
             self._merged.add_text("refusal", delta.refusal)
             self._append(ours.Message, delta.refusal, ours.RefusalPart)
-        for piece in delta.tool_calls or ():
+        self._has_one_call = self._has_one_call or isinstance(delta.tool_calls, types.ToolCall)
+        for piece in delta.calls:
             self._add_call(*self._merged.add_call(piece))
         if given(delta.function_call):
             self._add_call(*self._merged.add_legacy(delta.function_call))

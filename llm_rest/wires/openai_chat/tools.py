@@ -372,8 +372,9 @@ def decode_call(
     """
     body = call.function
     text = body.arguments if body and call.type == "function" else None
-    if body and body.name and call.id and call.id != "null" and isinstance(text, str) and text not in EMPTY:
-        item: Call = ours.FunctionCall(call_id=call.id, name=body.name, arguments=text)
+    call_id = call.id if isinstance(call.id, str) and call.id != "null" else ""
+    if body and body.name and call_id and isinstance(text, str) and text not in EMPTY:
+        item: Call = ours.FunctionCall(call_id=call_id, name=body.name, arguments=text)
     else:
         plain = _plain(call)
         if dialect.untyped_calls and call.type is UNSET:
@@ -407,7 +408,7 @@ def add_call(
         made.extra_content = attached.pop(item.call_id)
     elif missing and not msg.tool_calls:
         made.extra_content = missing
-    if msg.tool_calls:
+    if isinstance(msg.tool_calls, list):
         msg.tool_calls.append(made)
     else:
         msg.tool_calls = [made]
@@ -480,7 +481,8 @@ class MergedCall:
     @property
     def id(self) -> str | None:
         """Its id, if it has arrived."""
-        return self.fields.get("id")
+        found = self.fields.get("id")
+        return None if found is None else str(found)
 
     @property
     def has_arguments(self) -> bool:

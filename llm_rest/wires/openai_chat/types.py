@@ -132,9 +132,9 @@ class CustomBody(Model, kw_only=True):
 
 
 class ToolCall(Model, kw_only=True):
-    """A call, or a piece of one in a stream. Only OpenAI itself always sends `id` and `type`."""
+    """A call, or a piece of one in a stream. Only OpenAI itself always sends `id` and `type`; some send a number as the id."""
 
-    id: Opt[str] = UNSET
+    id: Opt[str | int | float] = UNSET
     type: Opt[Literal["function", "custom"] | str] = UNSET
     function: Opt[FunctionBody] = UNSET
     custom: Opt[CustomBody] = UNSET
@@ -175,7 +175,8 @@ class AssistantFields(Model, kw_only=True):
     content: Opt[Content | JsonValue] = UNSET
     """Text or parts; some hosts send the object of an answer in JSON, whose text is meant."""
     refusal: Opt[str] = UNSET
-    tool_calls: Opt[Bounded[ToolCall]] = UNSET
+    tool_calls: Opt[Bounded[ToolCall] | ToolCall] = UNSET
+    """The calls; small models write one call in place of the list."""
     annotations: Opt[list[Any]] = UNSET
     """`{"type": "url_citation", "url_citation": {"url", "title", "start_index", "end_index"}}`: nested, flat in Responses."""
     audio: Opt[Json] = UNSET
@@ -189,6 +190,12 @@ class AssistantFields(Model, kw_only=True):
     images: Opt[Any] = UNSET
     executed_tools: Opt[Any] = UNSET
     channel: Opt[Any] = UNSET
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        """The calls, also where there is one in place of the list."""
+        found = self.tool_calls or []
+        return [found] if isinstance(found, ToolCall) else found
 
 
 class AssistantMessage(AssistantFields, tag_field="role", tag="assistant", kw_only=True):

@@ -126,6 +126,16 @@ class Collected:
     def _content(self) -> list[ContentPart]:
         return [_part(*self.parts[index]) for index in sorted(self.parts)]
 
+    def sent(self, kind: str, index: int) -> str:
+        """The text of a part of the content or summary so far, or of a call."""
+        if kind == "summary":
+            growing = self.summary[index].text if index in self.summary else None
+        elif kind:
+            growing = self.parts[index][1].text if index in self.parts else None
+        else:
+            growing = self.text
+        return "" if growing is None else growing.getvalue()
+
     # -- the item
 
     def on_added(self, event: ev.OutputItemAdded) -> None:
@@ -302,6 +312,11 @@ class Assembler:
                 self._error = event.details
             case _:
                 pass
+
+    def sent(self, output_index: int, kind: str, index: int) -> str:
+        """The text so far of a part of an item's `content` or `summary`, or, with an empty kind, of a call."""
+        item = self._items.get(output_index)
+        return "" if item is None else item.sent(kind, index)
 
     def reopen(self) -> None:
         """Clear the failure of the stream, because another stream continues it."""

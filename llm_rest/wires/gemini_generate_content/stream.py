@@ -475,7 +475,7 @@ class StreamEncoder(stream.StreamEncoder[GeminiDialect, types.Response]):
     def _prepare(self) -> None:
         self._head = types.Response()  # the fields of the answer that every chunk repeats
         self._writer = _LateMessage(Context(Losses(), self._dialect, gemini_model(""), replay=False))
-        self._sent_texts: dict[int, set[int]] = {}  # the sent texts of open items, by item and place
+        self._sent_texts: dict[int, dict[int, list[str]]] = {}  # the sent texts of open items, by item and place
         self._has_adjacent_texts = False  # whether separate texts were sent next to each other
         self._has_sent_parts = False
 
@@ -491,15 +491,25 @@ class StreamEncoder(stream.StreamEncoder[GeminiDialect, types.Response]):
             case ev.ReasoningSummaryTextDelta(delta=delta):
                 self._add_text(types.Part(text=delta, thought=True), event.output_index, event.summary_index)
             case ev.OutputItemDone(item=item) if item is not None:
-                self._send(self._writer.done(item, self._sent_texts.pop(event.output_index, set())))
+                self._send_rest(item, event.output_index)
+                self._send(self._writer.done(item, set(self._sent_texts.pop(event.output_index, ()))))
             case _:
                 pass
 
     def _add_text(self, part: types.Part, item: int, place: int) -> None:
-        streamed = self._sent_texts.setdefault(item, set())
+        streamed = self._sent_texts.setdefault(item, {})
         self._has_adjacent_texts = self._has_adjacent_texts or bool(streamed and place not in streamed)
-        streamed.add(place)
+        streamed.setdefault(place, []).append(part.text or "")
         self._send([part])
+
+    def _send_rest(self, item: ours.AnyItem, index: int) -> None:
+        """Send what the complete texts of an item have beyond their deltas."""
+        texts = getattr(item, "summary" if isinstance(item, ours.Reasoning) else "content", None)
+        for place, sent in list(self._sent_texts.get(index, {}).items()):
+            whole = texts[place] if isinstance(texts, list) and place < len(texts) else None
+            if rest := stream.unsent(getattr(whole, "text", ""), sent):
+                part = types.Part(text=rest, thought=True if isinstance(item, ours.Reasoning) else UNSET)
+                self._add_text(part, index, place)
 
     def _send(self, parts: list[types.Part]) -> None:
         """The parts in a chunk; before them refusals that are sent as texts, since another part follows them."""

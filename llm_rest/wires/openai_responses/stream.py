@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ...losses import Losses
 from ...responses import events as ev
 from ...responses.emit import TEXTS, Emitter, OpenItem, tell
+from ...responses.estimate import text_of
 from ...responses.items import Message
 from ...responses.parts import OutputText, ReasoningText, RefusalPart, SummaryText
 from ...responses.received import ReceivedDecoder
@@ -73,10 +74,13 @@ PART_DONE = (ev.ContentPartDone, ev.ReasoningSummaryPartDone)
 OLD_NAMES = (ev.ReasoningDelta, ev.ReasoningDone)
 
 
+OTHER_TEXT = "the complete text, which differs from its deltas"
+
+
 class _OutputItem:
     """One item of the output; `parts` holds whether each part that was announced is still open."""
 
-    __slots__ = ("grown", "has_events", "id", "index", "open", "parts")
+    __slots__ = ("ended", "has_events", "id", "index", "item", "open", "parts")
 
     def __init__(self, index: int, item_id: str) -> None:
         self.index = index
@@ -84,7 +88,8 @@ class _OutputItem:
         self.open = True
         self.has_events = False  # between its beginning and its end
         self.parts: dict[tuple[str, int], bool] = {}
-        self.grown: set[tuple[str, int]] = set()
+        self.ended: set[tuple[str, int]] = set()  # the parts whose text has its end event
+        self.item: AnyItem | None = None  # the complete item
 
     def place(self, key: tuple[str, int]) -> dict[str, Any]:
         """The fields of an event that identify its part."""
@@ -189,6 +194,13 @@ class StreamDecoder:
             output = self._items.get(index)
             if (output is None or output.open) and response.status != "failed":
                 self._end_item(index, item, decoded=True)
+            elif (
+                output is not None
+                and isinstance(item, Message)
+                and isinstance(output.item, Message)
+                and text_of(item.content) != text_of(output.item.content)
+            ):
+                self.losses.changed(f"output[{index}]", OTHER_TEXT)
         event.response = response
         self._forward(event)
         self._ended = True
@@ -229,14 +241,18 @@ class StreamDecoder:
             tell(opened, item)
         for key, still_open in output.parts.items():
             if still_open:
-                self._end_part(output, key, item)
-        output.open = False
+                self._end_part(source_index, output, key, item)
+        if output.has_events and not output.parts:
+            self._send_rest(source_index, output, ("", 0), item)
+        output.open, output.item = False, item
         opened.done(item)
 
-    def _end_part(self, output: _OutputItem, key: tuple[str, int], item: AnyItem) -> None:
+    def _end_part(self, source_index: int, output: _OutputItem, key: tuple[str, int], item: AnyItem) -> None:
         kind, index = key
         parts: Any = getattr(item, kind, None) or []
         part = parts[index] if not isinstance(parts, str) and index < len(parts) else None
+        if part is not None:
+            self._send_rest(source_index, output, key, part)
         done = ev.ReasoningSummaryPartDone if kind == "summary" else ev.ContentPartDone
         self._forward(done(**output.place(key), part=part))
 
@@ -257,6 +273,9 @@ class StreamDecoder:
         grows = kind in GROWS
         if not grows and kind in HELD:
             self._strip(event, HELD[kind])
+        key = _key(event)
+        source_index = event.output_index
+        sent = "" if grows or kind not in DELTAS else self._assembler.sent(source_index, *key)
         self._assembler.feed(event)
         if not output.open:
             return
@@ -266,14 +285,15 @@ class StreamDecoder:
             event.name = self._names.get(event.name, event.name)
         if output.id:
             event.item_id = output.id
-        key = _key(event)
         # Nearly every event is another piece of an open part.
         if key[0] and not (grows and output.parts.get(key)) and not self._in_its_part(event, output, key):
             return
-        if grows:
-            output.grown.add(key)
-        elif kind in DELTAS and key not in output.grown:
-            self._append(event, output, key)
+        if kind in DELTAS:
+            delta, field = DELTAS[kind]
+            self._complete(output, key, delta, getattr(event, field) or "", sent)
+            output.ended.add(key)
+        elif isinstance(event, PART_DONE) and event.part is not None:
+            self._send_rest(source_index, output, key, event.part)
         self._forward(event)
 
     def _strip(self, event: Any, field: str) -> None:
@@ -306,11 +326,23 @@ class StreamDecoder:
         about = ABOUT.get(struct_of(event), OutputText) if part is None else struct_of(part)
         self._forward(ev.ContentPartAdded(**output.place(key), part=EMPTY.get(about, EMPTY[OutputText])))
 
-    def _append(self, event: Any, output: _OutputItem, key: tuple[str, int]) -> None:
-        """The one delta for a whole text."""
-        kind, field = DELTAS[struct_of(event)]
-        if text := getattr(event, field):
-            self._forward(kind(**{**output.place(key), "item_id": event.item_id}, delta=text))
+    def _send_rest(self, source_index: int, output: _OutputItem, key: tuple[str, int], whole: Any) -> None:
+        """Send what a complete part or item has beyond its deltas."""
+        kind = next((kind for kind in TEXTS if isinstance(whole, kind)), None)
+        if kind is not None:
+            delta, _, field = TEXTS[kind]
+            self._complete(output, key, delta, getattr(whole, field) or "", self._assembler.sent(source_index, *key))
+
+    def _complete(self, output: _OutputItem, key: tuple[str, int], delta: Any, text: str, sent: str) -> None:
+        """Send the rest of a complete text as a delta. One that does not begin with what was sent is reported."""
+        if text == sent:
+            return
+        if text.startswith(sent) and key not in output.ended:
+            self._forward(delta(**output.place(key), delta=text[len(sent) :]))
+        else:
+            self.losses.changed(
+                ".".join([f"output[{output.index}]", *([f"{key[0]}[{key[1]}]"] if key[0] else [])]), OTHER_TEXT
+            )
 
 
 def _key(event: object) -> tuple[str, int]:

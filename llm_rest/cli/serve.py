@@ -39,6 +39,11 @@ def run(arguments: Namespace) -> int:
     if not names:
         raise ConfigError("the gateway has no models", hint="name a default, models or vendors in the file")
     _log()
+    if not handler.seals.lasting:
+        note(
+            "a random key seals the vendors' state that clients get: it is not accepted after a restart or by another "
+            "process; set [seal] or --keep to change that"
+        )
 
     def ready(url: str) -> None:
         _announce(url, f"a gateway to {', '.join(names)}", names[0], list(config.tokens.values()))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .config import (
         Config as Config,
         Keep as Keep,
+        Seal as Seal,
         Upstream as Upstream,
         access_control as access_control,
         load as load,
@@ -31,7 +32,7 @@ _HOME = {
     for module, names in {
         ".access": "AccessControl Limits",
         ".app": "create_app serve_in_thread serve",
-        ".config": "Config Keep Upstream access_control load",
+        ".config": "Config Keep Seal Upstream access_control load",
         ".gateway": "Gateway",
         ".handler": "Context Handler Pause Refused",
         ".history": "StoredHistory",

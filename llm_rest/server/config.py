@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -18,9 +19,6 @@ from ..vendors.rows import is_loopback
 from .access import AccessControl, Limits
 from .history import StoredHistory
 from .store import MAX_BYTES, MemoryStore, SQLiteStore
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Upstream(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,6 +51,37 @@ class Keep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return StoredHistory(MemoryStore(self.bytes) if self.path is None else SQLiteStore(self.path, self.bytes))
 
 
+class Seal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The secret keys of the seals on vendors' opaque state that clients get: the first one signs, and all are accepted.
+
+    Without one a random key is stored in the file of `Keep`, or made for the process if there is none. Gateways with the
+    same key accept each other's seals.
+    """
+
+    key_env: str | tuple[str, ...] = ()
+    """The environment variable with the key, or several."""
+    key_file: str | tuple[str, ...] = ()
+    """The file whose first line is the key, or several. They come after those of `key_env`."""
+
+    def keys(self) -> list[bytes]:
+        """The keys. Raises `ConfigError` for one that is missing or too short."""
+        variables = [self.key_env] if isinstance(self.key_env, str) else self.key_env
+        files = [self.key_file] if isinstance(self.key_file, str) else self.key_file
+        found = {name: os.environ.get(name, "") for name in variables}
+        for name in files:
+            try:
+                found[name] = next(iter(Path(name).read_text("utf-8").splitlines()), "")
+            except (OSError, UnicodeError) as problem:
+                raise ConfigError(f"cannot read the key of the seals in {name}: {problem}") from None
+        for name, key in found.items():
+            if len(key.strip()) < SHORTEST:
+                raise ConfigError(
+                    f"{name} holds no key of at least {SHORTEST} characters for the seals",
+                    hint="python -c 'import secrets; print(secrets.token_urlsafe(32))' prints one",
+                )
+        return [key.strip().encode() for key in found.values()]
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The configuration of a gateway. Callers may name the `models`, and `vendor/model` for their vendors and `vendors`."""
 
@@ -74,6 +103,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether callers may use tools that run at the vendor, MCP servers included; or the types of those that they may use."""
     unknown: Literal["auto", "pass", "drop", "refuse"] = "auto"
     """Fields that this library does not know: `auto` passes them where no `output_tokens` limits the answers."""
+    seal: Seal = Seal()
+    """The keys of the seals on vendors' opaque state that clients get."""
 
 
 def load(path: Path) -> Config:

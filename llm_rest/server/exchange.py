@@ -45,6 +45,7 @@ from ..wires import ollama_chat as ollama
 from . import routes, stored
 from .handler import Context, Refused, invalid_request
 from .logs import log_usage
+from .seals import SealingWriter
 from .streaming import as_array, as_generated, encoded_stream
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from .access import Limits
     from .handler import Handler, HandlerEvent, Hold, Pause
     from .routes import Route
+    from .seals import Seals
     from .stored import Session
 
 T = TypeVar("T")
@@ -170,15 +172,15 @@ async def exchange(
             case "generate" if not wire_request.messages:
                 document = routes.loaded(_existing(model, handler))
             case "answer" | "generate":
-                request = await in_thread(partial(_request, route, context, wire_request))
+                request = await in_thread(partial(_request, route, context, wire_request, handler))
                 if not generate or route.streams or request.stream is True:
-                    events = handler.stream if generate else partial(_without_output, handler)
-                    return await _streamed(route, context, events(request, context), request, query)
+                    events = (handler.stream if generate else partial(_without_output, handler))(request, context)
+                    return await _streamed(route, context, events, request, query, _seals(handler))
                 document = await _answered(route, context, handler, request)
                 if route.purpose == "generate":
                     document = ollama.generated(msgspec.json.decode(msgspec.json.encode(document)))
             case "count":
-                request = await in_thread(partial(_request, route, context, wire_request))
+                request = await in_thread(partial(_request, route, context, wire_request, handler))
                 document = routes.COUNT_TOKENS[wire].answer(await handler.count(request, context))
             case "models":
                 document = routes.models(wire, handler.models())
@@ -194,7 +196,7 @@ async def exchange(
                 document = routes.model(wire, _existing(route.model, handler))
             case "compact":
                 _check_stores(handler, path, wire)
-                request = await in_thread(partial(_request, route, context, wire_request))
+                request = await in_thread(partial(_request, route, context, wire_request, handler))
                 document = await stored.compacted(handler, request, context)
             case "stored" | "items" | "cancel":
                 _check_stores(handler, path, wire)
@@ -308,6 +310,8 @@ async def _answered(route: Route, context: Context, handler: Handler, request: R
         # Only the Responses wire has failed answers; on other wires this is a server error.
         raise Refused(_failure(response))
     log_usage(context.facts, response.usage)
+    if (seals := _seals(handler)) is not None:
+        response = seals.response(response, context.scope)
     document, unsaid = wires.load(route.wire).encode_response(response, request=request, dialect=route.dialect)
     _stop_at_refusal(unsaid, 500)
     context.losses.extend(unsaid)
@@ -336,10 +340,16 @@ def empty_response(id: str, model: str, now: float = 0) -> Response:
 
 
 async def _streamed(
-    route: Route, context: Context, events: AsyncGenerator[HandlerEvent], request: Request, query: str
+    route: Route,
+    context: Context,
+    events: AsyncGenerator[HandlerEvent],
+    request: Request,
+    query: str,
+    seals: Seals | None,
 ) -> Streamed:
     wire = wires.load(route.wire)
-    writer = StreamWriter(wire, dialect=route.dialect, request=request)
+    plain = StreamWriter(wire, dialect=route.dialect, request=request)
+    writer = plain if seals is None else SealingWriter(plain, seals, context.scope)
     input_tokens = partial(estimate_tokens, request) if route.wire in COUNTED_FIRST else None
     body = encoded_stream(events, writer, context, facts_of, input_tokens)
     content_type = CONTENT_TYPES[wire.FRAMING]
@@ -386,14 +396,21 @@ def _with_dialect_of_model(route: Route, wire_request: Any, model: Opt[str], han
     return replace(route, dialect=about(route.wire, model) or route.dialect)
 
 
-def _request(route: Route, context: Context, wire_request: Any) -> Request:
-    """The request in a wire's document."""
+def _request(route: Route, context: Context, wire_request: Any, handler: Handler) -> Request:
+    """The request in a wire's document, with the opaque state that has a valid seal of the handler."""
     request, lost = wires.load(route.wire).decode_request(wire_request, dialect=route.dialect, model=route.model)
     _stop_at_refusal(lost, 400)
     context.losses.extend(lost)
     if context.limits is not None:
         check_arguments(request, context.limits.entries)
-    return request
+    seals = _seals(handler)
+    return request if seals is None else seals.opened(request, context)
+
+
+def _seals(handler: Handler) -> Seals | None:
+    """The seals of a handler that gives clients opaque state of several vendors."""
+    found: Seals | None = getattr(handler, "seals", None)
+    return found
 
 
 def check_arguments(request: Request, most: int) -> None:

@@ -32,6 +32,7 @@ from .escapes import Guard
 from .exchange import empty_response
 from .handler import Refused, invalid_request
 from .history import StoredHistory, compacted_by_summary
+from .seals import Seals
 from .stored import OwnIds
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class Gateway:
 
     def __init__(self, config: Config, *, history: StoredHistory | None = None) -> None:
         self._history = history or config.keep.history()
+        self.seals = Seals(config.seal.keys(), self._history.secret())
+        """The seals on the opaque state that clients get."""
         self._config = config
         self._limits = config.limits
         self._guard = Guard(config)

@@ -93,9 +93,9 @@ class Handler(Protocol):
 
     Optional methods: `aclose()`, called when the server stops; `tidy()`, called every few seconds; `access_control(host)`, for
     `serve` and `create_app` without `access=`; `dialect(wire, model)`, the dialect of requests on that wire for that model
-    (`None` for the wire's default); `capabilities(model)`, its capabilities; and, where it stores responses, the coroutines
-    `turn(id, context)`, `forget(id, context)`, `compact(request, context)` and `without_output(request, context)`, as `Gateway`
-    has them.
+    (`None` for the wire's default); `capabilities(model)`, its capabilities; `seals`, the seals on the opaque state that its
+    clients get (`llm_rest.server.seals`); and, where it stores responses, the coroutines `turn(id, context)`,
+    `forget(id, context)`, `compact(request, context)` and `without_output(request, context)`, as `Gateway` has them.
     """
 
     async def answer(self, request: Request, context: Context) -> Response:

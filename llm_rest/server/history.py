@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..conversation.limits import SUMMARY
-from ..errors import DecodeError
+from ..errors import DecodeError, StoreError
 from ..responses.carriers import digest, seal, sender, unseal
 from ..responses.estimate import text_of
 from ..responses.items import (
@@ -38,7 +38,7 @@ from .store import MemoryStore, TooLargeError
 from .stored import OwnIds, Room, StoredTurns, continued, with_vendor_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from ..client.reply import Reply
     from ..responses import Request, Response
@@ -106,6 +106,15 @@ class StoredHistory:
     def close(self) -> None:
         """Close the store."""
         self._store.close()
+
+    def secret(self) -> bytes | None:
+        """The random key that is stored with the history; `None` where it ends with the process."""
+        secret: Callable[[], bytes] | None = getattr(self._store, "secret", None)
+        try:
+            return secret() if secret is not None else None
+        except StoreError:
+            _log.exception("the key of the seals could not be stored")
+            return None
 
     def keeps(self, request: Request, context: Context) -> bool:
         """Whether the response is stored for later requests: on `openai_responses`, unless the request has `store: false`."""

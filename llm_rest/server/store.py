@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ..errors import ConfigError
@@ -152,6 +153,17 @@ class SQLiteStore(SQLiteFile):
             tables=_TABLES,
         )
         self._look()
+
+    def secret(self) -> bytes:
+        """A random key that is stored with the file, and made with its first use. It is never deleted for lack of room."""
+        with self._writing():
+            self._db.execute("CREATE TABLE IF NOT EXISTS secret (key BLOB NOT NULL)")
+            row = self._db.execute("SELECT key FROM secret").fetchone()
+            if row is None:
+                row = (token_bytes(32),)
+                self._db.execute("INSERT INTO secret VALUES (?)", row)
+        found: bytes = row[0]
+        return found
 
     def _look(self) -> None:
         """Read the total size, and the number of the last use."""

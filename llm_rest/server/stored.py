@@ -117,6 +117,8 @@ async def answer(purpose: str, method: str, handler: Any, context: Context, quer
     turn: Turn | None = await handler.turn(name, context)
     if turn is None:
         raise _missing(name)
+    if (seals := getattr(handler, "seals", None)) is not None:
+        turn = cast("Turn", seals.turn(turn, context.scope))
     options = {key: values[-1] for key, values in parse_qs(query).items()}
     if purpose == "items":
         return _page(turn, options)
@@ -154,7 +156,10 @@ async def compacted(handler: Any, request: Request, context: Context) -> Any:
         raise invalid_request("Missing required parameter: 'model'.", "model")
     if not given(request.input) and not given(request.previous_response_id):
         raise invalid_request("There is no conversation: give input or previous_response_id.", "input")
-    document, lost = encode_compacted(await handler.compact(request, context), dialect=context.dialect)
+    found = await handler.compact(request, context)
+    if (seals := getattr(handler, "seals", None)) is not None:
+        found = seals.compacted(found, context.scope)
+    document, lost = encode_compacted(found, dialect=context.dialect)
     context.losses.extend(lost)
     return document
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..errors import ErrorFacts
     from ..responses.events import AnyEvent
     from .handler import Context, HandlerEvent
+    from .seals import SealingWriter
 
 _encode = msgspec.json.Encoder().encode
 
@@ -81,7 +82,7 @@ def _in_pieces(event: Any, size: int) -> list[Any]:
 
 async def encoded_stream(
     events: AsyncGenerator[HandlerEvent],
-    writer: StreamWriter,
+    writer: StreamWriter | SealingWriter,
     context: Context,
     facts_of: Callable[[LLMError], ErrorFacts],
     input_tokens: Callable[[], int] | None = None,

@@ -39,14 +39,12 @@ def run(arguments: Namespace) -> int:
     if not names:
         raise ConfigError("the gateway has no models", hint="name a default, models or vendors in the file")
     _log()
+    what = f"a gateway to {', '.join(names)}"
     if not handler.seals.lasting:
-        note(
-            "a random key seals the vendors' state that clients get: it is not accepted after a restart or by another "
-            "process; set [seal] or --keep to change that"
-        )
+        what += ", with a key of this process for the seals on opaque state ([seal] or --keep give one that lasts),"
 
     def ready(url: str) -> None:
-        _announce(url, f"a gateway to {', '.join(names)}", names[0], list(config.tokens.values()))
+        _announce(url, what, names[0], list(config.tokens.values()))
 
     return _serve(arguments, ready, handler, access_control(config, arguments.host), config.limits.grace)
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 from ..unknown import Unknown
 from .items import FileSearchCall, ImageGenerationCall, Message, OpenPage, Search, UrlSource, WebSearchCall
 from .parts import (
+    DOCUMENT,
     SOURCE_FIELDS,
     ContainerFileCitation,
     FileCitation,
@@ -106,7 +107,7 @@ def _citation(note: AnyAnnotation, offset: int) -> Citation | None:
     end: int | None = None
     match note:
         case UrlCitation():
-            names = {"url": note.url, "title": note.title}
+            names = {"url": None if note.url.startswith(DOCUMENT) else note.url, "title": note.title}
             if note.end_index:  # the format requires a position, so that sources of the whole answer have an empty one
                 start, end = note.start_index or 0, note.end_index
         case FileCitation():

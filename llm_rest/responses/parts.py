@@ -149,12 +149,16 @@ SOURCE_FIELDS = ("cited_text", "document_index", "unit", "start", "end")
 """The fields of a citation that OpenAI does not have."""
 
 
+DOCUMENT = "document:"
+"""Scheme of the `url` of a document that was sent with the request; its position follows."""
+
+
 class UrlCitation(SourceCitation, kw_only=True, tag="url_citation"):
-    """A web page that a span of the text cites."""
+    """A web page, or a document of the request, that a span of the text cites."""
 
     type: ClassVar[Literal["url_citation"]] = "url_citation"
     url: str
-    """URL of the page."""
+    """URL of the page; `document:` and a position for a document that was sent with the request."""
     title: str | None = None
     """Title of the page. Some hosts leave it out."""
     start_index: int | None = None
@@ -164,13 +168,13 @@ class UrlCitation(SourceCitation, kw_only=True, tag="url_citation"):
 
 
 class FileCitation(SourceCitation, kw_only=True, tag="file_citation"):
-    """A file, found by a file search or sent with the request, that the text cites."""
+    """A file that the text cites."""
 
     type: ClassVar[Literal["file_citation"]] = "file_citation"
     file_id: str
-    """Id of the file. Empty for a document without one, such as one that was sent with the request."""
+    """Id of the file. Empty for a passage of a file without one."""
     filename: str | None = None
-    """Name of the file, or title of the document."""
+    """Name of the file."""
     index: int | None = None
     """Place of the citation: in recorded answers its offset in characters."""
     start_index: int | None = None

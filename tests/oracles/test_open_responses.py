@@ -70,6 +70,24 @@ def test_an_answer_of_another_wire_is_served_as_the_document_asks(name: str) -> 
         assert served(response, request) == []
 
 
+def test_citations_of_documents_are_served_as_the_document_asks() -> None:
+    places: list[Any] = [
+        {"type": "char_location", "start_char_index": 0, "end_char_index": 1},
+        {"type": "page_location", "start_page_number": 1, "end_page_number": 2},
+        {"type": "content_block_location", "start_block_index": 0, "end_block_index": 1},
+    ]
+    cited = [{"cited_text": "c", "document_index": 0, "document_title": None, **place} for place in places]
+    found = {"type": "search_result_location", "search_result_index": 0, "source": "kb/7", "title": None}
+    cited.append({**found, "start_block_index": 0, "end_block_index": 1, "cited_text": "c"})
+    answer = {"id": "msg_1", "content": [{"type": "text", "text": "At twelve.", "citations": cited}], "model": "m"}
+    answer |= {"type": "message", "role": "assistant", "stop_reason": "end_turn", "usage": {}}
+    wire = wires.load("anthropic_messages")
+    request = Request(model="m", input="Hi")
+    response, _ = wire.decode_response(wire.RESPONSE.decode(json.dumps(answer).encode()), request=request)
+    assert served(response, request) == []
+    assert [one.cited_text for one in response.citations] == ["c"] * 4
+
+
 def test_the_document_is_strict_enough_to_object() -> None:
     assert faults({"id": "r", "object": "response", "status": "completed", "output": []}, "ResponseResource") != []
     assert faults({"model": 5}, "CreateResponseBody") != []

@@ -16,6 +16,7 @@ from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Losses
 from ...responses.carriers import digest, nested, seal, unseal
+from ...responses.parts import DOCUMENT
 from ...unknown import Decoder, Model, Opt, Unknown, extras, given, or_none, or_unset
 from ...vendors.dialects import MessagesModel, messages_model
 from ..kept import diff, own_leftovers, patch, unknown
@@ -501,7 +502,7 @@ class BlockReader:
 
 
 def _annotations(citations: list[types.AnyCitation], text: str) -> list[ours.AnyAnnotation]:
-    """The annotations for citations, each of its whole text: pages by URL, and documents as files, with or without id."""
+    """The annotations for citations, each of its whole text: pages and documents by URL, files by id."""
     return [_annotation(citation, len(text)) for citation in citations]
 
 
@@ -515,9 +516,7 @@ def _annotation(citation: types.AnyCitation, length: int) -> ours.AnyAnnotation:
         case types.SearchResultLocation(source=source, title=title):
             place |= {"document_index": citation.search_result_index, "unit": "blocks"}
             place |= {"start": citation.start_block_index, "end": citation.end_block_index}
-            if source.startswith(("http://", "https://")):
-                return ours.UrlCitation(url=source, title=or_none(title), **place)
-            return ours.FileCitation(file_id=source, filename=or_none(title), index=length, **place)
+            return ours.UrlCitation(url=source, title=or_none(title), **place)
         case types.CharLocation(start_char_index=start, end_char_index=end):
             unit = "characters"
         case types.PageLocation(start_page_number=start, end_page_number=end):
@@ -526,7 +525,10 @@ def _annotation(citation: types.AnyCitation, length: int) -> ours.AnyAnnotation:
             unit = "blocks"
     place |= {"document_index": citation.document_index, "unit": unit, "start": start, "end": end}
     name = or_none(citation.document_title)
-    return ours.FileCitation(file_id=citation.file_id or "", filename=name, index=length, **place)
+    if given(citation.file_id):
+        return ours.FileCitation(file_id=citation.file_id, filename=name, index=length, **place)
+    # The core of the format has this type of annotation alone.
+    return ours.UrlCitation(url=f"{DOCUMENT}{citation.document_index}", title=name, **place)
 
 
 class AssistantMessage:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ... import responses as ours
 from ...losses import Losses, no_such, not_in
 from ...responses.carriers import SPELLING, digest, own, report_foreign
-from ...responses.parts import SOURCE_FIELDS, data_url, parse_data_url, standard
+from ...responses.parts import DOCUMENT, SOURCE_FIELDS, data_url, parse_data_url, standard
 from ...unknown import Unknown, as_list, as_object, given, or_none, or_unset
 from ...vendors.dialects import GeminiDialect, GeminiModel
 from ..kept import Rules, diff, own_leftovers, patch
@@ -483,13 +483,13 @@ def reported_tools(candidate: types.Candidate, output: Sequence[ours.AnyItem], o
         action = ours.Search(queries=queries, sources=[*sources] or None)
         items.append(ours.WebSearchCall(status="completed", action=action, rendered_content=rendered))
     passages = [(known, one) for known, one in found if isinstance(one, ours.FileCitation)]
-    queries = grounding.retrieval_queries or []
-    if queries or not all(known for known, _ in passages):
+    asked = grounding.retrieval_queries or []
+    if asked or not all(known for known, _ in passages):
         results = [
             ours.FileSearchResult(file_id=one.file_id or None, filename=one.filename, text=one.cited_text)
             for _, one in passages
         ]
-        items.append(ours.FileSearchCall(status="completed", queries=queries, results=results or None))
+        items.append(ours.FileSearchCall(status="completed", queries=asked, results=results or None))
     for n, item in enumerate(items, len(output)):
         item.id, item.leftovers = f"{ID_PREFIXES[item.type]}_{origin}_{n}", {WIRE: {SPELLING: {GROUNDED: True}}}
     return items
@@ -536,11 +536,14 @@ def grounding_of(
 def _chunk(source: ours.UrlCitation | ours.FileCitation, path: str, lost: Losses) -> types.GroundingChunk:
     """The source of a text: a page, or a passage of a document."""
     sent = set[str]()
-    if isinstance(source, ours.UrlCitation):
+    if isinstance(source, ours.UrlCitation) and not source.url.startswith(DOCUMENT):
         chunk = types.GroundingChunk(web=types.WebChunk(uri=source.url, title=or_unset(source.title)))
     else:
-        passage = types.RetrievedContext(title=or_unset(source.filename), text=or_unset(source.cited_text))
-        passage.document_name = source.file_id or UNSET
+        named = (
+            (source.title, source.url) if isinstance(source, ours.UrlCitation) else (source.filename, source.file_id)
+        )
+        passage = types.RetrievedContext(title=or_unset(named[0]), text=or_unset(source.cited_text))
+        passage.document_name = named[1] or UNSET
         sent.add("cited_text")
         if source.unit == "pages" and source.start is not None and source.end == source.start + 1:
             passage.page_number = source.start

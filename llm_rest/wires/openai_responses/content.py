@@ -17,7 +17,7 @@ from ... import responses as rs
 from ...losses import Losses, not_in
 from ...responses.carriers import NAMES, own, report_foreign
 from ...responses.lenient import REPAIRED
-from ...responses.parts import SOURCE_FIELDS, Leftovers
+from ...responses.parts import DOCUMENT, SOURCE_FIELDS, Leftovers
 from ...responses.received import report_received
 from ...unknown import Unknown, as_list, given
 from ...vendors.dialects import ResponsesDialect
@@ -171,13 +171,13 @@ def _with_known_annotations(parts: list[Any], path: str, lost: Losses) -> list[A
 
 
 def _known_annotation(note: Any, path: str, lost: Losses) -> Any:
-    """An annotation as hosts have it; `None` for one of another wire, or of a document that has no id."""
+    """An annotation as hosts have it; `None` for one of another wire, or of a document that hosts cannot find."""
     if isinstance(note, Unknown):
         if note.kind.partition(":")[0] in NAMES:
             lost.dropped(path, not_in("a citation of this kind", "Responses"))
             return None
         return note
-    if isinstance(note, rs.FileCitation) and not note.file_id:
+    if note.url.startswith(DOCUMENT) if isinstance(note, rs.UrlCitation) else getattr(note, "file_id", None) == "":
         lost.dropped(path, not_in("a citation of a document without an id", "Responses"))
         return None
     more = [name for name in OURS.get(struct_of(note), ()) if getattr(note, name) is not None]

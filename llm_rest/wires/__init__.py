@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from msgspec import Struct
 
+from ..errors import ConfigError, printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -47,9 +49,19 @@ def with_model(path: str, request: Request) -> str:
     """The path of a route with the model in it, where the host has it there."""
     if "{model}" not in path:
         return path
-    from urllib.parse import quote  # slow to load
+    return path.replace("{model}", path_segment(request.model or ""))
 
-    return path.replace("{model}", quote(request.model or "", safe=""))
+
+def path_segment(name: str, *, safe: str = "") -> str:
+    """A name as one segment of a path. Raises `ConfigError` for one that leads to another path, escaped or not."""
+    from urllib.parse import quote, unquote  # slow to load
+
+    plain = name
+    while (decoded := unquote(plain)) != plain:
+        plain = decoded
+    if any(part.strip() in (".", "..") for part in plain.replace("\\", "/").split("/")) or not plain.isprintable():
+        raise ConfigError(f"{printable(name, 100)!r} is not a name: it leads to another path of the host")
+    return quote(name, safe=safe)
 
 
 class StreamDecoder(Protocol):

@@ -22,7 +22,7 @@ from ...responses.request import items_of
 from ...responses.tools import strict_if_possible
 from ...unknown import Decoder, Unknown, as_object, given, or_none, or_unset
 from ...vendors.dialects import GeminiDialect, GeminiModel, gemini_model
-from .. import Route
+from .. import Route, path_segment
 from ..call_ids import paired
 from ..kept import Rules, diff, fits, note, own_leftovers, patch, stored
 from ..leftovers import report_unknown
@@ -192,19 +192,22 @@ def route(
     return Route(f"{path}:streamGenerateContent", {"alt": "sse"}) if stream else Route(f"{path}:generateContent")
 
 
+COLLECTIONS = ("models", "tunedModels", "publishers", "projects", "endpoints")
+"""The beginnings of names that have their collection."""
+
+
 def collected(model: str, dialect: GeminiDialect) -> str:
     """The model with its collection. A name that has one (`tunedModels/...`, `publishers/...`) is unchanged."""
     name = model.removeprefix(f"{dialect.collection}/").removeprefix("models/").strip("/")
-    return name if "/" in name else f"{dialect.collection}/{name}"
+    return name if name.partition("/")[0] in COLLECTIONS else f"{dialect.collection}/{name}"
 
 
 def model_path(model: str, dialect: GeminiDialect) -> str:
-    """The path of a model."""
-    from urllib.parse import quote  # not needed for conversions
-
-    names = collected(model, dialect).split("/")
-    segments = (quote(name, safe="@") if name.strip(".") else name.replace(".", "%2E") for name in names)
-    return f"{dialect.root}/{'/'.join(segments)}"
+    """The path of a model. Raises `ConfigError` for a name that leads to another path."""
+    name = collected(model, dialect)
+    if name.partition("/")[0] in COLLECTIONS and not name.startswith(f"{dialect.collection}/"):
+        return f"{dialect.root}/{'/'.join(path_segment(part, safe='@') for part in name.split('/'))}"
+    return f"{dialect.root}/{dialect.collection}/{path_segment(name.removeprefix(f'{dialect.collection}/'), safe='@')}"
 
 
 # --- options --------------------------------------------------------------------------------------------------------

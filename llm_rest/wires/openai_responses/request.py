@@ -16,7 +16,7 @@ from ...responses import Request
 from ...responses.carriers import report_foreign
 from ...unknown import extras, given, with_extras
 from ...vendors.dialects import ResponsesDialect
-from .. import Route
+from .. import Route, path_segment
 from ..call_ids import paired
 from ..options import ENCRYPTED, with_extra
 from ..prefix import EncodedPrefix, encoded_turns
@@ -258,9 +258,6 @@ def input_items_route(
 
 
 def _path(response_id: str, dialect: ResponsesDialect) -> str:
-    from urllib.parse import quote  # needed for stored responses only
-
-    # Dots are not escaped, and an empty name is the path of all responses.
-    if not response_id.strip("."):
+    if not response_id.strip("."):  # an empty name is the path of all responses
         raise ConfigError(f"{response_id!r} is not the id of a response")
-    return f"{dialect.path}/{quote(response_id, safe='')}"
+    return f"{dialect.path}/{path_segment(response_id)}"

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from llm_rest import ConfigError
 from llm_rest.responses import FunctionTool, Request
 from llm_rest.vendors.dialects import VERTEX
 from llm_rest.wires import gemini_generate_content as wire
@@ -21,7 +22,8 @@ from tests.wires.gemini_generate_content import THREE, decoded, named, theirs
         ("models/gemini-3-flash", "/v1beta/models/gemini-3-flash", "/publishers/google/models/gemini-3-flash"),
         ("tunedModels/mine", "/v1beta/tunedModels/mine", "/tunedModels/mine"),
         ("publishers/meta/models/x", "/v1beta/publishers/meta/models/x", "/publishers/meta/models/x"),
-        ("../a b?", "/v1beta/%2E%2E/a%20b%3F", "/%2E%2E/a%20b%3F"),
+        ("a b?", "/v1beta/models/a%20b%3F", "/publishers/google/models/a%20b%3F"),
+        ("v1/files", "/v1beta/models/v1%2Ffiles", "/publishers/google/models/v1%2Ffiles"),
     ],
 )
 def test_the_model_and_whether_to_stream_stand_in_the_url(name: str, there: str, on_vertex: str) -> None:
@@ -32,6 +34,16 @@ def test_the_model_and_whether_to_stream_stand_in_the_url(name: str, there: str,
     streamed = wire.route(request, stream=True)
     assert (streamed.path, streamed.query) == (f"{there}:streamGenerateContent", {"alt": "sse"})
     assert plain(wire.encode_request(request)[0]) == {"contents": [theirs("Hi")]}
+
+
+@pytest.mark.parametrize(
+    "name", ["../../v1/files", "..", "a/../b", "%2E%2E/x", "%252e%252e%2Fx", "tunedModels/../x", "a\\..\\b", "a\n"]
+)
+def test_a_name_that_leads_to_another_path_is_refused(name: str) -> None:
+    """Not even escaped: many proxies read `%2E%2E` as `..`."""
+    for dialect in (VERTEX, type(VERTEX)()):
+        with pytest.raises(ConfigError, match="another path"):
+            wire.route(Request(model=name, input="Hi"), dialect=dialect)
 
 
 # --- requests to count, and models ----------------------------------------------------------------------------------

@@ -326,7 +326,7 @@ class Decoder(Generic[T]):
             raw.decode()  # msgspec looks at no byte inside the values it hands over as they are (`Raw`)
             check_depth(raw)
             if self._repair is not None:
-                plain = msgspec.json.decode(raw)
+                plain = plain_json(raw)
                 repaired = self._repair(plain)
                 # A document that needed no repair is preserved as the sender wrote it.
                 raw = raw if repaired == plain else msgspec.json.encode(repaired)
@@ -453,6 +453,30 @@ def _taken_apart(form: Any) -> tuple[msgspec.json.Decoder[Any], _Form, Any]:
     return found
 
 
+def plain_json(raw: bytes | Raw) -> Any:
+    """JSON as plain values; a number beyond floats stays as the text it came with (`Raw`)."""
+    try:
+        return msgspec.json.decode(raw)
+    except msgspec.ValidationError:
+        import json  # slow to load, and needed for such numbers only
+
+        try:
+            return json.loads(bytes(raw), parse_float=_number, parse_int=_number, parse_constant=_not_json)
+        except ValueError as problem:
+            raise msgspec.DecodeError(str(problem)) from None
+
+
+def _number(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.ValidationError:
+        return Raw(text.encode())
+
+
+def _not_json(text: str) -> Any:
+    raise ValueError(f"{text} is not JSON")
+
+
 _objects = msgspec.json.Decoder(dict[str, Raw])
 _arrays = msgspec.json.Decoder(list[Raw])
 
@@ -488,6 +512,8 @@ class _Descent:
             return decoder.decode(raw)
         except msgspec.ValidationError as problem:
             mismatch = str(problem)  # the exception itself would keep the frames of all callers alive
+        if form is Any:
+            return plain_json(raw)
         first = bytes(raw).lstrip()[:1]
         number = re.fullmatch(_WHOLE, bytes(raw)) if taken.counts else None
         if number and ("usage" in path or path.endswith("_count") or float(number[1]).is_integer()):
@@ -508,7 +534,7 @@ class _Descent:
                     return self._build(model, fields, path)
                 if taken.is_open:
                     self._is_unknown(path)
-                    return Unknown(msgspec.json.decode(raw))
+                    return Unknown(plain_json(raw))
         what, _, place = mismatch.partition(" - at `$")
         raise DecodeError(what, path=path + place.rstrip("`"))
 
@@ -526,7 +552,7 @@ class _Descent:
                 if not absent or known[0] in _needed(model):
                     values[known[0]] = self.value(piece, known[1], f"{path}.{name}")
             elif issubclass(model, Model):
-                unknown[name] = msgspec.json.decode(piece)
+                unknown[name] = plain_json(piece)
         try:
             built = model(**values)
         except TypeError as problem:

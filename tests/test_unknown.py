@@ -573,3 +573,30 @@ def test_threads_share_a_decoder() -> None:
 
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(work, range(8))) == [expected] * 8
+
+
+HUGE = {
+    "openai_chat": '{"model":"m","messages":[{"role":"user","content":"hi","new":1e400}],"new":{"x":[-1e999,1]}}',
+    "anthropic_messages": '{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"safety":{"x":1e400}}',
+    "gemini_generate_content": '{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"safetySettings":[{"x":1e400}]}',
+    "ollama_chat": '{"model":"m","messages":[{"role":"user","content":"hi"}],"options":{"new":1e400}}',
+    "openai_responses": '{"model":"m","input":"hi","new":1e400}',
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_number_beyond_floats_goes_back_as_it_came_in_any_unknown_field(name: str) -> None:
+    wire = load(name)
+    request, _ = wire.decode_request(wire.REQUEST.decode(HUGE[name].encode()))
+    body, lost = wire.encode_request(request)
+    assert (msgspec.json.encode(body).decode(), lost) == (HUGE[name], [])
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_number_beyond_floats_in_a_schema_reaches_every_wire(name: str) -> None:
+    properties = '{"a":{"type":"number","maximum":1e400}}'
+    parameters = f'{{"type":"object","properties":{properties}}}'
+    raw = f'{{"model":"m","input":"hi","tools":[{{"type":"function","name":"f","parameters":{parameters}}}]}}'
+    request, _ = load("openai_responses").decode_request(load("openai_responses").REQUEST.decode(raw.encode()))
+    assert b"maximum" in (body := msgspec.json.encode(load(name).encode_request(request)[0]))
+    assert b"1e400" in body

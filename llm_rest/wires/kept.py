@@ -45,7 +45,7 @@ from ..responses.carriers import (
     report_foreign,
     unsaid,
 )
-from ..unknown import Decoder, Model, Unknown, as_list, as_object, extras, with_extras
+from ..unknown import Decoder, Model, Unknown, as_list, as_object, extras, plain_json, with_extras
 from .leftovers import report_unknown, struct_of
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def patch(encoded: S, left: Any) -> S:
             changes[field] = _recalled(kind, field, kept, changes.get(field, getattr(encoded, field)))
         elif name == SPELLING and _is_note(kept):
             with suppress(*_MISFITS):
-                undeclared[name] = msgspec.json.decode(kept[0])
+                undeclared[name] = plain_json(str.encode(kept[0]))
         elif " " in name and _is_note(kept) and all(each in fields for each in name.split()):
             ours = {fields[each]: getattr(encoded, fields[each]) for each in name.split()}
             if len(as_list(kept[0])) == len(ours) and kept[1] == _mark([_text(one) for one in ours.values()]):
@@ -320,7 +320,7 @@ def _with_unknown(encoded: S, fields: Json) -> S:
     if not fields or len(fields) > MOST_UNKNOWN or struct_of(encoded).__struct_config__.tag_field in fields:
         return encoded
     with suppress(*_MISFITS):
-        return with_extras(encoded, {**extras(encoded), **msgspec.json.decode(_encode(fields))})
+        return with_extras(encoded, {**extras(encoded), **plain_json(_encode(fields))})
     return encoded
 
 
@@ -363,8 +363,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str | int):
         return value
     try:
-        return msgspec.json.decode(_encode(value))
-    except _MISFITS:  # raw JSON, with numbers of any size
+        return plain_json(_encode(value))
+    except _MISFITS:  # raw JSON, which may be none
         return None
 
 

@@ -18,7 +18,7 @@ from ..responses.items import Compaction, Reasoning
 from ..responses.parts import InputText
 from ..responses.response import ECHOED, IncompleteDetails, Response, ResponseError, Usage, echo
 from ..responses.tools import ChooseAllowed
-from ..unknown import Model, Opt, Unknown, as_object, base, extras, given, or_none, with_extras
+from ..unknown import Model, Opt, Unknown, as_object, base, extras, given, or_none, plain_json, with_extras
 
 if TYPE_CHECKING:
     from ..losses import Losses
@@ -90,7 +90,7 @@ def kind_of(value: Struct | Unknown) -> str:
 
 def as_plain(value: Any) -> Any:
     """Structs as plain JSON. Arguments that are not text are slices of the document, which only encoding can read."""
-    return msgspec.json.decode(msgspec.json.encode(value))
+    return plain_json(msgspec.json.encode(value))
 
 
 def present(model: Model, *but: str) -> Json:

@@ -26,7 +26,7 @@ from ...vendors.dialects import GeminiDialect, GeminiModel
 from ..kept import Rules, diff, own_leftovers, patch
 from ..leftovers import ID_PREFIXES, kind_of, report_unknown
 from . import types
-from .types import WIRE
+from .types import WIRE, encode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -504,6 +504,8 @@ def grounding_of(
     """The grounding for searches and the sources of texts, each with the place of its part and its path."""
     chunks: list[types.GroundingChunk] = []
     supports: list[types.GroundingSupport] = []
+    places: dict[bytes, int] = {}
+    indices: list[int] = []  # of the last support
     for place, part, path in outputs:
         text, quoted = _Text(part.text), -len(part.text)
         for j, source in enumerate(part.annotations or ()):
@@ -526,8 +528,14 @@ def grounding_of(
                 quoted += max(end - start, 0)
                 # Ranges may overlap, and a hostile answer has many of the whole text.
                 segment.text = part.text[start:end] if quoted <= MOST_QUOTED else UNSET
-            supports.append(types.GroundingSupport(segment=segment, grounding_chunk_indices=[len(chunks)]))
-            chunks.append(_chunk(source, at, lost))
+            chunk = _chunk(source, at, lost)
+            index = places.setdefault(encode(chunk), len(chunks))
+            if index == len(chunks):
+                chunks.append(chunk)
+            if not supports or supports[-1].segment != segment:
+                indices = []
+                supports.append(types.GroundingSupport(segment=segment, grounding_chunk_indices=indices))
+            indices.append(index)
     made = types.GroundingMetadata(grounding_chunks=chunks or UNSET, grounding_supports=supports or UNSET)
     _add_reported(made, reported, chunks)
     return made if made != types.GroundingMetadata() else UNSET

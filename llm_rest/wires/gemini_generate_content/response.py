@@ -50,7 +50,7 @@ RULES = Rules(
 CANDIDATE_RULES = Rules(
     defaults={"finishReason": ..., "role": ("user", "")},
     words=frozenset({"role"}),
-    near=frozenset({"groundingChunks", "groundingSupports", "urlContextMetadata"}),
+    near=frozenset("groundingChunks groundingSupports startIndex endIndex text urlContextMetadata".split()),
 )
 
 

@@ -18,8 +18,10 @@ from msgspec.structs import replace
 
 from ..client.generator import Entry, PromptContext
 from ..errors import ConfigError, DecodeError, printable
+from ..losses import Losses
+from ..responses.carriers import PREFIX
 from ..responses.domain import domain_items, flat_rows
-from ..responses.items import ROLES, AnyItem, Message
+from ..responses.items import ROLES, AnyItem, Compaction, Message, Reasoning
 from ..responses.request import Request
 from ..unknown import MOST_UNKNOWN, Decoder, Model, Unknown, check_depth, decoder_of
 
@@ -168,8 +170,12 @@ class Conversation(Model, kw_only=True):
         return msgspec.json.encode(self)
 
     @classmethod
-    def load(cls, data: bytes | str) -> Conversation:
-        """The conversation in the JSON of `save`. Raises `DecodeError` with the path for a damaged or newer one."""
+    def load(cls, data: bytes | str, *, trusted: bool = True) -> Conversation:
+        """The conversation in the JSON of `save`. Raises `DecodeError` with the path for a damaged or newer one.
+
+        With `trusted=False`, for data that others could change, such as what a browser sent, it is loaded without what no
+        reader sees: envelopes of vendors' state, items that hold nothing else, and leftovers.
+        """
         raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
         if len(raw) > MAX_SIZE:
             raise DecodeError(f"{len(raw)} bytes are more than the limit of {MAX_SIZE}", limited=True)
@@ -189,7 +195,19 @@ class Conversation(Model, kw_only=True):
                     raise DecodeError("expected an item, an object with a type", path=f"$.{name}[{i}]")
         if found.compacted is not None and not 0 <= found.compacted.count <= len(found.items):
             raise DecodeError(f"expected a number up to {len(found.items)}", path="$.compacted.count")
-        return found
+        return found if trusted else found._as_shown()
+
+    def _as_shown(self) -> Conversation:
+        """A copy without envelopes, items that hold nothing else, and leftovers."""
+        shown, compacted = _as_shown(self.items), self.compacted
+        if compacted is not None:
+            items = [item for item in _as_shown(compacted.items) if item is not None]
+            count = sum(item is not None for item in shown[: compacted.count])
+            # A compaction by a vendor is an envelope, and all items are sent without it.
+            compacted = Compacted(count=count, items=items) if len(items) == len(compacted.items) else None
+        context = [item for item in _as_shown(self.context) if item is not None]
+        items = [item for item in shown if item is not None]
+        return replace(self, context=context, items=items, compacted=compacted)
 
     @classmethod
     def from_messages(cls, messages: Iterable[Any], wire: str = "openai_chat") -> Conversation:
@@ -241,6 +259,21 @@ class _Head(Struct):
 
 def _as_item(entry: Any) -> Any:
     return Message(role="user", content=entry) if isinstance(entry, str) else entry
+
+
+def _as_shown(items: list[AnyItem]) -> list[AnyItem | None]:
+    """The items without envelopes and leftovers; `None` in place of an item that holds nothing else."""
+    from ..wires.openai_responses.content import without_leftovers
+
+    found: list[AnyItem | None] = []
+    for item in items:
+        shown = item if isinstance(item, Unknown) else without_leftovers(item, "", Losses())
+        if isinstance(shown, Reasoning | Compaction) and (shown.encrypted_content or "").startswith(PREFIX):
+            seen = isinstance(shown, Reasoning) and (shown.summary or shown.content)
+            found.append(replace(shown, encrypted_content=None) if seen else None)
+        else:
+            found.append(shown)
+    return found
 
 
 _AGENT_ROLES = {known: ours for ours, known in ROLES.items()}

@@ -1,4 +1,4 @@
-"""Seals on the envelopes that a server gives to its clients, so that nobody can forge, copy or move opaque state.
+"""Seals on the envelopes that a server gives to its clients, so that no client can forge, copy or move opaque state.
 
 An envelope (`responses/carriers.py`) is readable and can be written by anyone. What opens on the way to a vendor may hold
 parts that fetch, execute or call, so an envelope from a client counts only with the seal of this server: HMAC-SHA256, cut

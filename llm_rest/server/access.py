@@ -8,6 +8,7 @@ rebinding or by a form (CSRF).
 from __future__ import annotations
 
 import hmac
+import re
 from contextlib import contextmanager
 from hashlib import sha256
 from math import inf
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 """The host names of this machine."""
+
+EXPOSED = "request-id, x-request-id, x-llm-rest-losses, x-should-retry, retry-after"
+"""The headers of an answer that a script of a web page may read."""
 
 GRACE = 1.0
 """The default time that running streams get to finish when a server is stopped, in seconds."""
@@ -70,7 +74,8 @@ class AccessControl:
     """Access control: access tokens, allowed host names, and limits.
 
     `tokens` are access tokens by the name of their caller, which is the scope of its requests; without them no token is
-    needed. `hosts` are the host names that requests may name; without them any is accepted.
+    needed. `hosts` are the host names that requests may name; without them any is accepted. `origins` are those of web pages
+    whose scripts may call the server.
     """
 
     def __init__(
@@ -79,20 +84,29 @@ class AccessControl:
         tokens: Mapping[str, str] | None = None,
         hosts: frozenset[str] = frozenset(),
         limits: Limits | None = None,
+        origins: tuple[str, ...] = (),
     ) -> None:
         self.limits = limits or Limits()
         """The limits for every request."""
         self._tokens = {name: _digest(token) for name, token in (tokens or {}).items()}
         self._hosts = hosts
+        self._origins = frozenset(origins)
         self._inside: dict[str, int] = {}
         self.held = 0
         """The bytes of all request bodies in progress."""
 
     @classmethod
-    def at(cls, host: str, *, tokens: Mapping[str, str] | None = None, limits: Limits | None = None) -> Self:
+    def at(
+        cls,
+        host: str,
+        *,
+        tokens: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+        origins: tuple[str, ...] = (),
+    ) -> Self:
         """The access control of a server that listens on `host`. On loopback without tokens it accepts local host names only."""
         local = is_loopback(host) and not tokens
-        return cls(tokens=tokens, hosts=LOCAL | {host} if local else frozenset(), limits=limits)
+        return cls(tokens=tokens, hosts=LOCAL | {host} if local else frozenset(), limits=limits, origins=origins)
 
     def scope(self, headers: Mapping[str, str], *, public: bool = False) -> str:
         """The scope (caller) of a request by its headers; empty where no token is needed, as for a `public` path.
@@ -102,7 +116,7 @@ class AccessControl:
         if self._hosts:
             _check_host(headers.get("host", ""), self._hosts, "host")
             origin = headers.get("origin")
-            if origin is not None:
+            if origin is not None and origin not in self._origins:
                 _check_host(origin.partition("://")[2], self._hosts, "origin")
         if public or not self._tokens:
             return ""
@@ -113,6 +127,22 @@ class AccessControl:
             message = "A valid access token of this server is needed, as an API key."
             raise Refused(ErrorFacts(status=401, message=message, code="invalid_api_key"))
         return matching[0]
+
+    def cors(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """The headers that let a script of a web page read the answer; none for an origin that is not configured."""
+        origin = headers.get("origin")
+        if origin is None or origin not in self._origins:
+            return {"vary": "origin"} if self._origins else {}
+        allowed = {"access-control-allow-origin": origin, "vary": "origin"}
+        if "access-control-request-method" not in headers:
+            return {**allowed, "access-control-expose-headers": EXPOSED}
+        requested = headers.get("access-control-request-headers", "")
+        return {
+            **allowed,
+            "access-control-allow-methods": "GET, POST, DELETE",
+            **({"access-control-allow-headers": requested} if re.fullmatch(r"[\w\-, ]{1,2000}", requested) else {}),
+            "access-control-max-age": "3600",
+        }
 
     @property
     def busy(self) -> bool:

@@ -60,14 +60,18 @@ class Endpoint:
             return
         with _log_line(scope["method"]) as facts:
             query = scope["query_string"].decode("latin-1")
-            sending = _Sending(send, facts, self._access.limits.stall)
+            cors = self._access.cors(headers)
+            sending = _Sending(send, facts, self._access.limits.stall, cors)
             pieces = _received(receive)
             try:
                 _check_head(scope["headers"], headers, scope["http_version"])
                 public = _PUBLIC.get((scope["method"], path)) or _PUBLIC.get(("", path))
+                if scope["method"] == "OPTIONS" and "access-control-allow-methods" in cors:
+                    public = Answer(204, {}, b"")
                 caller = facts["scope"] = self._access.scope(headers, public=public is not None)
                 if public is not None:
-                    facts["path"] = path
+                    if public.status == 200:  # other paths may contain keys
+                        facts["path"] = path
                     await sending.answer(
                         public._replace(headers={**public.headers, "x-request-id": facts["request_id"]})
                     )
@@ -256,8 +260,9 @@ YIELD_EVERY = 16
 class _Sending:
     """Sends an answer to the client piece by piece, at the speed at which the client reads."""
 
-    def __init__(self, send: Send, facts: dict[str, Any], stall: float) -> None:
+    def __init__(self, send: Send, facts: dict[str, Any], stall: float, more: dict[str, str]) -> None:
         self._send = send
+        self._more = more  # headers of every answer
         self._facts = facts
         self._stall = stall
         self._sent = 0
@@ -275,7 +280,8 @@ class _Sending:
     async def answer(self, answer: Answer | Streamed) -> None:
         """Send the whole answer; of a stream that fails, the part before the failure."""
         self._facts["status"] = answer.status
-        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
+        named = {**answer.headers, **self._more} if self._more else answer.headers
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in named.items()]
         if isinstance(answer, Streamed):
             self._facts["streamed"] = True
             try:

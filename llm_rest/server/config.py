@@ -7,6 +7,7 @@ only the operator decides the destination of a request: callers send names, and 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -32,6 +33,8 @@ class Upstream(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The wire format; `None` for the vendor's preferred one."""
     key_env: str | None = None
     """The environment variable with the API key; `None` for the vendor's own."""
+    urls: Literal["pass", "refuse"] | None = None
+    """Whether URLs of images and documents are sent, for the upstream to fetch; by default not to one in a private network."""
 
 
 Upstreams = str | Upstream | tuple[str | Upstream, ...]
@@ -103,6 +106,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether callers may use tools that run at the vendor, MCP servers included; or the types of those that they may use."""
     unknown: Literal["auto", "pass", "drop", "refuse"] = "auto"
     """Fields that this library does not know: `auto` passes them where no `output_tokens` limits the answers."""
+    origins: tuple[str, ...] = ()
+    """The origins of web pages whose scripts may call the gateway (CORS), as `https://app.example`."""
     seal: Seal = Seal()
     """The keys of the seals on vendors' opaque state that clients get."""
 
@@ -137,11 +142,14 @@ def access_control(config: Config, host: str | None) -> AccessControl:
     caller's: without tokens everyone who reaches it has access.
     """
     found = tokens(config)
+    for origin in config.origins:
+        if not re.fullmatch(r"https?://[^/\s*]+", origin):
+            raise ConfigError(f"origins: {origin!r} is no origin", hint='write "https://app.example", without a path')
     if host is None:
-        return AccessControl(tokens=found, limits=config.limits)
+        return AccessControl(tokens=found, limits=config.limits, origins=config.origins)
     if not found and not is_loopback(host):
         raise ConfigError(f"a gateway on {host} needs access tokens", hint="--token-env NAME, or [tokens] in the file")
-    return AccessControl.at(host, tokens=found, limits=config.limits)
+    return AccessControl.at(host, tokens=found, limits=config.limits, origins=config.origins)
 
 
 SHORTEST = 16

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -20,7 +22,7 @@ from ..losses import Loss
 from ..responses.items import CustomToolCallOutput, FunctionCallOutput, Message
 from ..responses.request import items_of
 from ..responses.tools import CustomTool, FunctionTool
-from ..unknown import Model, Unknown, as_list, base, extras, given, with_extras
+from ..unknown import Model, Unknown, as_list, as_object, base, extras, given, with_extras
 from .handler import invalid_request
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from ..vendors.dialects import Escapes
     from .config import Config
     from .handler import Refused
+
+Outputs = FunctionCallOutput | CustomToolCallOutput
 
 OTHER_NAMES = ("model", "stream", "name")
 """Fields that only the gateway sets; `name` is Ollama's earlier word for the model."""
@@ -153,13 +157,54 @@ MAKERS = ("anthropic_messages", "gemini_generate_content")
 """Wires whose vendors add fields that belong to a beta header or a model; hosts of the other wires have fields of their own."""
 
 
+def is_private(base_url: str) -> bool:
+    """Whether a URL is one of this machine or of a private network."""
+    host = (urlsplit(base_url).hostname or "").rstrip(".")
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return "." not in host or host.endswith((".localhost", ".local", ".internal", ".lan", ".home.arpa"))
+    return not address.is_global
+
+
+def urls_of(request: Request) -> Iterator[str]:
+    """The URLs of images and documents in a request that its receiver would fetch, by their paths."""
+    for i, item in enumerate(items_of(request)):
+        name, content = (
+            ("output", item.output) if isinstance(item, Outputs) else ("content", getattr(item, "content", None))
+        )
+        for j, part in enumerate(as_list(content)):
+            path = f"input[{i}].{name}[{j}]"
+            for field in ("image_url", "file_url", "video_url", "audio_url"):
+                url = part.get(field) if isinstance(part, Unknown) else getattr(part, field, None)
+                url = as_object(url).get("url") if isinstance(url, dict) else url
+                if isinstance(url, str) and url.lstrip()[:5].lower() != "data:":
+                    yield f"{path}.{field}"
+            if _has_url(part if isinstance(part, Unknown) else getattr(part, "leftovers", None)):
+                yield path
+
+
+URLS = frozenset({"url", "uri", "fileuri", "imageurl", "fileurl", "videourl", "audiourl"})
+"""The names of fields with a URL to fetch, in parts that this library does not know."""
+
+
+def _has_url(value: Any) -> bool:
+    """Whether preserved data of a part contains a URL to fetch."""
+    if isinstance(value, list):
+        return any(map(_has_url, as_list(value)))
+    return any(
+        url[:5].lower() != "data:" if plain_name(name) in URLS and isinstance(url, str) else _has_url(url)
+        for name, url in as_object(value).items()
+    )
+
+
 def files_of(request: Request) -> Iterator[str]:
     """The files, containers and vector stores at the vendor that a request names, by their paths."""
     for i, item in enumerate(items_of(request)):
         content: Any = None
         if isinstance(item, Message):
             content = item.content
-        elif isinstance(item, FunctionCallOutput | CustomToolCallOutput):
+        elif isinstance(item, Outputs):
             content = item.output
         for j, part in enumerate(as_list(content)):
             file, url = getattr(part, "file_id", None), getattr(part, "file_url", None)

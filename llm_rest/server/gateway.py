@@ -28,7 +28,7 @@ from ..vendors.dialects import OPENAI
 from ..vendors.models import Capabilities, capabilities
 from ..vendors.rows import MESSAGES, VENDORS, Endpoint, resolve
 from .config import Config, Upstream, Upstreams, access_control
-from .escapes import Guard
+from .escapes import Guard, is_private, urls_of
 from .exchange import empty_response
 from .handler import Refused, invalid_request
 from .history import StoredHistory, compacted_by_summary
@@ -60,6 +60,7 @@ class _Target(NamedTuple):
     model: str
     shown: str
     several: bool = False
+    refuses_urls: bool = False
 
     def request(self, prepared: Request) -> Request:
         """The upstream request; the client itself chooses among several models."""
@@ -108,18 +109,21 @@ class Gateway:
         endpoints = [resolve(upstream.model, wire=upstream.wire, base_url=upstream.base_url) for upstream, _ in places]
         for endpoint, (_, key) in zip(endpoints, places, strict=True):
             credentials(endpoint, api_key=key).headers()
+        refuses = any(
+            _refuses_urls(endpoint, upstream) for endpoint, (upstream, _) in zip(endpoints, places, strict=True)
+        )
         if isinstance(named, tuple):
             from ..policy.fallback import Fallback, FallbackModel
 
             chain = Fallback(
                 [FallbackModel(one.model, api_key=key, wire=one.wire, base_url=one.base_url) for one, key in places]
             )
-            return _Target(self._client(model=chain), endpoints[0], places[0][0].model, shown, several=True)
+            return _Target(self._client(model=chain), endpoints[0], places[0][0].model, shown, True, refuses)
         ((upstream, key),) = places
         if key is None and upstream.wire is None and upstream.base_url is None:
-            return _Target(self._shared, endpoints[0], upstream.model, shown)
+            return _Target(self._shared, endpoints[0], upstream.model, shown, refuses_urls=refuses)
         own = self._client(model=upstream.model, api_key=key, wire=upstream.wire, base_url=upstream.base_url)
-        return _Target(own, endpoints[0], upstream.model, shown)
+        return _Target(own, endpoints[0], upstream.model, shown, refuses_urls=refuses)
 
     # Methods of a handler.
 
@@ -247,6 +251,9 @@ class Gateway:
             message = "This server has no threads; send the whole conversation as messages."
             raise invalid_request(message, "thread", code="thread_unsupported_request")  # the SDK then does so
         prepared = await self._history.before(replace(request, model=target.model), target.endpoint.wire, context)
+        if target.refuses_urls and (path := next(urls_of(prepared), None)) is not None:
+            message = f"{path}: this server passes no URLs to this model; send the data itself, as base64"
+            raise invalid_request(message, path, code="unsupported_parameter")
         if target.several or target.endpoint.base_url != VENDORS[OPENAI].base_url:
             prepared = _without_private_fields(prepared, context)
         most, limit = self._limits.output_tokens, request.max_output_tokens
@@ -296,7 +303,12 @@ class Gateway:
         except ConfigError:
             message = f"This server has no access to {endpoint.vendor.name}."
             raise Refused(ErrorFacts(status=502, message=message, should_retry=False)) from None
-        return _Target(self._shared, endpoint, name, name)
+        return _Target(self._shared, endpoint, name, name, refuses_urls=_refuses_urls(endpoint, Upstream(model=name)))
+
+
+def _refuses_urls(endpoint: Endpoint, upstream: Upstream) -> bool:
+    """Whether no URL is sent there: an upstream in a private network would fetch it inside of that network."""
+    return upstream.urls == "refuse" or (upstream.urls is None and is_private(endpoint.base_url))
 
 
 def _upstreams(named: Upstreams) -> list[Upstream]:

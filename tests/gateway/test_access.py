@@ -246,3 +246,48 @@ def test_the_first_request_of_claude_code_needs_no_token() -> None:
         answer = httpx.head(url + "/")
         assert (answer.status_code, answer.content) == (200, b"")
         assert httpx.get(url + "/").status_code == 401
+
+
+PAGE = {"origin": "https://app.example"}
+PREFLIGHT = {"access-control-request-method": "POST", "access-control-request-headers": "authorization, content-type"}
+
+
+@pytest.mark.parametrize("tokens", [{}, {"alice": "ALICE"}])
+def test_scripts_of_configured_web_pages_may_call_the_gateway(
+    tokens: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A preflight has no token; every answer, an error too, can be read by the script."""
+    monkeypatch.setenv("ALICE", ALICE)
+    with serve_in_thread(Echo()) as upstream:
+        models = {"m": Upstream(model="simulator/x", base_url=upstream, wire="openai_chat")}
+        config = Config(models=models, tokens=tokens, origins=("https://app.example",))
+        with serve_in_thread(Gateway(config), access=access_control(config, "127.0.0.1")) as url:
+            path, document = question("openai_chat", "m", "hi")
+            preflight = httpx.options(url + path, headers=PAGE | PREFLIGHT)
+            assert preflight.status_code == 204
+            assert preflight.headers["access-control-allow-origin"] == "https://app.example"
+            assert "POST" in preflight.headers["access-control-allow-methods"]
+            assert preflight.headers["access-control-allow-headers"] == "authorization, content-type"
+            key = {"authorization": f"Bearer {ALICE}"}
+            for body in (document, {**document, "stream": True}, {**document, "model": ""}):
+                answer = httpx.post(url + path, json=body, headers=PAGE | key, timeout=60)
+                assert answer.headers["access-control-allow-origin"] == "https://app.example"
+                assert "x-llm-rest-losses" in answer.headers["access-control-expose-headers"]
+            other = httpx.options(url + path, headers=PREFLIGHT | {"origin": "https://evil.example"})
+            assert "access-control-allow-origin" not in other.headers
+            if not tokens:
+                refused = httpx.post(url + path, json=document, headers={"origin": "https://evil.example"})
+                assert refused.status_code == 403
+
+
+def test_without_origins_no_web_page_may_call_the_gateway() -> None:
+    with serve_in_thread(access=AccessControl(tokens={"alice": ALICE})) as url:
+        answer = httpx.options(url + "/v1/models", headers=PAGE | PREFLIGHT)
+    assert answer.status_code == 401
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize("origin", ["*", "app.example", "https://app.example/", "https://*.example"])
+def test_an_origin_is_written_out(origin: str) -> None:
+    with pytest.raises(ConfigError, match="is no origin"):
+        access_control(Config(origins=(origin,)), "127.0.0.1")

@@ -11,6 +11,7 @@ import pytest
 from llm_rest.server.access import Limits
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Upstream
+from llm_rest.server.escapes import is_private
 from tests.corpus import exchanges
 from tests.gateway.upstreams import ALICE, BOB, Echo, gateway, message_of, question
 from tests.support import WIRES
@@ -46,7 +47,7 @@ class World:
         self.url = url
 
     def config(self, wire: str, model: str = "simulator/x", **more: Any) -> Config:
-        return Config(models={"m": Upstream(model=model, base_url=self.url, wire=wire)}, **more)
+        return Config(models={"m": Upstream(model=model, base_url=self.url, wire=wire, urls="pass")}, **more)
 
     def ask(self, http: httpx.Client, wire: str, fields: Plain, **how: Any) -> httpx.Response:
         path, document = question(wire, "m", "Hi")
@@ -338,3 +339,90 @@ def test_no_recorded_request_gets_an_integer_above_the_limit_through(world: Worl
                 for name in ("n", "candidateCount", "candidate_count", "best_of"):
                     assert json.dumps(world.vendor.body.get(name, 1)) in ("1", "null")
         assert passed > 0
+
+
+URL = "http://10.0.0.1/admin.png"
+PARTS: dict[str, list[Plain]] = {
+    "openai_responses": [
+        {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": URL}]}]},
+        {"input": [{"role": "user", "content": [{"type": "input_file", "file_url": URL}]}]},
+        {"input": [{"role": "user", "content": [{"type": "input_video", "video_url": URL}]}]},
+        {
+            "input": [
+                {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_image", "image_url": URL}]}
+            ]
+        },
+    ],
+    "openai_chat": [
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": URL}}]}]},
+        {
+            "messages": [
+                {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "file:///etc/passwd"}}]}
+            ]
+        },
+        {"messages": [{"role": "user", "content": [{"type": "video_url", "video_url": {"url": URL}}]}]},
+        {"messages": [{"role": "user", "content": [{"type": "audio_url", "audio_url": {"url": URL}}]}]},
+    ],
+    "anthropic_messages": [
+        {"messages": [{"role": "user", "content": [{"type": kind, "source": {"type": "url", "url": URL}}]}]}
+        for kind in ("image", "document")
+    ],
+    "gemini_generate_content": [
+        {"contents": [{"role": "user", "parts": [{"fileData": {"fileUri": URL, **more}}]}]}
+        for more in ({}, {"mimeType": "image/png"}, {"mimeType": "application/pdf"}, {"mimeType": "video/mp4"})
+    ],
+}
+FETCHED = [(wire, fields) for wire, rows in PARTS.items() for fields in rows]
+
+
+@pytest.mark.parametrize(("wire", "fields"), FETCHED)
+def test_an_upstream_in_a_private_network_is_sent_no_urls(world: World, wire: str, fields: Plain) -> None:
+    """It would fetch them inside of that network: the data is sent itself."""
+    upstream = Upstream(model="simulator/x", base_url=world.url, wire=wire)
+    asked = len(world.vendor.asked)
+    with gateway(Config(models={"m": upstream})) as http:
+        answer = world.ask(http, wire, fields)
+    assert answer.status_code == 400, world.vendor.body
+    assert "send the data itself" in message_of(answer)
+    assert "127.0.0.1" not in answer.text
+    assert len(world.vendor.asked) == asked
+
+
+@pytest.mark.parametrize(("wire", "fields"), [row for row in FETCHED if "image_url" in str(row)])
+def test_the_operator_decides_whether_urls_are_sent(world: World, wire: str, fields: Plain) -> None:
+    with gateway(world.config(wire)) as http:
+        assert "send the data itself" not in world.ask(http, wire, fields).text
+
+
+def test_text_with_urls_and_data_are_sent_everywhere(world: World) -> None:
+    picture = "data:image/png;base64,iVBORw0KGgo="
+    said = [
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": URL}, {"type": "image_url", "image_url": {"url": picture}}],
+        },
+        {"role": "assistant", "content": URL},
+        {"role": "user", "content": "And?"},
+    ]
+    upstream = Upstream(model="simulator/x", base_url=world.url, wire="openai_chat")
+    with gateway(Config(models={"m": upstream})) as http:
+        assert world.ask(http, "openai_chat", {"messages": said}).status_code == 200
+    assert picture in json.dumps(world.vendor.body)
+
+
+@pytest.mark.parametrize(
+    ("url", "private"),
+    [
+        *(
+            (f"http://{host}:8000/v1", True)
+            for host in ("localhost", "127.0.0.1", "10.1.2.3", "192.168.0.2", "172.20.0.1")
+        ),
+        *(
+            (f"http://{host}/v1", True)
+            for host in ("[::1]", "[fd00::1]", "169.254.1.1", "vllm", "gpu.internal", "100.64.0.1")
+        ),
+        *((f"https://{host}/v1", False) for host in ("api.openai.com", "8.8.8.8", "generativelanguage.googleapis.com")),
+    ],
+)
+def test_private_addresses_are_known(url: str, private: bool) -> None:
+    assert is_private(url) is private

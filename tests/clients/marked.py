@@ -27,7 +27,7 @@ class Marked(Simulator):
 
 def _scripts(request: Request) -> Request:
     """The request with the scripts of the user's messages, and without those that have none; as it is where none has one."""
-    found = [(item, _script(item)) for item in request.input if isinstance(request.input, list)]
+    found = [(item, _script(item)) for item in request.input] if isinstance(request.input, list) else []
     if not any(script for _, script in found):
         return request
     return replace(request, input=[_said(item, script) for item, script in found if script != ""])

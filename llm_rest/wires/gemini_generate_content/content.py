@@ -483,13 +483,13 @@ def reported_tools(candidate: types.Candidate, output: Sequence[ours.AnyItem], o
         action = ours.Search(queries=queries, sources=[*sources] or None)
         items.append(ours.WebSearchCall(status="completed", action=action, rendered_content=rendered))
     passages = [(known, one) for known, one in found if isinstance(one, ours.FileCitation)]
-    asked = grounding.retrieval_queries or []
-    if asked or not all(known for known, _ in passages):
+    retrieval_queries = grounding.retrieval_queries or []
+    if retrieval_queries or not all(known for known, _ in passages):
         results = [
             ours.FileSearchResult(file_id=one.file_id or None, filename=one.filename, text=one.cited_text)
             for _, one in passages
         ]
-        items.append(ours.FileSearchCall(status="completed", queries=asked, results=results or None))
+        items.append(ours.FileSearchCall(status="completed", queries=retrieval_queries, results=results or None))
     for n, item in enumerate(items, len(output)):
         item.id, item.leftovers = f"{ID_PREFIXES[item.type]}_{origin}_{n}", {WIRE: {SPELLING: {GROUNDED: True}}}
     return items

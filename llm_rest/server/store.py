@@ -49,8 +49,8 @@ class Store(Protocol):
         """Store values by their keys. A value larger than the whole store is not stored."""
         ...
 
-    async def delete(self, scope: str, key: str) -> bool:
-        """Delete a value; whether there was one."""
+    async def delete(self, scope: str, *keys: str) -> bool:
+        """Delete values; whether there were any."""
         ...
 
     def close(self) -> None:
@@ -109,13 +109,15 @@ class MemoryStore:
             self._kept[scope, key] = value
             self._size += size
 
-    async def delete(self, scope: str, key: str) -> bool:
-        """Delete a value; whether there was one."""
-        value = self._kept.pop((scope, key), None)
-        if value is None:
-            return False
-        self._size -= _size(scope, key, value)
-        return True
+    async def delete(self, scope: str, *keys: str) -> bool:
+        """Delete values; whether there were any."""
+        deleted = False
+        for key in keys:
+            value = self._kept.pop((scope, key), None)
+            if value is not None:
+                self._size -= _size(scope, key, value)
+                deleted = True
+        return deleted
 
     def close(self) -> None:
         """Delete everything."""
@@ -187,9 +189,9 @@ class SQLiteStore(SQLiteFile):
         """Store values by their keys, in one transaction; where the store is full, what was used longest ago is deleted."""
         await _in_thread(partial(self._put, scope, values))
 
-    async def delete(self, scope: str, key: str) -> bool:
-        """Delete a value; whether there was one."""
-        return await _in_thread(partial(self._delete, scope, key))
+    async def delete(self, scope: str, *keys: str) -> bool:
+        """Delete values, in one transaction; whether there were any."""
+        return await _in_thread(partial(self._delete, scope, keys))
 
     def _get(self, scope: str, key: str) -> bytes | None:
         with self._store_errors():
@@ -257,9 +259,13 @@ class SQLiteStore(SQLiteFile):
             self._db.execute("INSERT INTO kept VALUES (?, ?, ?, ?, ?)", (scope, key, value, size, self._used))
             self._size += size
 
-    def _delete(self, scope: str, key: str) -> bool:
-        with self._store_errors():
-            return self._forget(scope, key)
+    def _delete(self, scope: str, keys: tuple[str, ...]) -> bool:
+        try:
+            with self._writing():
+                return sum(self._forget(scope, key) for key in keys) > 0
+        except BaseException:
+            self._look()
+            raise
 
     def _forget(self, scope: str, key: str) -> bool:
         rows = self._db.execute("DELETE FROM kept WHERE scope = ? AND key = ? RETURNING size", (scope, key)).fetchall()

@@ -98,6 +98,11 @@ class _Items(Struct):
         return _LIST.decode(bytes(self.input)), _LIST.decode(bytes(self.response.output))
 
 
+class _ResponseOfItem(Struct):
+    response: str
+
+
+_RESPONSE_OF_ITEM = msgspec.json.Decoder(_ResponseOfItem)
 _ITEMS_OF_TURN = msgspec.json.Decoder(_Items)
 _LIST: Decoder[list[AnyItem]] = Decoder(list[AnyItem])
 _TURN: Decoder[Turn] = Decoder(Turn)
@@ -267,11 +272,9 @@ class StoredTurns:
     async def forget(self, response_id: str) -> bool:
         """Delete a turn and its items, so that it cannot be continued; whether there was one."""
         turn = await self.turn(response_id)
-        for key in _item_keys(turn.response) if turn else ():
-            stored = await self._read(key, _ITEM)
-            if stored is not None and stored.response == response_id:
-                await self._store.delete(self._scope, key)
-        return await self._store.delete(self._scope, _key(response_id))
+        stored = await self._store.find(self._scope, _item_keys(turn.response) if turn else ())
+        own = [key for key, value in stored.items() if _RESPONSE_OF_ITEM.decode(value).response == response_id]
+        return await self._store.delete(self._scope, _key(response_id), *own)
 
     async def turn(self, response_id: str, hold: Hold | None = None) -> Turn | None:
         """A stored turn by the id of its response; `None` where there is none. Its bytes count against `hold`."""

@@ -1,4 +1,5 @@
-"""A vendor on every wire that reads nothing of what it is asked: a short answer, or one of a thousand calls below `/calls`."""
+"""A vendor on every wire that reads nothing of what it is asked, and notes how large it was: its answer is short, one of a
+thousand calls below `/calls`, or one of 300 kB below `/large`."""
 
 from __future__ import annotations
 
@@ -16,6 +17,10 @@ from llm_rest.responses import AnyItem, FunctionCall, Message, OutputText, Reque
 from llm_rest.responses.stream import disassemble
 
 CALLS = 1000
+LARGE = 300_000
+
+sizes: list[int] = []
+"""The bytes of each request."""
 
 _WIRES = {
     "responses": "openai_responses",
@@ -27,11 +32,12 @@ _TYPES = {"sse": "text/event-stream", "ndjson": "application/x-ndjson"}
 
 
 @cache
-def answer(wire: str, *, calls: bool, streamed: bool) -> tuple[str, bytes]:
+def answer(wire: str, *, calls: bool, streamed: bool, large: bool = False) -> tuple[str, bytes]:
     """The content type and the body of an answer."""
     module = wires.load(wire)
+    text = "x" * LARGE if large else "Fine."
     output: list[AnyItem] = [
-        Message(id="msg_1", role="assistant", status="completed", content=[OutputText(text="Fine.", annotations=[])])
+        Message(id="msg_1", role="assistant", status="completed", content=[OutputText(text=text, annotations=[])])
     ]
     if calls:
         output = [FunctionCall(id=f"fc_{n}", call_id=f"call_{n}", name="f", arguments='{"n":1}') for n in range(CALLS)]
@@ -45,9 +51,11 @@ def answer(wire: str, *, calls: bool, streamed: bool) -> tuple[str, bytes]:
 
 class _Answers(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = 65_536
 
     def do_POST(self) -> None:
         left, head, tail = int(self.headers["content-length"]), b"", b""
+        sizes.append(left)
         while left:
             piece = self.rfile.read(min(left, 1 << 20))
             left -= len(piece)
@@ -55,7 +63,7 @@ class _Answers(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         wire = _WIRES.get(path.rpartition("/")[2], "gemini_generate_content")
         streamed = "stream" in path or any(b'"stream":true' in end for end in (head, tail))
-        kind, body = answer(wire, calls=path.startswith("/calls"), streamed=streamed)
+        kind, body = answer(wire, calls=path.startswith("/calls"), streamed=streamed, large=path.startswith("/large"))
         self.send_response(200)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))

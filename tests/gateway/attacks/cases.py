@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tests.gateway.attacks import cases_bodies, cases_callers, cases_entries, cases_http, cases_load, cases_sockets
+from tests.gateway.attacks import (
+    cases_bodies,
+    cases_callers,
+    cases_entries,
+    cases_http,
+    cases_load,
+    cases_sockets,
+    cases_stored,
+)
 from tests.gateway.attacks.table import Attack
 
 CASES: list[Attack] = [
@@ -12,4 +20,5 @@ CASES: list[Attack] = [
     *cases_sockets.CASES,
     *cases_load.CASES,
     *cases_callers.CASES,
+    *cases_stored.CASES,
 ]

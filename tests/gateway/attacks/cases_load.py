@@ -113,7 +113,7 @@ SLOW = [
     Attack("S05", "crumbs of a body", bodies_drip, slow=True),
     Attack("S06", "a body that stops coming", stalled, slow=True),
     Attack("S07", "a client that reads slowly", slow_reader, slow=True),
-    Attack("S08", "20 clients that read nothing for 3 seconds", unread, mib=128, slow=True),
+    Attack("S08", "20 clients that read nothing for 3 seconds", unread, mib=128),
     Attack("S09", "a client that never reads", forgotten, on=("gateway",), slow=True),
 ]  # fmt: skip
 

@@ -202,7 +202,7 @@ CASES = [
     )),
     Attack("W02", "a message in pieces without end", fragments),
     Attack("W03", "20 connections with most of a message on each", unfinished, mib=96),
-    Attack("W04", "large messages that wait for the one before", waiting, slow=True),
+    Attack("W04", "large messages that wait for the one before", waiting),
     Attack("W05", "600,000 pings, no pong read", flooding(frame(PING, b"x" * 125) * 1000, 600)),
     Attack("W18", "a message of which crumbs come", crumbs, slow=True),
     Attack("W19", "30 MB of pings from one who reads", pings_hold_nothing),

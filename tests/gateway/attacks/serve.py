@@ -1,5 +1,6 @@
 """`python -m tests.gateway.attacks.serve URL CANNED`: two gateways to the vendor at that URL, of which the one with tokens keeps
-conversations in a file, one with the default limits to the vendor at the other URL, and a simulator, until stdin ends.
+conversations in a file, two with the default limits to the vendor at the other URL (one keeps conversations in a file), and a
+simulator, until stdin ends.
 
 A process of its own, so that its memory is its own. Prints where they are; its log, as verbose as it gets, is on stderr.
 """
@@ -50,11 +51,13 @@ def config(url: str, tokens: dict[str, str], keep: Keep) -> Config:
     return Config(models={**models, "endless": way("endless", "openai_chat")}, tokens=tokens, limits=LIMITS, keep=keep)
 
 
-def usual(canned: str) -> Config:
-    """The same models with the limits that a gateway has unless told otherwise, and `calls-...`, which answer with many calls."""
-    short, long = config(canned, {}, Keep()), config(f"{canned}/calls", {}, Keep())
-    models = {**short.models, **{f"calls-{name}": model for name, model in long.models.items()}}
-    return Config(models=models)
+def usual(canned: str, keep: Keep | None = None) -> Config:
+    """The same models with the limits that a gateway has unless told otherwise, `calls-...`, which answer with many calls, and
+    `large-...`."""
+    models = dict(config(canned, {}, Keep()).models)
+    for kind in ("calls", "large"):
+        models |= {f"{kind}-{name}": model for name, model in config(f"{canned}/{kind}", {}, Keep()).models.items()}
+    return Config(models=models, keep=keep or Keep())
 
 
 def main(url: str, canned: str) -> None:
@@ -66,9 +69,10 @@ def main(url: str, canned: str) -> None:
         serve_in_thread(Gateway(config(url, {}, Keep()))) as gateway,
         serve_in_thread(Gateway(config(url, TOKENS, Keep(path=f"{folder}/kept.sqlite")))) as guarded,
         serve_in_thread(Gateway(usual(canned))) as default,
+        serve_in_thread(Gateway(usual(canned, Keep(path=f"{folder}/more.sqlite")))) as filed,
         serve_in_thread(Simulator(), access=AccessControl.at("127.0.0.1", limits=LIMITS)) as simulator,
     ):
-        there = {"gateway": gateway, "guarded": guarded, "default": default, "simulator": simulator}
+        there = {"gateway": gateway, "guarded": guarded, "default": default, "filed": filed, "simulator": simulator}
         print(json.dumps(there), flush=True)
         sys.stdin.read()
 

@@ -28,7 +28,7 @@ class Attack:
     on: tuple[str, ...] = BOTH
     mib: int = 64
     slow: bool = False
-    """Waits for something; all of these are made at the same time."""
+    """Waits for something and costs little memory; all of these are made at the same time, within the memory of one."""
     whole: bool = False
     """Takes long or hundreds of MiB: made by `make test-whole` alone."""
 

@@ -224,13 +224,20 @@ def others(place: Place) -> Generator[list[float]]:
         asking.join()
 
 
-def cost(place: Place, raw: bytes, expected: tuple[int, ...], enough: Callable[[Line], bool] = one) -> list[str]:
-    """What is wrong with how one request is answered, until what was heard is `enough`."""
+def cost(
+    place: Place,
+    raw: bytes,
+    expected: tuple[int, ...],
+    *,
+    enough: Callable[[Line], bool] = one,
+    begin: Callable[[Place], Line] = Place.line,
+) -> list[str]:
+    """What is wrong with how one request is answered, on a line that is begun so, until what was heard is `enough`."""
     found: list[str] = []
     for _ in range(TRIES):
         before, memory = place.world.cpu(), place.world.peak(forget=True)
         with others(place) as waited:
-            line = place.line(raw).hear(enough)
+            line = begin(place).send(raw).hear(enough)
         statuses = line.statuses or [CLOSED]
         line.close()
         spent, grown = place.world.cpu() - before, place.world.peak() - memory

@@ -10,8 +10,8 @@ from llm_rest import wires
 from llm_rest.server.access import Limits
 from tests.gateway.attacks import canned
 from tests.gateway.attacks.cases_entries import cost, empties, keys
-from tests.gateway.attacks.cases_sockets import ended
-from tests.gateway.attacks.raw import CHUNKED, END, TEXT, VERSION, chunk, code, frame, http, one, upgrade
+from tests.gateway.attacks.cases_sockets import ended, opened
+from tests.gateway.attacks.raw import CHUNKED, END, TEXT, VERSION, chunk, code, frame, http, one
 from tests.gateway.attacks.table import CLOSED, Attack, Does, judged
 from tests.gateway.attacks.world import Place
 from tests.gateway.upstreams import TURNS, question
@@ -98,7 +98,7 @@ def on_a_socket(place: Place, behind: str) -> list[str]:
     found: list[str] = []
     for said in ([user, *[reference] * 850, user], *(inside(of(5_000_000)) for of in (keys, empties))):
         message = json.dumps({"type": "response.create", "model": behind, "input": said}).encode()
-        found += cost(place, upgrade() + frame(TEXT, message), (101,), ended)
+        found += cost(place, frame(TEXT, message), (101,), enough=ended, begin=opened)
     return found
 
 
@@ -132,9 +132,8 @@ def fragments(many: int) -> Does:
 
     def does(place: Place) -> list[str]:
         raw = frame(TEXT, b"{", fin=0) + frame(0, b" ", fin=0) * many + frame(0, b"}")
-        found = cost(place, upgrade() + raw, (101,))
-        line = place.line(upgrade()).hear(lambda line: b"\r\n\r\n" in line.heard).send(raw)
-        line.hear(lambda line: code(line) != 0)
+        found = cost(place, raw, (101,), enough=lambda line: code(line) != 0, begin=opened)
+        line = opened(place).send(raw).hear(lambda line: code(line) != 0)
         return [*found, *([] if code(line) == 1008 else [f"ends with {code(line)}"])]
 
     return does

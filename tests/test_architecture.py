@@ -114,8 +114,9 @@ CEILING = 500_000
 EIGHT = {"types", "request", "messages", "content", "reasoning", "tools", "response", "stream"}
 """The modules of a wire, the same names in each; a wire has those that it needs."""
 
-NINTH = {"wires.anthropic_messages.stream_encoder", "wires.openai_chat.media"}
-"""A ninth module where a wire has a ninth subject: the events of a stream; images, sound and tools that hosts ran."""
+NINTH = {"wires.anthropic_messages.stream_encoder", "wires.openai_chat.hosts", "wires.openai_chat.media"}
+"""A ninth module where a wire has a ninth subject: the events of a stream; whose document it was; images, sound and
+tools that hosts ran."""
 
 UNDECLARED = {"hypothesis", "pytest", "trio", "typing_extensions"}
 """Imported only by what brings them: tests that use our strategies, pytest that loads our plugin, a program on that event loop,

@@ -35,7 +35,8 @@ UNISSUED = "reasoning that no vendor issued, which no model accepts as its own"
 
 def is_unissued(item: Reasoning) -> bool:
     """Whether no vendor issued the reasoning: nothing in it would return to one."""
-    return not (item.encrypted_content or item.id or item.leftovers)
+    says_more = any(any(fields.values()) for fields in (item.leftovers or {}).values())
+    return not (item.encrypted_content or item.id or says_more)
 
 
 def is_object(value: Any) -> TypeGuard[Json]:

@@ -25,6 +25,7 @@ from ..kept import diff, own_leftovers, patch
 from ..leftovers import is_object, known, stands_for_another
 from ..tools import sent_name
 from . import types
+from .hosts import host_leftovers, is_own, with_host
 from .reasoning import decode_thinking_part, split_think, thought
 from .tools import json_text
 from .types import FUNCTION, USED, WIRE, AnyMessage, AnyPart, AssistantFields, Json
@@ -122,7 +123,9 @@ def encode_part(part: ours.ContentPart, dialect: ChatDialect, path: str, lost: L
             setattr(made, dialect.cache_mark, _encode_mark(replace(mark, ttl=or_none(ttl)), dialect))
         else:
             lost.dropped(f"{path}.prompt_cache_breakpoint", "a cache mark, which this host does not support")
-    return patch(made, own_leftovers(part, WIRE, path, lost)) if part.leftovers is not None else made
+    if part.leftovers is None:
+        return made
+    return patch(made, host_leftovers(own_leftovers(part, WIRE, path, lost), dialect.issuer, path, lost))
 
 
 def _encode_known(part: Any, dialect: ChatDialect, path: str, lost: Losses) -> types.KnownPart | None:
@@ -228,7 +231,7 @@ def _decode_part(part: AnyPart, dialect: ChatDialect, from_assistant: bool) -> o
     else:
         written = encode_part(made, unlimited(dialect), "", Losses())
     if isinstance(written, types.Part) and (left := diff(part, written)):
-        made.leftovers = {WIRE: left}
+        made.leftovers = {WIRE: with_host(left, dialect.issuer)}
     return made
 
 
@@ -334,7 +337,8 @@ def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost:
         return Unknown({"role": role, "content": msgspec.to_builtins(content)})
     message = kind(content=content)
     if item.leftovers:
-        message = patch(message, own_leftovers(item, WIRE, f"input[{i}]", lost))
+        left = own_leftovers(item, WIRE, f"input[{i}]", lost)
+        message = patch(message, host_leftovers(left, dialect.issuer, f"input[{i}]", lost))
         if message.name is not UNSET and "name" in dialect.lacks:
             lost.dropped(f"input[{i}].name", "the name of a message, which this host does not support")
             message.name = UNSET
@@ -347,14 +351,18 @@ def encode_output(
     """The message for the output at index `i`. Parts that it cannot hold go to `after`, for a user message that follows."""
     content = item.output if isinstance(item.output, str) else _output_parts(item, after, dialect, i, lost)
     message: types.ToolMessage | types.FunctionMessage = types.ToolMessage(content=content, tool_call_id=call_id)
-    if item.leftovers and as_object(own(item.leftovers, WIRE).get(SPELLING)).get(USED) == FUNCTION:
+    left = own(item.leftovers, WIRE) if item.leftovers else {}
+    if as_object(left.get(SPELLING)).get(USED) == FUNCTION and is_own(left, dialect.issuer):
         message = types.FunctionMessage(content=content)
     if isinstance(item, ours.FunctionCallOutput) and item.name is not None:
         message.name = sent_name(item.name)
     if item.is_error:
         lost.changed(f"input[{i}]", 'a failure, marked by "Error: "')
         message.content = f"Error: {content}" if isinstance(content, str) else [types.Text(text="Error: "), *content]
-    return patch(message, own_leftovers(item, WIRE, f"input[{i}]", lost)) if item.leftovers else message
+    if not item.leftovers:
+        return message
+    left = own_leftovers(item, WIRE, f"input[{i}]", lost)
+    return patch(message, host_leftovers(left, dialect.issuer, f"input[{i}]", lost))
 
 
 def _output_parts(item: Output, after: list[AnyPart], dialect: ChatDialect, i: int, lost: Losses) -> types.Content:
@@ -419,7 +427,7 @@ def decode_plain_message(message: PlainMessage, dialect: ChatDialect) -> ours.Me
     item = ours.Message(role=str(message.__struct_config__.tag), content=_decode_either(content, dialect))
     made = KINDS[item.role](content=content)
     if message != made and (left := diff(message, made)):
-        item.leftovers = {WIRE: left}
+        item.leftovers = {WIRE: with_host(left, dialect.issuer)}
     return item
 
 
@@ -440,7 +448,7 @@ def decode_output(
     if isinstance(message, types.FunctionMessage):
         left[SPELLING] = {**as_object(left.get(SPELLING)), USED: FUNCTION}
     if left:
-        item.leftovers = {WIRE: left}
+        item.leftovers = {WIRE: with_host(left, dialect.issuer)}
     return item
 
 

@@ -41,6 +41,7 @@ from .content import (
     encode_plain_message,
     unlimited,
 )
+from .hosts import host_leftovers, with_host
 from .media import decode_executed, decode_images, decode_sound, encode_image, executed, is_from
 from .reasoning import (
     CallState,
@@ -82,10 +83,11 @@ def _note(item: ours.AnyItem, **notes: Any) -> None:
         item.leftovers = {WIRE: {**own(item.leftovers, WIRE), SPELLING: {**notes_of(item), **notes}}}
 
 
-def keep_message(items: list[ours.AnyItem], left: Json) -> None:
-    """Store the leftovers of a message on its items: on the text or the first call, if there is either."""
+def keep_message(items: list[ours.AnyItem], left: Json, issuer: str) -> None:
+    """Store the leftovers of a message of `issuer` on its items: on the text or the first call, if there is either."""
     if not left:
         return
+    left = with_host(left, issuer)
     # Thoughts may be left out of a later request.
     texts: list[ours.AnyItem] = [item for item in items if isinstance(item, ours.Message)]
     others = [item for item in items if not isinstance(item, ours.Reasoning)]
@@ -432,7 +434,8 @@ class MessageWriter:
         if item.leftovers:
             report_foreign(item.leftovers, WIRE, f"input[{i}]", self._lost)
             left = own(item.leftovers, WIRE)
-            builder.keep(left if isinstance(item, ours.Message) else as_object(left.get(BEGINS)))
+            left = left if isinstance(item, ours.Message) else as_object(left.get(BEGINS))
+            builder.keep(host_leftovers(left, self._dialect.issuer, f"input[{i}]", self._lost))
         return builder
 
     def _add_message(self, i: int, item: ours.Message) -> None:
@@ -635,7 +638,7 @@ class _Reader:
         if self._keep:
             self._keep_document(message, items)
         else:
-            keep_message(items, unknown(message))
+            keep_message(items, unknown(message), self._dialect.issuer)
         return items
 
     def _keep_document(self, message: types.AssistantMessage, items: list[ours.AnyItem]) -> None:
@@ -666,4 +669,4 @@ class _Reader:
         left = {} if same else diff(message, msg, message_rules(message))
         if used:
             left[SPELLING] = {**as_object(left.get(SPELLING)), USED: used}
-        keep_message(items, left)
+        keep_message(items, left, self._dialect.issuer)

@@ -32,6 +32,7 @@ from ..prefix import EncodedPrefix, encoded_turns
 from ..tools import Added, Naming, added_tools, qualified, sent_name
 from . import types
 from .content import fit_lifetime, foreign, native, unlimited
+from .hosts import host_leftovers, with_host
 from .messages import MessageWriter, decode_messages
 from .reasoning import decode_effort, encode_effort
 from .tools import decode_offer, encode_offer
@@ -111,7 +112,7 @@ def encode_request(
 ) -> tuple[types.Request, list[Loss]]:
     """The body for a request."""
     lost = Losses()
-    left = own_leftovers(request, WIRE, "", lost, request)
+    left = host_leftovers(own_leftovers(request, WIRE, "", lost, request), dialect.issuer, "", lost)
     used = used_fields(left)
     turns = encoded_turns(prefix, request, dialect, WIRE)
     items = paired(items_of(request), lost, turns.count)
@@ -171,7 +172,7 @@ def decode_request(
         if used:
             left[SPELLING] = {**as_object(left.get(SPELLING)), USED: " ".join(used)}
         if left:
-            request.leftovers = {WIRE: left}
+            request.leftovers = {WIRE: with_host(left, dialect.issuer)}
     _decode_messages(body, request, dialect, lost, keep=keep)
     return request, lost
 

@@ -89,7 +89,7 @@ def decode_response(
     if msg.annotations or body.citations or body.search_results or choice.logprobs:
         _decode_about_text(output, msg, body, choice)
     if type(msg) is not types.Answer and not keep:
-        keep_message(output, unknown(msg))
+        keep_message(output, unknown(msg), dialect.issuer)
     status, reason = decode_finish_reason(choice.finish_reason, output, lost)
     created = body.created if type(body.created) is int else int(body.created or now)
     response = new_answer(origin, created, body.model, request)

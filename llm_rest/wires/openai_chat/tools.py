@@ -46,6 +46,7 @@ from ..tools import (
     sent_name,
 )
 from . import types
+from .hosts import came_from, host_leftovers, with_host
 from .reasoning import CallState
 from .types import FUNCTIONS, WIRE, AssistantFields, Json
 
@@ -341,7 +342,9 @@ def encode_call(
 ) -> types.ToolCall:
     """The call at index `i` in this wire's format. In an `output` its id and name are for a client, which accepts any."""
     if field == "input":
-        call_id, name = fit_call_id(item.call_id, dialect), sent_name(item.name, item.namespace)
+        call_id, name = item.call_id, sent_name(item.name, item.namespace)
+        if not (item.leftovers and came_from(item.leftovers, dialect.issuer)):  # else the host's own id
+            call_id = fit_call_id(item.call_id, dialect)
         if call_id != item.call_id:
             lost.changed(f"input[{i}].call_id", f"an id this host does not support, sent as {call_id}")
     else:
@@ -353,7 +356,10 @@ def encode_call(
     else:
         text = item.arguments if isinstance(item, ours.FunctionCall) else call_arguments(item, f"{field}[{i}]", lost)
         made = types.ToolCall(id=call_id, type="function", function=types.FunctionBody(name=name, arguments=text))
-    return patch(made, item_leftovers(item, WIRE)) if item.leftovers else made
+    if not item.leftovers:
+        return made
+    left = item_leftovers(item, WIRE)
+    return patch(made, left if field == "output" else host_leftovers(left, dialect.issuer, f"input[{i}]", lost))
 
 
 def decode_call(
@@ -383,8 +389,10 @@ def decode_call(
         for fault in found.faults[1:] if legacy else found.faults:  # a call in the legacy form has no id
             lost.changed(f"{path}.function_call" if legacy else f"{path}.tool_calls[{position}]", fault)
         item = found.item()
-    if (type(call) is not types.ToolCall or type(body) is not types.FunctionBody) and (left := unknown(call)):
-        item.leftovers = {WIRE: left}
+    has_more = type(call) is not types.ToolCall or type(body) is not types.FunctionBody
+    left = unknown(call) if has_more else {}
+    if left or fit_call_id(item.call_id, dialect) != item.call_id:
+        item.leftovers = {WIRE: with_host(left, dialect.issuer)}
     return item
 
 

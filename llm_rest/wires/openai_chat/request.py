@@ -19,13 +19,13 @@ from msgspec.structs import replace
 from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import Loss, Losses
-from ...responses.carriers import SPELLING, own
+from ...responses.carriers import NEAR, SPELLING, own
 from ...responses.request import items_of
 from ...unknown import Open, Opt, Unknown, as_list, as_object, convert, given, or_none, or_unset, with_extras
 from ...vendors.dialects import CHAT_HOSTS, ChatDialect
 from .. import Route, with_model
 from ..call_ids import paired
-from ..kept import Rules, diff, own_leftovers, patch
+from ..kept import Rules, diff, note, own_leftovers, patch
 from ..leftovers import is_object
 from ..options import ENCRYPTED, JSON_ONLY, LOGPROBS, asks_for_logprobs, report_include, report_missing, with_extra
 from ..prefix import EncodedPrefix, encoded_turns
@@ -87,7 +87,10 @@ NAMED = {
 }
 """The caller's name for a field of the body, if it is another."""
 
-RULES = Rules(defaults={"tools": [], "strict": False, "n": 1}, words=frozenset({"type"}))
+STORED = "answers are kept for evaluations and training at OpenAI, which is another option than `store` of Responses"
+RULES = Rules(defaults={"tools": [], "strict": False, "n": 1, "store": False}, words=frozenset({"type"}))
+WITHOUT_TOOLS = replace(RULES, defaults={**RULES.defaults, "parallel_tool_calls": ...})
+"""Without tools, the option of parallel calls has no effect."""
 
 _same = attrgetter(*OPTIONS)
 
@@ -117,7 +120,8 @@ def encode_request(
     turns = encoded_turns(prefix, request, dialect, WIRE)
     items = paired(items_of(request), lost, turns.count)
     body, note = _encode_options(request, added_tools(items, turns.count), used, dialect, lost)
-    if given(body.metadata) and dialect.metadata_needs_store and not (left.get("store") or "metadata" in used):
+    stores = as_list(as_object(left.get(SPELLING)).get("store"))[:1] == ["true"]
+    if given(body.metadata) and dialect.metadata_needs_store and not (stores or "metadata" in used):
         body.metadata = UNSET
         lost.dropped("metadata", "metadata of an answer that is not stored")
     kind = types.DeveloperMessage if dialect.system_role == "developer" else types.SystemMessage
@@ -168,9 +172,14 @@ def decode_request(
         made.model = body.model if body.model is UNSET else made.model
         for i in refused:
             as_list(made.tools).insert(i, None)
-        left = diff(body, made, RULES)
+        left = diff(body, made, RULES if body.tools or body.functions else WITHOUT_TOOLS)
+        notes = as_object(left.get(SPELLING))
+        if left.pop("store", None):  # which is another option than ours of that name
+            notes |= {"store": note(True, UNSET), NEAR: {**notes.get(NEAR, {}), "store": STORED}}
         if used:
-            left[SPELLING] = {**as_object(left.get(SPELLING)), USED: " ".join(used)}
+            notes[USED] = " ".join(used)
+        if notes:
+            left[SPELLING] = notes
         if left:
             request.leftovers = {WIRE: with_host(left, dialect.issuer)}
     _decode_messages(body, request, dialect, lost, keep=keep)

@@ -199,9 +199,23 @@ def _fields(
             if inner.get("type") == "document" and isinstance(source, dict):
                 shown = SHOWN["document"] if cast("Any", source).get("type") == "content" else ()
             unread = [each for each in inner if each != "type" and each not in (shown or ("text",))]
+            for place in ("content", "source.content") if shown else ():
+                unread += _beside_texts(inner, place)
+            if shown and isinstance(source, dict):
+                unread += [f"source.{each}" for each in cast("Any", source) if each not in ("type", "content")]
             yield from ((_joined(path, each), None) for each in unread or ([] if shown else ["type"]))
         else:
             yield _joined(path, name), None
+
+
+def _beside_texts(block: dict[str, Any], place: str) -> Iterator[str]:
+    """The fields beside the texts that a block holds at `place`."""
+    *outer, last = place.split(".")
+    for name in outer:
+        block = as_object(block.get(name))
+    pieces: Any = block.get(last)
+    for i, piece in enumerate(pieces if isinstance(pieces, list) else ()):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        yield from (f"{place}[{i}].{name}" for name in as_object(piece) if name not in ("type", "text"))
 
 
 def report_failure(response: Response, encoded: Iterable[Loss], lost: Losses, *sent: object) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from ..losses import no_such, not_in, not_taken
-from ..responses.carriers import NAMES, SPELLING, seal, sender, unseal
+from ..responses.carriers import NAMES, SPELLING, report_foreign, seal, sender, unseal
 from ..responses.items import Compaction, Reasoning
 from ..responses.parts import InputText
 from ..responses.response import ECHOED, IncompleteDetails, Response, ResponseError, Usage, echo
@@ -118,6 +118,8 @@ def report_item(item: AnyItem, path: str, wire: str, lost: Losses, *, history: b
     """Report an item that a wire cannot hold. A `history` cannot do without it, unless it is a record or unknown."""
     if not isinstance(item, Unknown):
         report_unknown(item, path, lost)
+        if history and item.leftovers is not None:
+            report_foreign(item.leftovers, wire, path, lost)
     report = lost.refused if history and item.type not in HOSTED and not isinstance(item, Unknown) else lost.dropped
     report(path, not_in(f"an item of type {kind_of(item)!r}", NAMES[wire]))
 

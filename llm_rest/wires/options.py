@@ -91,7 +91,7 @@ def _reader(
 def _is_set(value: Any, path: str) -> bool:
     for name in path.split("."):
         value = getattr(value, name, None)
-    return is_set(value) and NO_EFFECT.get(path) != value
+    return (is_set(value) and NO_EFFECT.get(path) != value) or (path == "max_tool_calls" and value is not None)
 
 
 def _joined(path: str, name: str) -> str:

@@ -161,6 +161,7 @@ def as_function(tool: FunctionTool | CustomTool, path: str, lost: Losses) -> Fun
     if isinstance(tool, FunctionTool):
         return tool
     lost.emulated(path, "a custom tool, sent as a function with one text")
+    report_format(tool, path, lost)
     description = tool.description
     if isinstance(tool.format, Grammar):
         lost.changed(f"{path}.format", "a grammar, which is only described to the model")
@@ -176,6 +177,12 @@ def as_function(tool: FunctionTool | CustomTool, path: str, lost: Losses) -> Fun
         defer_loading=tool.defer_loading,
         allowed_callers=tool.allowed_callers,
     )
+
+
+def report_format(tool: CustomTool, path: str, lost: Losses) -> None:
+    """Report the undeclared fields of the format of a custom tool."""
+    if tool.format is not None and not isinstance(tool.format, Unknown):
+        report_unknown(tool.format, f"{path}.format", lost)
 
 
 def report_names(names: Mapping[str, str | None], lost: Losses) -> None:

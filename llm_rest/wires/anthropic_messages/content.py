@@ -420,9 +420,12 @@ def encode_result(item: Output, call: types.ToolUse, i: int, context: Context) -
     output = item.output
     block = types.ToolResult(call.id, output if output and type(output) is str else UNSET)
     bare = item.leftovers is None and item.is_error is None and call.toolset_name is UNSET
-    if bare and type(item) is ours.FunctionCallOutput and item.namespace is None and type(output) is str:
+    named = item.namespace is not None or item.name is not None if type(item) is ours.FunctionCallOutput else True
+    if bare and not named and type(output) is str:
         return block  # as nearly all
     path = context.path(i)
+    if isinstance(item, ours.FunctionCallOutput) and item.name and wire_name(item.name) != call.name:
+        context.lost.dropped(f"{path}.name", "another name than that of the call")
     block.is_error = or_unset(item.is_error)
     if not isinstance(output, str):
         block.content = _encode_output(output, f"{path}.output", context)

@@ -70,6 +70,7 @@ __all__ = [
 DEFAULT = GeminiDialect()
 
 JSON = "application/json"
+ENUM = "text/x.enum"
 TIERS = {"default": "standard", "flex": "flex", "priority": "priority"}
 """Service tiers, ours on the left; without one the vendor decides, which is our `auto`."""
 TIERS_BACK = {theirs: our for our, theirs in TIERS.items()}
@@ -527,6 +528,8 @@ def encode_format(
 def decode_format(config: types.GenerationConfig) -> Opt[ours.TextOptions]:
     """The output format in a document."""
     schema: Any = config.response_json_schema
+    if config.response_mime_type == ENUM:  # one of some texts, without quotes, which no other format has
+        return UNSET
     if given(config.response_schema):
         schema = from_openapi(config.response_schema)
     if isinstance(schema, dict):

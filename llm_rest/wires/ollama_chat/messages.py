@@ -16,6 +16,7 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...losses import Losses
+from ...responses.carriers import report_foreign
 from ...responses.lenient import derived_call_id
 from ...unknown import or_none
 from ..call_ids import PlacedOutputs, UnansweredCalls
@@ -251,6 +252,7 @@ class MessageWriter:
                     self._continue(i, item).add_thinking(text, i)
             case ours.Reasoning():
                 report_unknown(item, path, self._lost)
+                report_foreign(item.leftovers, WIRE, path, self._lost)
                 if is_unissued(item):
                     self._lost.dropped(path, UNISSUED)
                     return
@@ -311,6 +313,8 @@ class MessageWriter:
         if item.is_error or item.status == "incomplete":
             lost.changed(f"input[{i}].{'is_error' if item.is_error else 'status'}", 'a failure, marked by "Error: "')
             text = f"Error: {text}"
+        if isinstance(item, ours.FunctionCallOutput) and item.name not in (None, name):
+            lost.dropped(f"input[{i}].name", "another name than that of the call")
         id = UNSET if item.call_id is None else item.call_id
         message = types.Message(role="tool", content=text, tool_name=UNSET if name is None else name, tool_call_id=id)
         if images and self._dialect.tool_images:

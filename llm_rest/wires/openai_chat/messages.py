@@ -495,7 +495,12 @@ class MessageWriter:
         elif isinstance(state, MessageState | SoundState):
             msg = self._open if self._open is not None and state.shown else self._begin(i)
             self._keep(msg, item, i).attach(state, f"input[{i}]")
-        elif given(item.encrypted_content):
+        else:
+            self._drop_reasoning(i, item)
+
+    def _drop_reasoning(self, i: int, item: ours.Reasoning) -> None:
+        report_foreign(item.leftovers, WIRE, f"input[{i}]", self._lost)
+        if given(item.encrypted_content):
             self._lost.withheld(f"input[{i}]", "reasoning that only its issuer can read")
         elif text_of(item) and is_unissued(item):
             self._lost.dropped(f"input[{i}]", UNISSUED)

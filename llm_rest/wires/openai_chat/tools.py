@@ -40,6 +40,7 @@ from ..tools import (
     offered_tools,
     qualified,
     refuse_tool,
+    report_format,
     report_name,
     report_names,
     report_unsaid,
@@ -172,6 +173,7 @@ def _encode_tool(
     name = naming(tool.name, namespace)
     report_name(name, tool, namespace, path, WIRE, lost)
     if isinstance(tool, ours.CustomTool) and dialect.custom_tools:
+        report_format(tool, path, lost)
         return _encode_custom(tool, name)
     source = as_function(tool, path, lost)
     usual: Opt[Json] = NO_PARAMETERS if dialect.needs_parameters else UNSET

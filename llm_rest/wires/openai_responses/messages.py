@@ -146,6 +146,7 @@ def _encode_item(
     if isinstance(item, STATE):
         found = encode_thinking(item, path, dialect, lost, stored=stored)
         if found is None:
+            without_leftovers(item, path, lost)
             return None
         item, without_id = cast("ItemT", found), False
     elif dialect.stateless and isinstance(item, rs.ItemReference):
@@ -155,6 +156,7 @@ def _encode_item(
         item = item if isinstance(item, rs.ItemReference) else replace(item, id=None)
     if dialect.checks_ids and struct_of(item) in HOSTED and (not given(item.id) or _is_derived(item, dialect)):
         lost.dropped(path, "the record of a tool that another vendor ran")
+        without_leftovers(item, path, lost)
         return None
     if item.created_by is not None:
         item = replace(item, created_by=None)

@@ -462,7 +462,14 @@ def _decode_either(content: types.Content, dialect: ChatDialect) -> str | list[o
 
 # --- the sources of a text ------------------------------------------------------------------------------------------
 
-_FIELDS = ("url", "title", "start_index", "end_index")
+_FIELDS = {
+    "url": "url",
+    "title": "title",
+    "start_index": "start_index",
+    "end_index": "end_index",
+    "content": "cited_text",
+}
+"""The fields of a source, ours on the right. OpenRouter has the cited text."""
 CITED: Json = {SPELLING: {"cited": True}}
 """Key in the leftovers of a source that was in a bare list, beside the message."""
 
@@ -476,11 +483,12 @@ def _citation(annotation: Any) -> ours.UrlCitation | None:
     inner = annotation.get("url_citation") if is_object(annotation) and len(annotation) == 2 else None
     if not is_object(inner) or annotation.get("type") != "url_citation":
         return None
+    names = [name for name in _FIELDS if name in inner and (name != "content" or isinstance(inner[name], str))]
     try:
-        made = convert({name: inner[name] for name in _FIELDS if name in inner}, ours.UrlCitation)
+        made = convert({_FIELDS[name]: inner[name] for name in names}, ours.UrlCitation)
     except msgspec.ValidationError:
         return None
-    if rest := {name: value for name, value in inner.items() if name not in _FIELDS or value is None}:
+    if rest := {name: value for name, value in inner.items() if name not in names or value is None}:
         made.leftovers = {WIRE: rest}
     return made
 
@@ -489,12 +497,16 @@ def decode_citations(citations: Any, search_results: Any) -> list[ours.AnyAnnota
     """Annotations without a position in the text for a bare list of sources, as Perplexity and xAI send it."""
     found = [result for result in as_list(search_results) if is_object(result)]
     titles = {str(each.get("url")): title if isinstance(title := each.get("title"), str) else "" for each in found}
+    passages = {str(each.get("url")): text for each in found if isinstance(text := each.get("snippet"), str)}
     # Responses requires a position: a source of the whole text is at its beginning.
     about: Json = {"start_index": 0, "end_index": 0, "leftovers": {WIRE: CITED}}
     urls = [url for url in as_list(citations) if isinstance(url, str)] or [
         url for url in titles if url.startswith("http")
     ]
-    return [ours.UrlCitation(url=url, title=titles.get(url, ""), **about) for url in urls]
+    return [
+        ours.UrlCitation(url=url, title=titles.get(url, ""), cited_text=passages.get(url) or None, **about)
+        for url in urls
+    ]
 
 
 def encode_annotations(part: ours.OutputText, offset: int, path: str, lost: Losses) -> list[Json]:
@@ -507,12 +519,11 @@ def encode_annotations(part: ours.OutputText, offset: int, path: str, lost: Loss
                 encoded.append(original)
             case ours.UrlCitation():
                 annotation = known(annotation, place, lost)
-                for name in SOURCE_FIELDS:
-                    if getattr(annotation, name) is not None:
-                        lost.dropped(
-                            f"{place}.{name}", not_in("the place of a citation in its source", "Chat Completions")
-                        )
                 if SPELLING not in own(annotation.leftovers, WIRE):
+                    for name in SOURCE_FIELDS:
+                        if name != "cited_text" and getattr(annotation, name) is not None:
+                            what = not_in("the place of a citation in its source", "Chat Completions")
+                            lost.dropped(f"{place}.{name}", what)
                     left = own_leftovers(annotation, WIRE, place, lost)
                     encoded.append({"type": "url_citation", "url_citation": {**left, **_moved(annotation, offset)}})
             case _:
@@ -522,7 +533,7 @@ def encode_annotations(part: ours.OutputText, offset: int, path: str, lost: Loss
 
 def _moved(annotation: ours.UrlCitation, offset: int) -> Json:
     made: Json = msgspec.to_builtins(annotation)
-    place = {name: made[name] for name in _FIELDS if name in made}
+    place = {name: made[our] for name, our in _FIELDS.items() if our in made}
     for name in ("start_index", "end_index"):
         if given(place.get(name)):
             place[name] += offset

@@ -62,7 +62,7 @@ class Guard:
                 self._refuse_state(name)
         if self._tools is not True:
             self._check_tools(body, request)
-        return self._without_unknown(body, wire, lost)
+        return self._without_unknown(body, (wire, dialect.issuer), lost)
 
     def _one_spelling(self, body: Model, request: Request, dialect: Any, lost: list[Loss]) -> Model:
         escapes: Escapes = dialect.escapes
@@ -71,25 +71,25 @@ class Guard:
             for name, value in unknown.items():
                 if plain_name(name) in known | limits or plain_name(name) in OTHER_NAMES or _has_limit(value, limits):
                     lost.append(
-                        Loss(name, "another spelling of a field that this server sets, or a place of one", "dropped")
+                        Loss(name, "another name of a field that this server sets, or an object with one", "dropped")
                     )
                     body = _without(body, name)
-        for holder in {path.partition(".")[0] for path in escapes.limits if "." in path}:
+        for holder in _holders(escapes.limits):
             inner = getattr(body, holder)
             if isinstance(inner, Model) and extras(inner):
                 known, limits = _names(type(base(inner))), _plain_names(escapes.other_limits)
                 for name, value in extras(inner).items():
                     if plain_name(name) in known | limits or _has_limit(value, limits):
                         lost.append(
-                            Loss(f"{holder}.{name}", "another spelling of a field that this server sets", "dropped")
+                            Loss(f"{holder}.{name}", "another name of a field that this server sets", "dropped")
                         )
                         inner = _without(inner, name)
                 body = replace(body, **{holder: inner})
-        return self._one_limit(body, request, escapes, getattr(dialect, "max_tokens_field", ""))
+        return self._one_limit(body, request, escapes.limits, getattr(dialect, "max_tokens_field", ""), lost)
 
-    def _one_limit(self, body: Model, request: Request, escapes: Escapes, usual: str) -> Model:
+    def _one_limit(self, body: Model, request: Request, limits: tuple[str, ...], usual: str, lost: list[Loss]) -> Model:
         """The body with one output limit, which is at most the configured one."""
-        paths = sorted(escapes.limits, key=lambda path: path != usual)
+        paths = sorted(limits, key=lambda path: path != usual) if len(limits) > 1 else limits
         found = [(path, value) for path in paths if given(value := _get(body, path))]
         if not found:
             return body
@@ -97,6 +97,7 @@ class Guard:
         kept = next((path for path, value in found if value == written), found[0][0])
         for path, value in found:
             if path != kept:
+                lost.append(Loss(path, f"the output limit is sent as {kept}", "dropped"))
                 body = _set(body, path, UNSET)
             elif self._most is not None and not (isinstance(value, int) and 0 <= value <= self._most):
                 body = _set(body, path, self._most)
@@ -105,20 +106,34 @@ class Guard:
     # Fields.
 
     def _check_fields(self, body: Model, escapes: Escapes) -> None:
-        watched = _watched(escapes.state, escapes.multiplies, escapes.leaves)
-        for name, value in _fields(body, escapes):
-            plain = plain_name(name.rpartition(".")[2])
-            kind = watched.get(plain)
-            if kind is None or not given(value) or plain in self._allowed:
-                continue
-            if kind == "state":
-                if self._shares and value and not _is_new(value):
-                    self._refuse_state(name)
-            elif self._restricts and kind == "multiplies":
-                if value not in (0, 1):
-                    raise _refused(name, f"{name} above 1 is not served: ask several times")
-            elif self._restricts and value and not _is_harmless(plain, value, escapes):
-                raise _refused(name, f"{name} is not passed on by this server; its operator can allow it")
+        lists = escapes.state, escapes.multiplies, escapes.leaves
+        self._check_object(body, "", lists, escapes)
+        for holder in _holders(escapes.limits):
+            inner = getattr(body, holder)
+            if isinstance(inner, Model):
+                name = body.__struct_encode_fields__[body.__struct_fields__.index(holder)]
+                self._check_object(inner, f"{name}.", lists, escapes)
+
+    def _check_object(self, body: Model, path: str, lists: tuple[tuple[str, ...], ...], escapes: Escapes) -> None:
+        for field, name, plain, kind in _declared(type(base(body)), *lists):
+            if given(value := getattr(body, field)):
+                self._check_field(path + name, plain, kind, value, escapes)
+        for name, value in extras(body).items():
+            watched = _watched(*lists).get(plain_name(name))
+            if watched is not None and given(value):
+                self._check_field(path + name, plain_name(name), watched, value, escapes)
+
+    def _check_field(self, path: str, plain: str, kind: str, value: Any, escapes: Escapes) -> None:
+        if plain in self._allowed:
+            return
+        if kind == "state":
+            if self._shares and value and not _is_new(value):
+                self._refuse_state(path)
+        elif self._restricts and kind == "multiplies":
+            if value not in (0, 1):
+                raise _refused(path, f"{path} above 1 is not served: send several requests")
+        elif self._restricts and value and not _is_harmless(plain, value, escapes):
+            raise _refused(path, f"{path} is not sent to a vendor by this server; its operator can allow it")
 
     def _refuse_state(self, name: str) -> None:
         if plain_name(name.rpartition(".")[2]) not in self._allowed:
@@ -139,9 +154,9 @@ class Guard:
                 if names and not (allowed and request.tools):
                     raise _refused("tools", f"tools: {printable(names[0], 50)} is not served here")
 
-    def _without_unknown(self, body: Model, wire: str, lost: list[Loss]) -> Model:
+    def _without_unknown(self, body: Model, host: tuple[str, str], lost: list[Loss]) -> Model:
         policy = self._unknown
-        if policy == "pass" or (policy == "auto" and (self._most is None or wire in MAKERS)):
+        if policy == "pass" or (policy == "auto" and (self._most is None or host in MAKERS)):
             return body
         for name in extras(body):
             if plain_name(name) in self._allowed:
@@ -153,8 +168,9 @@ class Guard:
         return body
 
 
-MAKERS = ("anthropic_messages", "gemini_generate_content")
-"""Wires whose vendors add fields that belong to a beta header or a model; hosts of the other wires have fields of their own."""
+MAKERS = (("anthropic_messages", "anthropic"), ("gemini_generate_content", "google"), ("openai_responses", "openai"))
+"""Wires and the issuers who made them. They add fields that belong to a beta header or a model; hosts of other wires have many of
+their own."""
 
 
 def is_private(base_url: str) -> bool:
@@ -292,13 +308,22 @@ def _given(body: Model) -> Iterator[tuple[str, Any]]:
     yield from extras(body).items()
 
 
-def _fields(body: Model, escapes: Escapes) -> Iterator[tuple[str, Any]]:
-    """The fields of the body and of the object with the output limit."""
-    holders = {path.partition(".")[0] for path in escapes.limits if "." in path}
-    for name, value in _given(body):
-        yield name, value
-        if isinstance(value, Model) and any(plain_name(name) == plain_name(holder) for holder in holders):
-            yield from ((f"{name}.{inner}", each) for inner, each in _given(value))
+@lru_cache(maxsize=64)
+def _holders(limits: tuple[str, ...]) -> tuple[str, ...]:
+    """The fields with the objects that have the output limit."""
+    return tuple({path.partition(".")[0]: None for path in limits if "." in path})
+
+
+@lru_cache(maxsize=64)
+def _declared(kind: type[Model], *lists: tuple[str, ...]) -> list[tuple[str, str, str, str]]:
+    """The watched fields of a struct: in the struct, on the wire, plain, and what each is watched for."""
+    watched = _watched(*lists)
+    names = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
+    return [
+        (field, name, plain_name(name), watched[plain_name(name)])
+        for field, name in names
+        if plain_name(name) in watched
+    ]
 
 
 def _without(body: Model, name: str) -> Model:

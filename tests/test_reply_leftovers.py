@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from pytest_httpx import HTTPXMock
 
 from llm_rest import AnswerCache
 from llm_rest.client.reply import Reply
-from llm_rest.errors import LLMError
+from llm_rest.errors import LLMError, LossError
 from tests.callers import NewClient
 from tests.loopback import END, STREAM, chunks, http, loopback, send
 
@@ -238,3 +239,77 @@ async def test_an_entry_that_the_reply_leaves_out_does_not_move_the_others(
     async with new_client("groq/llama-3.3-70b-versatile", on_loss="ignore") as llm:
         left = (await llm.generate("Hi")).info.leftovers
     assert left["choices"] == [LEFT["choices"][0], second]
+
+
+# --- content that has no item -------------------------------------------------------------------------------------
+
+CLAUDE: dict[str, Any] = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "m",
+    "content": [{"type": "text", "text": "Hi"}, {"type": "hologram", "data": "x"}],
+    "stop_reason": "end_turn",
+    "stop_sequence": None,
+    "usage": {"input_tokens": 1, "output_tokens": 1},
+}
+GEMINI: dict[str, Any] = {
+    "candidates": [
+        {"content": {"role": "model", "parts": [{"text": "Hi"}, {"hologram": {"data": "x"}}]}, "finishReason": "STOP"}
+    ]
+}
+TWO = {
+    **CHAT,
+    "choices": [
+        *CHAT["choices"],
+        {"index": 1, "finish_reason": "stop", "message": {"role": "assistant", "content": "Bye"}},
+    ],
+}
+
+
+def claude_events() -> list[dict[str, Any]]:
+    text, other = CLAUDE["content"]
+    return [
+        {"type": "message_start", "message": {**CLAUDE, "content": [], "stop_reason": None}},
+        {"type": "content_block_start", "index": 0, "content_block": {**text, "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": other},
+        {"type": "content_block_stop", "index": 1},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
+        {"type": "message_stop"},
+    ]
+
+
+def chat_chunks() -> list[dict[str, Any]]:
+    head = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return [
+        {**head, "choices": [{"index": i, "delta": {"content": text}, "finish_reason": None}]}
+        for i, text in enumerate(("Hello", "Bye"))
+    ] + [{**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}]
+
+
+UNSHOWN = {
+    "anthropic/claude-sonnet-4-5": ("content[1]", CLAUDE, claude_events()),
+    "google/gemini-2.5-flash": ("candidates[0].content.parts[1]", GEMINI, [GEMINI]),
+    "groq/llama-3.3-70b-versatile": ("choices[1]", TWO, chat_chunks()),
+}
+
+
+@pytest.mark.parametrize("model", UNSHOWN)
+async def test_content_that_the_reply_cannot_show_is_a_loss_and_an_error_where_losses_are_errors(
+    new_client: NewClient, httpx_mock: HTTPXMock, model: str
+) -> None:
+    path, whole, events = UNSHOWN[model]
+    body = b"".join(f"data: {json.dumps(one)}\n\n".encode() for one in events)
+    for _ in range(2):
+        httpx_mock.add_response(json=whole)
+        httpx_mock.add_response(content=body, headers={"content-type": "text/event-stream"})
+    async with new_client(model, on_loss="ignore") as llm:
+        reply, streamed_reply = await llm.generate("Hi"), await read(llm.stream("Hi"))
+    assert [loss.path for loss in reply.losses] == [loss.path for loss in streamed_reply.losses] == [path]
+    async with new_client(model, on_loss="raise") as llm:
+        with pytest.raises(LossError, match=re.escape(path)):
+            await llm.generate("Hi")
+        with pytest.raises(LossError, match=re.escape(path)):
+            await read(llm.stream("Hi"))

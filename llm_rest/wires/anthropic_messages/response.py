@@ -87,9 +87,19 @@ def decode_response(
         return decode_failure(body, request, now, keep=keep), []
     names = sent_tools(request, custom_tools=False, naming=wire_name) if request is not None else None
     reader = BlockReader(dialect.issuer, id_of(body), names, keep=keep)
+    lost = Losses()
     for i, block in enumerate(body.content):
         reader.add(i, block)
-    return finish_response(body, reader, len(body.content), request, now), []
+        if not keep:
+            report_unshown(block, i, lost)
+    return finish_response(body, reader, len(body.content), request, now), lost
+
+
+def report_unshown(block: types.AnyBlock, i: int, lost: Losses) -> None:
+    """Report a block of an unknown kind, which stays in a carrier."""
+    if isinstance(block, Unknown):
+        what = f"a block of type {block.kind!r}, for which the output has no item; "
+        lost.dropped(f"content[{i}]", what + "it stays in a reasoning item, and goes back with it")
 
 
 def encode_response(

@@ -29,7 +29,16 @@ from ..tools import sent_tools, wire_name
 from . import types
 from .content import ANTHROPIC, NOTHING, decode_call, encode
 from .reasoning import OUTPUT_BLOCKS, BlockReader
-from .response import begin_response, change_message, decode_failure, decode_usage, finish_response, id_of, overwrite
+from .response import (
+    begin_response,
+    change_message,
+    decode_failure,
+    decode_usage,
+    finish_response,
+    id_of,
+    overwrite,
+    report_unshown,
+)
 from .tools import Use, block_items
 from .types import WIRE
 
@@ -301,6 +310,8 @@ class StreamDecoder(stream.StreamDecoder[MessagesDialect]):
                 is_call = isinstance(block, types.ToolUse)
                 block.input = Raw(whole.encode("utf-8", "replace")) if is_call else self._json(whole)
         self._reader.add(self._place, block)
+        if not self._reader.keep:
+            report_unshown(block, self._place, self.losses)
         match block:
             case types.Text():
                 part: Any = self._reader.parts[-1] if self._reader.parts else None

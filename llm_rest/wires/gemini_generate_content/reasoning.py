@@ -21,7 +21,7 @@ from ... import responses as ours
 from ...errors import DecodeError
 from ...losses import no_such
 from ...responses.carriers import digest, own
-from ...unknown import given
+from ...unknown import extras, given
 from ..images import FORMATS_BACK, image_data, image_type
 from ..kept import diff, own_leftovers, patch
 from ..leftovers import ID_PREFIXES, carrier, opened, report_item, report_unopened
@@ -407,6 +407,10 @@ def encode_image(item: ours.ImageGenerationCall, data: str) -> types.Part:
     return types.Part(inline_data=types.Blob(mime_type=image_type(item), data=data))
 
 
+PAYLOADS = ("function_response", "executable_code", "code_execution_result", "tool_call", "tool_response")
+"""The payloads of a part that are state, or that hosted tools' items show."""
+
+
 class Reader:
     """Turns the parts of one content into items: `add` each part, then `close`.
 
@@ -467,12 +471,21 @@ class Reader:
                 self._image(part, blob, blob.data)
             else:
                 self._run.append(part)
-                if self.is_answer and not part.thought and (given(blob) or given(part.file_data)):
-                    media = blob or part.file_data or types.Blob()
-                    what = f"media of {media.mime_type or 'an unknown type'}, for which the output has no item; "
-                    what += "it stays in a reasoning item, and goes back with it"
-                    self._lost.dropped(f"candidates[0].content.parts[{self.place}]", what)
+                if self.is_answer and not part.thought:
+                    self._report_unshown(part)
         self.place += 1
+
+    def _report_unshown(self, part: types.Part) -> None:
+        """Report media, and a payload of an unknown kind, which stay in a carrier."""
+        media: types.Blob | types.FileData | None = part.inline_data or part.file_data or None
+        if media is not None:
+            what = f"media of {media.mime_type or 'an unknown type'}"
+        elif extras(part) and not any(given(getattr(part, name)) for name in PAYLOADS):
+            what = f"a part of an unknown kind, {', '.join(extras(part))}"
+        else:
+            return
+        what += ", for which the output has no item; it stays in a reasoning item, and goes back with it"
+        self._lost.dropped(f"candidates[0].content.parts[{self.place}]", what)
 
     def close(self) -> list[ours.AnyItem]:
         """The items of the parts so far."""

@@ -63,6 +63,8 @@ CHOICE, OTHERS, MESSAGE = "choices[0]", "choices[1:]", "choices[0].message"
 RULES = Rules(defaults={"model": ""})
 WITH_CHOICE = replace(RULES, apart=frozenset({"choices"}))
 
+ANOTHER_CHOICE = "one more answer to the same question; a response has one"
+
 _NO_CHOICE, _NO_ANSWER = types.Choice(), types.Answer()
 
 
@@ -102,6 +104,8 @@ def decode_response(
         set_status(response, status, reason, f"the answer ended with {choice.finish_reason or 'no reason'!r}")
     if keep:
         keep_answer(response, body, dialect)
+    for i in range(1, 1 if keep else len(body.choices)):
+        lost.dropped(f"choices[{i}]", ANOTHER_CHOICE)
     names = sent_tools(request, custom_tools=dialect.custom_tools, naming=sent_name) if request is not None else {}
     for i, item in enumerate(output):
         if names and isinstance(item, ours.FunctionCall | ours.CustomToolCall):

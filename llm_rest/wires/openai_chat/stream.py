@@ -33,7 +33,7 @@ from .content import decode_annotations
 from .media import decode_executed, decode_images, executed
 from .messages import decode_message
 from .request import OPENAI, wants_function_call, wants_usage
-from .response import GROWING, MergedAnswer, decode_error, decode_response, encode_response
+from .response import ANOTHER_CHOICE, GROWING, MergedAnswer, decode_error, decode_response, encode_response
 from .tools import MergedCall, call_state, decode_call, encode_call
 from .types import WIRE
 
@@ -142,7 +142,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         response, lost = decode_response(body, request=self._request, dialect=dialect, now=self._now, keep=self._keep)
         self.losses[:] = lost
         for index in sorted(self._other_choices):
-            self.losses.dropped(f"choices[{index}]", "one more answer to the same question; a response has one")
+            self.losses.dropped(f"choices[{index}]", ANOTHER_CHOICE)
         if self._has_one_call:
             self.losses.changed("choices[0].message.tool_calls[0]", ONE_CALL)
         if self._has_objects:

@@ -694,9 +694,11 @@ class AssistantMessage:
         if blocks is None:
             self.lost.dropped(path, "opaque state that was damaged on the way")
             return self._release_pending()
-        # Items of other vendors may be before those of this run.
-        start = len(self.pending) - len(run_items([*enumerate(blocks)], None))
-        if start < 0 or fingerprint([item for _, item in self.pending[start:]]) != payload.digest:
+        # What the blocks did is visible, and was not changed. Items of other vendors may be before those of this run.
+        shown = run_items([*enumerate(blocks)], None)
+        start = len(self.pending) - len(shown)
+        done = fingerprint(shown)
+        if start < 0 or not done == payload.digest == fingerprint([item for _, item in self.pending[start:]]):
             self.lost.dropped(path, "the blocks of items that were changed or left out since")
             return self._release_pending()
         del self.pending[start:]

@@ -84,7 +84,10 @@ class VisibleSignatures(Payload, tag="shown"):
 
 
 class Whole(Payload, tag="parts"):
-    """Parts that Responses lacks, wholly or partly; `digest` names the items before the envelope that show some."""
+    """Parts that Responses lacks, wholly or partly; `digest` names the items before the envelope that show some.
+
+    Where none is visible, it is that of the parts: an empty text proves nothing.
+    """
 
     digest: str
     parts: Raw
@@ -107,6 +110,11 @@ def call_ref(call_id: str | None, name: str, arguments: str) -> str:
     with suppress(msgspec.MsgspecError):  # invalid JSON counts as it is
         arguments = _sorted.encode(_plain.decode(arguments)).decode()
     return f"#{digest(f'{name} {arguments}')}"
+
+
+def _digest_of(shown: list[VisibleItem], parts: Raw) -> str:
+    """The digest of parts by the items that show them, or by themselves where none does."""
+    return fingerprint(shown) if shown else digest(bytes(parts).decode("utf-8", "replace"))
 
 
 def returning_parts(raw: Raw) -> list[types.Part] | None:
@@ -351,7 +359,10 @@ class AssistantMessage:
 
     def _restore(self, payload: Whole, path: str) -> None:
         parts = returning_parts(payload.parts)
-        if parts is not None and payload.digest == fingerprint([item for _, item in self._pending]):
+        shown = visible_items(parts or [])
+        # What the parts did is visible, and was not changed.
+        same = _digest_of(shown, payload.parts) == payload.digest
+        if parts is not None and same and fingerprint(shown) == fingerprint([item for _, item in self._pending]):
             self.parts += parts
             self._pending = []
         else:
@@ -585,5 +596,6 @@ class Reader:
         for item in shown:
             item.id = self.id(ID_PREFIXES[item.type])
             self.items.append(item)
-        sealed = Whole(digest=fingerprint(shown), parts=Raw(encode(run)))
+        parts = Raw(encode(run))
+        sealed = Whole(digest=_digest_of(shown, parts), parts=parts)
         self.items.append(carrier(sealed, WIRE, self._issuer, self.id("rs")))

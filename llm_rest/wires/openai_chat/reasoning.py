@@ -97,12 +97,19 @@ _NO_STATE = (UNSET,) * 5
 def state_of(item: ours.Reasoning, dialect: ChatDialect) -> State | None:
     """The state from the host of `dialect`; `None` if that host did not issue the item."""
     if given(item.encrypted_content):
-        return unseal(item.encrypted_content, WIRE, dialect.issuer, State)
+        state: State | None = unseal(item.encrypted_content, WIRE, dialect.issuer, State)
+        return None if isinstance(state, Thought) and any(map(_is_forged, state.details)) else state
     notes = notes_of(item)
     place = notes.get(USED)
     if place in TEXT_PLACES and notes.get("issuer") == dialect.issuer:
         return Thought(place=place, shown=digest(text_of(item)))
     return None
+
+
+def _is_forged(detail: Json) -> bool:
+    """Whether a detail in an envelope has a readable text, which only the item has, or a type that no host gives one."""
+    texts = (detail.get(name) for name in _SHOWN.values())
+    return not isinstance(detail.get("type"), str) or any(isinstance(text, str) and text != "" for text in texts)
 
 
 def notes_of(item: Any) -> Json:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from llm_rest import wires
 from llm_rest.cli import main
-from llm_rest.responses import Request, Response
+from llm_rest.errors import ErrorFacts
+from llm_rest.responses import FunctionCall, Request, Response
 from llm_rest.server import Config, Gateway, Upstream
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.handler import Context
@@ -90,6 +92,33 @@ def test_the_id_of_an_answer_is_the_one_that_the_server_sent(capsys: pytest.Capt
     with loopback(answers(id="")) as server:
         assert main(conform(server.url, "openai_chat", "--law", "whole")) == 1
     assert "the answer has no id" in " ".join(capsys.readouterr().out.split())
+
+
+STATE = "__thought__" + "x" * 100
+
+
+class LongIds(Simulator):
+    """A proxy that puts a vendor's state into the ids of calls, as LiteLLM does for Gemini, and needs it back."""
+
+    def signed(self, response: Response, document: dict[str, Any], context: Context) -> Response:
+        made = super().signed(response, document, context)
+        calls = [
+            replace(item, call_id=item.call_id + STATE) if isinstance(item, FunctionCall) else item
+            for item in made.output
+        ]
+        return replace(made, output=calls)
+
+    def problems(self, document: dict[str, Any], context: Context) -> Iterator[ErrorFacts]:
+        if any(
+            not message["tool_call_id"].endswith(STATE) for message in document["messages"] if message["role"] == "tool"
+        ):
+            yield ErrorFacts(status=400, message="Corrupted thought signature.")
+
+
+def test_a_proxy_with_long_ids_of_calls_gets_them_back(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    with serve_in_thread(LongIds()) as url:
+        code = main(conform(url, "openai_chat", "--json", "--law", "tools"))
+    assert (code, json.loads(capsysbinary.readouterr().out)[0]["detail"]) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -349,14 +349,17 @@ class AssistantMessage(Generic[S]):
             else:
                 self._lost.withheld(path, "reasoning of a message without calls, which the host does not accept")
         if not self._answer:
-            if dialect.requires_reasoning and msg.tool_calls and getattr(msg, dialect.reasoning_field) is UNSET:
-                setattr(msg, dialect.reasoning_field, "")
             shows = self.has_text or any(name != SPELLING for name in self.left) or msg != _NOTHING
             if shows and msg.content is None and not (msg.tool_calls or msg.refusal or msg.audio or msg.function_call):
                 msg.content = ""  # null is for messages with calls
         if "parts" in self.used and not msg.content:
             msg.content = []
-        return patch(msg, self.left) if self.left else msg
+        msg = patch(msg, self.left) if self.left else msg
+        if dialect.requires_reasoning and not self._answer and msg.tool_calls:
+            # Also where the host's own document lacks it, since the client may have dropped it.
+            if not given(getattr(msg, dialect.reasoning_field)):
+                setattr(msg, dialect.reasoning_field, "")
+        return msg
 
 
 # --- the messages of a request: Responses -> Chat -------------------------------------------------------------------

@@ -117,3 +117,21 @@ def test_the_id_of_a_call_returns_to_its_host_as_it_came_however_long(streams: b
     assert len(sent["messages"][1]["tool_call_id"]) <= 40
     assert sent["messages"][0]["tool_calls"][0]["id"] == sent["messages"][1]["tool_call_id"]
     assert [loss.kind for loss in lost] == ["changed", "changed"]
+
+
+@pytest.mark.parametrize("reasoning", [{}, {"reasoning_content": None}])
+def test_a_call_without_its_thought_gets_an_empty_one_where_the_host_requires_it(reasoning: dict[str, Any]) -> None:
+    """DeepSeek rejects the request without it, also that of a client of its own wire, which may have dropped it."""
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    called = {"role": "assistant", "content": None, "tool_calls": [call], **reasoning}
+    messages = [
+        USER,
+        called,
+        {"role": "tool", "content": "b", "tool_call_id": "c"},
+        {"role": "assistant", "content": "Done."},
+    ]
+    sent, _ = encoded(decoded({"messages": messages}, "deepseek"), "deepseek")
+    assert sent["messages"][1] == {**called, "reasoning_content": ""}
+    assert "reasoning_content" not in sent["messages"][3]
+    sent, _ = encoded(decoded({"messages": messages}, "vllm"), "vllm")
+    assert sent["messages"] == messages

@@ -20,7 +20,7 @@ from msgspec import UNSET
 
 from ... import responses as ours
 from ...losses import Loss, Losses
-from ...responses.carriers import SPELLING, WITHIN, digest, own
+from ...responses.carriers import SPELLING, WITHIN, digest, own, sender
 from ...unknown import Decoder, Opt, as_object, given
 from ...vendors.dialects import OllamaDialect
 from ..errors import error_facts, status_of
@@ -29,7 +29,7 @@ from ..leftovers import item_id, new_answer, report_answer, report_item, report_
 from ..tools import SentTools, restore_tool, sent_tools
 from . import types
 from .messages import AssistantMessage, decode_message
-from .reasoning import encode_thinking, issuer_seal
+from .reasoning import encode_thinking
 from .request import OLLAMA
 from .types import WIRE, Json
 
@@ -185,7 +185,8 @@ def _encode_item(item: ours.AnyItem, message: AssistantMessage, i: int, dialect:
             text = encode_thinking(item)
             if text:
                 message.add_thinking(text, i)
-            if given(item.encrypted_content) and item.encrypted_content != issuer_seal(dialect.issuer):
+            state = item.encrypted_content
+            if given(state) and sender(state) != (WIRE, dialect.issuer):
                 place = f"{path}.encrypted_content" if text else path
                 lost.dropped(place, "opaque state, which answers of Ollama cannot hold")
         case ours.ImageGenerationCall():

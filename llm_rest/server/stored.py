@@ -192,8 +192,9 @@ class OwnIds:
         self._made: dict[int, str | None] = {}  # by output_index, of items to which the vendor gave none
 
     def name(self, response: Response) -> None:
-        """Give these ids to the response, in place; its items become copies."""
-        self.vendor_id, response.id = response.id, self.id
+        """Give these ids to the response, in place; its items become copies. Doing it again changes nothing."""
+        if response.id != self.id:
+            self.vendor_id, response.id = response.id, self.id
         response.output = [self._named(item, i) for i, item in enumerate(response.output)]
 
     def name_event(self, event: AnyEvent) -> None:
@@ -209,7 +210,8 @@ class OwnIds:
 
     def _named(self, item: AnyItem, i: int) -> AnyItem:
         if item.id:
-            return _with_id(item, item.id + self._end)
+            own = item.id.endswith(self._end) or item.id == self._made.get(i)
+            return item if own else _with_id(item, item.id + self._end)
         if isinstance(item, Unknown) or item.type not in ID_PREFIXES:
             return item
         self._made[i] = f"{ID_PREFIXES[item.type]}_{self._token}_{i}"

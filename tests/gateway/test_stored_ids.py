@@ -16,12 +16,15 @@ import pytest
 
 from llm_rest import wires
 from llm_rest.client.events import StreamWriter
-from llm_rest.responses import Message, OutputText, Reasoning, ReasoningText, Request, Response
+from llm_rest.responses import AnyItem, Message, OutputText, Reasoning, ReasoningText, Request, Response
 from llm_rest.responses.stream import disassemble
 from llm_rest.server.access import AccessControl
 from llm_rest.server.app import serve_in_thread
 from llm_rest.server.config import Config, Keep, Upstream
 from llm_rest.server.gateway import Gateway
+from llm_rest.server.store import MemoryStore
+from llm_rest.server.stored import OwnIds, StoredTurns
+from llm_rest.sync import drive
 from tests.gateway.upstreams import ALICE, BOB, TURNS, Plain, events_of, talk, turn
 from tests.support import WHOLE
 
@@ -197,3 +200,19 @@ def test_an_answer_that_is_not_stored_has_the_vendors_ids() -> None:
         with httpx.Client(base_url=url + "/v1", headers={"authorization": f"Bearer {ALICE}"}, timeout=60) as http:
             found = final(http.post("/responses", json={"model": "m", "input": "a", "store": False}))
     assert [found["id"], *(item["id"] for item in found["output"])] == ["resp_1", "rs_1", "msg_1"]
+
+
+def test_the_vendors_id_is_stored_beside_the_gateways() -> None:
+    ids, kept = OwnIds(), StoredTurns(MemoryStore(), "s")
+    said: list[AnyItem] = [Message(id="msg_1", role="assistant", content="ok"), Message(role="assistant", content="ok")]
+    response = Response(id="resp_1", status="completed", output=said)
+    ids.name(response)
+    first = [item.id for item in response.output]
+    ids.name(response)
+    assert [item.id for item in response.output] == first
+    assert [item.id for item in said] == ["msg_1", None]
+    drive(kept.keep(Request(input="hi"), response, ids.vendor_id))
+    turn = drive(kept.turn(ids.id))
+    assert turn is not None
+    assert (turn.response.id, turn.vendor_id) == (ids.id, "resp_1")
+    assert drive(kept.turn("resp_1")) is None

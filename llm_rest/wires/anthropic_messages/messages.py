@@ -237,7 +237,12 @@ class MessageWriter:
     def _is_own(self, item: ours.Message, i: int) -> bool:
         """Whether the blank texts of the item at `i` are the vendor's own: their carrier follows, and so may more text."""
         content = item.content
-        if isinstance(content, str) or not any(isinstance(p, ours.OutputText) and p.text.isspace() for p in content):
+        if isinstance(content, str):
+            return False
+        for part in content:
+            if isinstance(part, ours.OutputText) and part.text.isspace():
+                break
+        else:  # as nearly always
             return False
         items, shows = self._items, any(isinstance(p, ours.OutputText) and p.text.strip() for p in content)
         following = items[i + 1 : i + 3]

@@ -399,8 +399,12 @@ OUTPUT_BLOCKS = (types.Text, types.ToolUse, types.Thinking, types.RedactedThinki
 NO_NAMES: SentTools = {}
 
 
+def _text(parts: Sequence[ours.ContentPart]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, ours.OutputText))
+
+
 def _text_digest(parts: Sequence[ours.ContentPart]) -> str:
-    return digest("".join(part.text for part in parts if isinstance(part, ours.OutputText)))
+    return digest(_text(parts))
 
 
 class BlockReader:
@@ -416,6 +420,7 @@ class BlockReader:
     carriers: list[ours.AnyItem] | None = None
     _first = 0
     _citations: list[list[types.AnyCitation] | None] | None = None
+    _has_blank = False  # whether one of the parts is blank
     _run: list[tuple[int, types.AnyBlock]] | None = None
 
     def __init__(self, issuer: str, id: str | None = None, names: SentTools | None = None, *, keep: bool) -> None:
@@ -455,9 +460,11 @@ class BlockReader:
             id = self.id_of("msg", self._first)
             self.items.append(ours.Message(id=id, role="assistant", status=self._status, content=parts))
             citations, self._citations = self._citations, None
-            blank = [isinstance(part, ours.OutputText) and part.text.isspace() for part in parts]
-            if citations is None and any(blank) and not (all(blank) and isinstance(block, types.ToolUse)):
-                citations = [None for _ in parts]  # the blank texts of others are not sent to the vendor
+            if self._has_blank:
+                self._has_blank = False
+                alone = not _text(parts).strip() and isinstance(block, types.ToolUse)
+                if citations is None and not alone:
+                    citations = [None for _ in parts]  # the blank texts of others are not sent to the vendor
             if citations is not None:
                 self._carry(Citations(digest=_text_digest(parts), citations=Raw(encode(citations))), self._first)
         elif self._run is not None and (block is None or isinstance(block, OUTPUT_BLOCKS)):
@@ -480,6 +487,8 @@ class BlockReader:
 
     def _add_text(self, block: types.Text, parts: list[ours.ContentPart]) -> None:
         citations = block.citations or None
+        if block.text.isspace():
+            self._has_blank = True
         if self._citations is None and citations is not None:
             self._citations = [None for _ in parts]
         if self._citations is not None:

@@ -162,6 +162,8 @@ def _with_known_annotations(parts: list[Any], path: str, lost: Losses) -> list[A
     """The parts with annotations as hosts have them; the same list if there are no others."""
     fitting = parts
     for j, part in enumerate(parts):
+        if type(part) is rs.OutputText and not part.annotations:
+            continue  # as most
         if notes := getattr(part, "annotations", None):
             found = [_known_annotation(note, f"{path}[{j}].annotations[{k}]", lost) for k, note in enumerate(notes)]
             if any(map(operator.is_not, found, notes)):

@@ -108,15 +108,27 @@ TABLE: tuple[Excuse, ...] = (
         source=RESPONSES,
         kind="response|stream",
     ),
-    # streams
+    # streams: of a field in several events the law tries the last value alone, and what is added to an earlier event
     Excuse(
-        r"^\[\](\.(type|done|brand_new|usage\w*(\..*)?|obfuscation|service_tier|system_fingerprint"
-        r"|choices(\[\](\.delta(\.role|\.channel|\.tool_calls(\[\](\.function)?)?)?)?)?))?$",
+        r"^\[\]\.(type|brand_new)$|^\[\]\.(delta|content_block|message)\b",
         CARRIED,
+        source=f"{RESPONSES}|{ANTHROPIC}",
+        kind="stream",
+        changes="kind|other|drop|zero|add.*",
+    ),
+    Excuse(
+        r"^\[\]\.(usageMetadata(\.\w+\[\])?\.brand_new|modelVersion|candidates\[\]\.content\.role|choices\[\]\.delta\.role)$",
+        CARRIED,
+        source=f"{GEMINI}|{CHAT}",
+        kind="stream",
+        changes="kind|other|add.*",
+    ),
+    Excuse(
+        r"^\[\]\.(response\.(status|model|output|brand_new)|item|part|annotation|delta|text|arguments|input|code|refusal)\b",
+        "a piece that the complete item or answer behind it repeats",
+        source=RESPONSES,
         kind="stream",
     ),
-    Excuse(ANY, "each event repeats those before it, and the last one is the truth", source=RESPONSES, kind="stream"),
-    Excuse(r"^\[\]\.(delta|content_block|message)\b", CARRIED, source=ANTHROPIC, kind="stream"),
 )
 
 SAMPLE = frozenset(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -23,8 +22,9 @@ from llm_rest.errors import DecodeError
 from llm_rest.losses import Loss
 from llm_rest.responses.stream import Assembler, disassemble
 from tests.corpus import Exchange, exchanges
-from tests.corpus.changed import DROP, all_edits, applied, otherwise, shape, written
+from tests.corpus.changed import all_edits, applied, otherwise, shape, written
 from tests.laws.excused import excuse
+from tests.laws.repeated import general, is_repeated, without_nulls
 from tests.support import WIRES
 from tests.support.documents import Place, at, canonical, places, replaced
 from tests.support.facts import Steps, places_of, plain, steps_of
@@ -194,12 +194,6 @@ def _place(hub: Any, steps: Steps) -> Place:
     return tuple(found)
 
 
-def general(place: Place) -> str:
-    """A path without positions and without names that callers choose."""
-    way = "".join("[]" if isinstance(step, int) else f".{step}" for step in place)
-    return re.sub(r"(\.(?:properties|\$defs|definitions|metadata|logit_bias|labels))\.[^.\[]+", r"\1.*", way)
-
-
 class Law:
     """The law of leaves for documents of one wire; each change of a kind of place is tried once for each vendor."""
 
@@ -215,15 +209,19 @@ class Law:
         for change, leaf, value in all_edits(document):
             place = leaf[:-1] if change.startswith("add") else leaf
             like = (exchange.wire, exchange.vendor, kind, change, general(place), *shape(document, place)[1:])
-            if like in self._seen or (value is DROP and at(document, place) is None):  # null is the same as absent
+            if like in self._seen or (change == "empty" and value != ""):  # the leaves in it are removed one at a time
                 continue
+            changed = applied(document, leaf, value)
+            if without_nulls(changed) == without_nulls(document):
+                continue
+            if kind == "stream" and not change.startswith("add") and is_repeated(document, leaf, change, changed):
+                continue  # not the last value of its field
             self._seen.add(like)
             if base is None:
                 base = door.decode(document)
                 if base is None:
                     return
                 texts = {to: door.encode(base.model, to) for to in self.targets if to != exchange.wire}
-            changed = applied(document, leaf, value)
             after = door.decode(changed)
             if after is None:
                 continue

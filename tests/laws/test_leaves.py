@@ -43,8 +43,15 @@ def test_a_changed_leaf_of_a_stream_that_failed_shows_or_is_named(name: str) -> 
     assert [one for one in Law(WIRES).check(exchange, "stream", [*ROWS[name].failed]) if excuse(one) is None] == []
 
 
+EXCUSED = 624
+"""The most (place, change) pairs that the sample needs an excuse for; it only falls."""
+
+
 @pytest.mark.slow
-def test_every_excuse_is_needed() -> None:
+def test_every_excuse_is_needed_and_the_excused_pairs_of_place_and_change_only_fall() -> None:
+    pairs = {(one.source, one.kind, one.way, one.change) for name in WIRES for one in sampled(name)}
+    print(f"{len(pairs)} (place, change) pairs need an excuse")
+    assert len(pairs) <= EXCUSED
     used = {excuse(one) for name in WIRES for one in sampled(name)}
     assert [row for row in TABLE if row not in used] == []
     assert len(TABLE) <= 20

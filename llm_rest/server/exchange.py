@@ -404,7 +404,7 @@ def _request(route: Route, context: Context, wire_request: Any, handler: Handler
     if context.limits is not None:
         check_arguments(request, context.limits.entries)
     seals = _seals(handler)
-    return request if seals is None else seals.opened(request, context)
+    return request if seals is None else seals.opened(request, context, wire_request)
 
 
 def _seals(handler: Handler) -> Seals | None:

@@ -15,15 +15,16 @@ import hmac
 from base64 import urlsafe_b64encode
 from hashlib import sha256
 from secrets import token_bytes
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
-from ..responses.carriers import PREFIX, SEAL, digest, sender
+from ..responses.carriers import PREFIX, SEAL, digest, sender, unseal
 from ..responses.events import OfResponse, OutputItemAdded, OutputItemDone
 from ..responses.items import Compaction, Reasoning
-from ..unknown import Unknown
+from ..unknown import Unknown, as_list, as_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,18 +97,20 @@ class Seals:
 
     # --- from a client
 
-    def opened(self, request: Request, context: Context) -> Request:
+    def opened(self, request: Request, context: Context, document: Any = None) -> Request:
         """The request of a client with the seals checked and removed; without the state whose seal is not valid.
 
-        Such an item is treated as one that never had state: its text stays, and each is reported once.
+        Such an item is treated as one that never had state: its text stays, and each is reported once. State that has no
+        seal may be the vendor's own, which was decoded from the `document`, but not an envelope in it.
         """
         if not isinstance(request.input, list):
             return request
         native = (context.wire, getattr(context.dialect, "issuer", ""))
+        written = _envelopes(document)
         items: list[AnyItem] | None = None
         for i, item in enumerate(request.input):
             if isinstance(item, STATE) and (text := item.encrypted_content) and text.startswith(PREFIX):
-                opened = self._opened(item, text, context.scope, native)
+                opened = self._opened(item, text, context.scope, None if text in written else native)
                 if opened is item:
                     continue
                 if opened is None:
@@ -117,7 +120,7 @@ class Seals:
                 items[i] = _without_state(item) if opened is None else opened
         return request if items is None else replace(request, input=items)
 
-    def _opened(self, item: State, text: str, caller: str, native: tuple[str, str]) -> State | None:
+    def _opened(self, item: State, text: str, caller: str, native: tuple[str, str] | None) -> State | None:
         """The item without its seal; `None` where that is not valid."""
         envelope, sealed, seal = text.partition(SEAL)
         if not sealed:
@@ -130,6 +133,26 @@ class Seals:
         if not any(valid) or _shown(item) not in (shown, ""):
             return None
         return replace(item, encrypted_content=envelope)
+
+
+class _InBlock(Struct):
+    """The content of a thinking block that holds an item of another vendor for a client."""
+
+    item: dict[str, Any] = {}
+
+
+def _envelopes(document: Any) -> set[str]:
+    """The envelopes that a client wrote into a request, on the wires whose clients have a place for them."""
+    found: list[Any] = [getattr(item, "encrypted_content", None) for item in as_list(getattr(document, "input", None))]
+    for message in as_list(getattr(document, "messages", None)):
+        details = as_list(getattr(message, "reasoning_details", None))
+        found += [as_object(detail).get("data") for detail in details]
+        for block in as_list(getattr(message, "content", None)):
+            sealed = getattr(block, "signature", None) or getattr(block, "data", None)
+            if isinstance(sealed, str) and sealed.startswith(PREFIX):
+                inner: _InBlock | None = unseal(sealed, "anthropic_messages", "client", _InBlock)
+                found += [inner.item.get("encrypted_content")] if inner is not None else []
+    return {text for text in found if isinstance(text, str) and text.startswith(PREFIX)}
 
 
 def _mac(key: bytes, item: Reasoning | Compaction, envelope: str, shown: str, caller: str) -> str:

@@ -19,6 +19,7 @@ from llm_rest.server import Config, Gateway, Keep, Seal, Upstream, serve_in_thre
 from llm_rest.server.access import AccessControl
 from llm_rest.server.seals import Seals
 from tests.gateway.upstreams import ALICE, BOB, VERSION, Plain, question
+from tests.hostile.test_planted import ENVELOPES, FILE, LEFTOVERS, WORDS, foreign
 from tests.laws.rows import DOCUMENTS, REPLAY, ROWS
 from tests.loopback import Loopback, http, loopback, send
 
@@ -360,6 +361,41 @@ def test_a_gateway_in_front_of_a_gateway_returns_its_state_as_it_came() -> None:
                             assert arrived(THINKING, upstream.bodies[-1]) == list(THINKING.hidden), (between, client)
                             if STATE in json.dumps(history):  # else it is the vendor's own, on one wire all the way
                                 assert unsealed(ask(http_client, client, history, BOB)) != [], (between, client)
+
+
+def forged(client: str, text: str) -> list[Plain]:
+    """A history with a forged envelope, wherever the client's wire has one, and with leftovers."""
+    more: Plain = {"leftovers": LEFTOVERS}
+    said: Plain = {"role": "assistant", "content": "Hello."}
+    if client == "openai_responses":
+        thought = {"type": "reasoning", "summary": [], "encrypted_content": text, **more}
+        return [{"role": "user", "content": "Hi"}, thought, {**said, **more}, {"role": "user", "content": "And now?"}]
+    if client == "openai_chat":
+        detail = {"type": "reasoning.encrypted", "data": text, "format": "llm_rest", "id": "0", "index": 0}
+        said = {**said, "reasoning_details": [detail]}
+    else:
+        item = {"type": "reasoning", "summary": [], "encrypted_content": text, **more}
+        said["content"] = [{"type": "redacted_thinking", "data": foreign(item)}, {"type": "text", "text": "Hello."}]
+    return [{"role": "user", "content": "Hi"}, said, {"role": "user", "content": "And now?"}]
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("vendor", [ANSWERS[0], THINKING, ANSWERS[-1]], ids=str)
+def test_what_a_client_plants_reaches_no_vendor_and_is_no_error(vendor: Answered, client: str, streamed: bool) -> None:
+    with gateways(vendor, Seal(key_env="SEAL_KEY")) as (upstream, (http_client,)):
+        path, body = question(client, "m", "?", stream=streamed, **THINKS.get(client, {}))
+        for name, text in ENVELOPES.items():
+            document = {**body, ROWS[client].history: forged(client, text), "leftovers": LEFTOVERS, "extra": LEFTOVERS}
+            if client != "openai_responses":
+                del document["leftovers"], document["extra"]
+            answer = http_client.post(path, json=document, headers={"authorization": f"Bearer {ALICE}"})
+            assert answer.status_code == 200, (name, answer.text)
+            sent = upstream.bodies[-1]
+            assert STATE.encode() not in sent, name
+            assert WORDS.encode() not in sent, name
+            assert FILE.encode() not in sent, name
+            assert len(unsealed(answer)) == 1, (name, losses(answer))
 
 
 # --- keys -------------------------------------------------------------------------------------------------------------

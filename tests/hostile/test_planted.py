@@ -45,7 +45,7 @@ def _details(detail: Plain) -> str:
     return envelope("openai_chat", "openai", state)
 
 
-def _foreign(item: Plain) -> str:
+def foreign(item: Plain) -> str:
     return envelope("anthropic_messages", "client", {"kind": "item", "item": item})
 
 
@@ -60,8 +60,8 @@ ENVELOPES = {
     "redacted thinking": envelope(
         "anthropic_messages", "anthropic", {"kind": "redacted_thinking", "data": WORDS, "rest": {"x": WORDS}}
     ),
-    "a foreign item": _foreign({"type": "reasoning", "summary": [{"type": "summary_text", "text": WORDS}]}),
-    "a foreign item with leftovers": _foreign({"type": "web_search_call", "leftovers": LEFTOVERS}),
+    "a foreign item": foreign({"type": "reasoning", "summary": [{"type": "summary_text", "text": WORDS}]}),
+    "a foreign item with leftovers": foreign({"type": "web_search_call", "leftovers": LEFTOVERS}),
     "reasoning_details": _details({"type": "reasoning.text", "text": WORDS}),
     "other reasoning_details": _details({"type": "reasoning.encrypted", "data": WORDS}),
     "extra_content": envelope(

@@ -27,13 +27,11 @@ class Mutation(NamedTuple):
 
 
 MUTATIONS = {
-    "unknown fields": Mutation(
-        "unknown.py", "unknown[name] = msgspec.json.decode(piece)", "pass", "tests/test_unknown.py"
-    ),
+    "unknown fields": Mutation("unknown.py", "unknown[name] = plain_json(piece)", "pass", "tests/test_unknown.py"),
     "kept": Mutation(
         "wires/kept.py",
-        "if _is_note(kept) and kept[1] == _mark(encoded):",
-        "if _is_note(kept):",
+        "return _is_note(kept) and kept[1] == _mark(encoded)",
+        "return _is_note(kept)",
         "tests/laws/test_kept.py",
     ),
     "losses": Mutation(

@@ -326,12 +326,20 @@ def test_without_tools_the_options_about_them_are_left_out() -> None:
     assert (msgspec.to_builtins(left), [loss.path for loss in lost]) == ({"input": "hi"}, ["tools"])
 
 
-def test_content_is_refused_and_never_left_out() -> None:
+def test_new_content_is_refused_and_content_of_earlier_turns_is_left_out() -> None:
     asked = request(input=[user(TEXT, IMAGE), user(IMAGE), user(TEXT), CALL, output(IMAGE), user()])
     left, lost = without(asked, check(asked, BLIND))
-    assert left == asked
+    assert msgspec.to_builtins(left.input) == [user(TEXT), user(TEXT), CALL, output(IMAGE), user()]
     images = ["input[0].content[1]", "input[1].content[0]", "input[4].output[0]"]
-    assert [(loss.path, loss.kind) for loss in lost] == [(path, "refused") for path in images]
+    assert [(loss.path, loss.kind) for loss in lost] == [
+        (images[0], "dropped"),
+        (images[1], "dropped"),
+        (images[2], "refused"),
+    ]
+    later = request(input=[*msgspec.to_builtins(asked.input), {"role": "assistant", "content": "Seen."}, user(TEXT)])
+    left, lost = without(later, check(later, BLIND))
+    assert {loss.kind for loss in lost} == {"dropped"}
+    assert msgspec.to_builtins(left.input)[3]["output"] == "", "every call keeps an output"
     more = {"input": [*msgspec.to_builtins(asked.input), user(FILE, AUDIO)]}
     assert paths(more, BLIND) == [*images, "input[6].content[0]", "input[6].content[1]"]
     assert paths(more, Capabilities(vision=False)) == images

@@ -52,7 +52,7 @@ ALIASES = {"AnyLoopEvent", "Input", "InputItem", "Item", "ClientEvent"}
 
 SERVED = set(
     """
-    AccessControl Config Context Gateway Handler JSONLines Keep Limits MemoryStore Pause Refused SQLiteStore Simulator
+    AccessControl Config Context Gateway Handler JSONLines Keep Limits MemoryStore Pause Refused Seal SQLiteStore Simulator
     StoredHistory Upstream access_control create_app load serve serve_in_thread
     """.split()
 )

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ..errors import CapabilityError
 from ..losses import Losses
-from ..responses.items import CustomToolCallOutput, FunctionCallOutput, Message
+from ..responses.items import CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput, Message, Reasoning
 from ..responses.parts import InputAudio, InputFile, InputImage
 from ..responses.request import JsonObjectFormat, JsonSchemaFormat, ReasoningOptions
 from ..responses.tools import ChooseAllowed, CustomTool, FunctionTool
@@ -321,11 +321,13 @@ def capability_error(problems: list[Problem], *, model: str, vendor: str | None 
 def without(request: Request, problems: list[Problem]) -> tuple[Request, list[Loss]]:
     """The request without the unsupported options, or with the closest supported value, and the losses.
 
-    Content is never left out: an answer about an image that the model did not see would mislead. It is a refused loss.
+    Content that is new in this turn is never left out: an answer about an image that the model did not see would mislead, so it
+    is a refused loss. Content of earlier turns, which a model has answered, is dropped: else a conversation could not continue.
     """
     lost = Losses()
     fields: dict[str, Any] = {}
     paths: set[str] = set()
+    answered = max((i for i, item in _items(request, 0) if _of_model(item)), default=-1)
     for problem in problems:
         match problem.path:
             case "reasoning.effort":
@@ -335,7 +337,7 @@ def without(request: Request, problems: list[Problem]) -> tuple[Request, list[Lo
                 fields["text"] = replace(request.text, format=None)
             case "tools":
                 fields |= {"tools": problem.instead, "tool_choice": None, "parallel_tool_calls": None}
-            case path if path.startswith("input[") and not problem.fact:
+            case path if path.startswith("input[") and not problem.fact and _position(path) > answered:
                 lost.refused(path, problem.what)
                 continue
             case path if path.startswith("input["):
@@ -347,8 +349,36 @@ def without(request: Request, problems: list[Problem]) -> tuple[Request, list[Lo
         else:
             lost.changed(problem.path, f"{problem.what}; sent as {problem.instead}")
     if paths:
-        fields["input"] = [item for i, item in _items(request, 0) if f"input[{i}]" not in paths]
+        fields["input"] = _input_without(request, paths)
     return replace(request, **fields), lost
+
+
+def _of_model(item: object) -> bool:
+    return isinstance(item, FunctionCall | CustomToolCall | Reasoning) or getattr(item, "role", "") == "assistant"
+
+
+def _position(path: str) -> int:
+    return int(path[len("input[") : path.index("]")])
+
+
+def _input_without(request: Request, paths: set[str]) -> list[Any]:
+    """The input items without those at `paths`, items or parts; a message that only held such parts goes with them."""
+    kept: list[Any] = []
+    for i, item in _items(request, 0):
+        match item:
+            case _ if f"input[{i}]" in paths:
+                pass
+            case Message(content=list(parts)):
+                left = [part for j, part in enumerate(parts) if f"input[{i}].content[{j}]" not in paths]
+                if left or not parts:
+                    kept.append(item if len(left) == len(parts) else replace(item, content=left))
+            case FunctionCallOutput(output=list(parts)) | CustomToolCallOutput(output=list(parts)):
+                left = [part for j, part in enumerate(parts) if f"input[{i}].output[{j}]" not in paths]
+                # An output is never dropped: every call needs one.
+                kept.append(item if len(left) == len(parts) else replace(item, output=left or ""))
+            case _:
+                kept.append(item)
+    return kept
 
 
 # --- the table ------------------------------------------------------------------------------------------------------

@@ -355,10 +355,10 @@ class AssistantMessage(Generic[S]):
         if "parts" in self.used and not msg.content:
             msg.content = []
         msg = patch(msg, self.left) if self.left else msg
-        if dialect.requires_reasoning and not self._answer and msg.tool_calls:
-            # Also where the host's own document lacks it, since the client may have dropped it.
-            if not given(getattr(msg, dialect.reasoning_field)):
-                setattr(msg, dialect.reasoning_field, "")
+        required = dialect.requires_reasoning and not self._answer and msg.tool_calls
+        # Also where the host's own document lacks it, since the client may have dropped it.
+        if required and not given(getattr(msg, dialect.reasoning_field)):
+            setattr(msg, dialect.reasoning_field, "")
         return msg
 
 

@@ -137,7 +137,10 @@ def test_each_endpoint_has_its_place(route: Route, expected: Route) -> None:
 
 
 def test_an_id_cannot_lead_elsewhere() -> None:
-    assert endpoints.retrieve_route("../x?y#z").path == "/responses/..%2Fx%3Fy%23z"
+    assert endpoints.retrieve_route("x/y?z#a").path == "/responses/x%2Fy%3Fz%23a"
+    for name in ("../x", "x/../y", "..%2Fx", "%252e%252e/x"):
+        with pytest.raises(ConfigError, match="leads to another path"):
+            endpoints.retrieve_route(name)
 
 
 @pytest.mark.parametrize("name", ["", ".", ".."])

@@ -28,6 +28,7 @@ from ..responses import (
     InputText,
     Message,
     OutputText,
+    Request,
 )
 from ..responses.carriers import (
     BEGINS,
@@ -49,11 +50,10 @@ from ..unknown import Decoder, Model, Unknown, as_list, as_object, extras, plain
 from .leftovers import report_unknown, struct_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from ..losses import Losses
     from ..responses.items import AnyItem
-    from ..responses.request import Request
 
 Json = dict[str, Any]
 S = TypeVar("S", bound=Model)
@@ -84,6 +84,8 @@ class Rules(Struct, frozen=True):
 
 
 NO_RULES = Rules()
+UNEDITED = "unedited"
+"""Key of the note on the options of a request: whether any was edited since its document was read."""
 
 
 # --- comparing ------------------------------------------------------------------------------------------------------
@@ -216,8 +218,11 @@ def _is_part(encoded: Any, original: Json) -> bool:
 # --- restoring ------------------------------------------------------------------------------------------------------
 
 
-def patch(encoded: S, left: Any) -> S:
-    """`encoded` with the leftovers of its document restored, where the same place has not changed since."""
+def patch(encoded: S, left: Any, misfits: list[str] | None = None, path: str = "") -> S:
+    """`encoded` with the leftovers of its document restored, where the same place has not changed since.
+
+    The places of notes that do not fit any more, below `path`, are added to `misfits`.
+    """
     if not left or not isinstance(left, dict):
         return encoded
     kind, changes, undeclared = struct_of(encoded), cast("Json", {}), cast("Json", {})
@@ -226,13 +231,18 @@ def patch(encoded: S, left: Any) -> S:
         if name in fields:
             with suppress(*_MISFITS):
                 field = fields[name]
-                changes[field] = _patched(getattr(encoded, field), value, notes.get(name), _decoder(kind, field))
+                place = f"{path}.{name}" if path else name
+                decoder = _decoder(kind, field)
+                changes[field] = _patched(getattr(encoded, field), value, notes.get(name), decoder, misfits, place)
         elif name != SPELLING:
             undeclared[name] = value
     for name, kept in notes.items():
         if name in fields:
             field = fields[name]
-            changes[field] = _recalled(kind, field, kept, changes.get(field, getattr(encoded, field)))
+            written = changes.get(field, getattr(encoded, field))
+            changes[field] = _recalled(kind, field, kept, written)
+            if misfits is not None and _is_note(kept) and not fits(kept, written) and kept[0] != _text(written):
+                misfits.append(f"{path}.{name}" if path else name)
         elif name == SPELLING and _is_note(kept):
             with suppress(*_MISFITS):
                 undeclared[name] = plain_json(str.encode(kept[0]))
@@ -241,6 +251,8 @@ def patch(encoded: S, left: Any) -> S:
             if len(as_list(kept[0])) == len(ours) and kept[1] == _mark([_text(one) for one in ours.values()]):
                 for (field, value), text in zip(ours.items(), kept[0], strict=True):
                     changes[field] = _recalled(kind, field, [text, _mark(value)], value)
+            elif misfits is not None and kept[0] != [_text(one) for one in ours.values()]:
+                misfits += [f"{path}.{each}" if path else each for each in name.split()]
     return _with_unknown(replace(encoded, **changes) if changes else encoded, undeclared)
 
 
@@ -273,15 +285,42 @@ def stored(kept: Any, decoder: Decoder[Any], default: Any = None) -> Any:
     return default
 
 
+_options = attrgetter(
+    *(
+        name
+        for name in Request.__struct_fields__
+        if name
+        not in (
+            *("model", "input", "stream", "stream_options", "leftovers", "extra", "store", "background"),
+            *("background_options", "previous_response_id", "conversation", "instructions"),
+        )
+    )
+)
+
+
+def with_options(left: Json, request: Request) -> Json:
+    """The leftovers of a request, with a digest of its options if anything in them is noted."""
+    return {**left, SPELLING: {**left[SPELLING], UNEDITED: _mark(_options(request))}} if SPELLING in left else left
+
+
+def report_misfits(request: Request, left: Json, misfits: Collection[str], lost: Losses) -> None:
+    """Report the notes that do not fit although no option was edited since: the model or the host is another one."""
+    if misfits and as_object(left.get(SPELLING)).get(UNEDITED) == _mark(_options(request)):
+        for place in misfits:
+            lost.changed(place, "written otherwise than in the document, for this model or host")
+
+
 def _recalled(kind: type[Model], field: str, kept: Any, encoded: Any) -> Any:
     found = recall(kept, encoded, _decoder(kind, field))
     return encoded if found is UNSET and field in _required(kind) else found
 
 
-def _patched(encoded: Any, left: Any, how: Any, decoder: Decoder[Any]) -> Any:
+def _patched(
+    encoded: Any, left: Any, how: Any, decoder: Decoder[Any], misfits: list[str] | None = None, path: str = ""
+) -> Any:
     """The value of a field with its leftovers. The leftovers inside an object are dropped with the object."""
     if isinstance(encoded, Model):
-        found = patch(encoded, left) if how in (WITHIN, GROUP, EMPTIED) else encoded
+        found = patch(encoded, left, misfits, path) if how in (WITHIN, GROUP, EMPTIED) else encoded
         return UNSET if how == EMPTIED and found == struct_of(encoded)() else found
     if isinstance(encoded, dict):
         fields = cast("Json", encoded)
@@ -289,7 +328,7 @@ def _patched(encoded: Any, left: Any, how: Any, decoder: Decoder[Any]) -> Any:
         return _fitting(decoder, _encode({**fields, **others})) if how == WITHIN and others else fields
     if isinstance(encoded, list):
         entries: list[Any] = cast("Any", encoded)
-        return _patch_entries(entries, as_object(left), decoder) if how == ENTRIES else entries
+        return _patch_entries(entries, as_object(left), decoder, misfits, path) if how == ENTRIES else entries
     if how == GROUP and _is_absent(encoded):
         return patch(empty, left) if isinstance(empty := decoder.decode(b"{}"), Model) else encoded
     return (
@@ -297,11 +336,14 @@ def _patched(encoded: Any, left: Any, how: Any, decoder: Decoder[Any]) -> Any:
     )
 
 
-def _patch_entries(encoded: list[Any], left: Json, decoder: Decoder[Any]) -> list[Any]:
+def _patch_entries(
+    encoded: list[Any], left: Json, decoder: Decoder[Any], misfits: list[str] | None = None, path: str = ""
+) -> list[Any]:
     """The entries of a list with their leftovers, and between them the entries that have no equivalent."""
     keys = _keys(encoded)
     found = [
-        patch(each, left.get(key)) if isinstance(each, Model) else each for each, key in zip(encoded, keys, strict=True)
+        patch(each, left.get(key), misfits, f"{path}[{i}]") if isinstance(each, Model) else each
+        for i, (each, key) in enumerate(zip(encoded, keys, strict=True))
     ]
     places = {pair[0]: pair[1] for pair in as_list(left.get("")) if len(as_list(pair)) == 2 and type(pair[0]) is int}
     if not places:

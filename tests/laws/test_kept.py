@@ -21,7 +21,7 @@ from llm_rest.errors import DecodeError
 from llm_rest.losses import Losses
 from llm_rest.responses import Message, Request, Usage
 from llm_rest.unknown import Model, Opt, base, with_extras
-from llm_rest.wires.kept import Rules, diff, own_leftovers, patch, unknown
+from llm_rest.wires.kept import Rules, diff, own_leftovers, patch, report_misfits, unknown, with_options
 from tests.support import WIRES
 from tests.support.documents import canonical
 from tests.support.made import Maker, arms, decoder, hints
@@ -360,3 +360,22 @@ def test_what_another_wire_left_is_reported_by_field_and_not_how_it_was_written(
     assert own_leftovers(Usage(input_tokens=1, output_tokens=1, leftovers=kept), "ollama_chat", "usage", lost) == {
         "a": 1
     }
+
+
+def test_a_note_that_does_not_fit_is_reported_unless_an_option_was_edited() -> None:
+    came = doc(reason="load", group=Group(limit=5), entries=[Entry(name="f", note="x")])
+    made = doc(reason="stop", group=Group(limit=6), entries=[Entry(name="f", note="y")])
+    request = Request(model="alias", temperature=0.5)
+    left = with_options(diff(came, made), request)
+    misfits: list[str] = []
+    assert patch(made, left, misfits) == came
+    assert patch(came, left, misfits) == came
+    assert misfits == [], "what is written already as it came is no misfit"
+    other = doc(reason="length", group=Group(limit=7), entries=[Entry(name="f", note="z")])
+    assert patch(other, left, misfits) == other
+    assert set(misfits) == {"reason", "group.limit", "entries[0].note"}
+    for edit, told in (({"model": "another"}, set(misfits)), ({"temperature": 1.0}, set[str]())):
+        lost = Losses()
+        report_misfits(msgspec.structs.replace(request, **edit), left, misfits, lost)
+        assert {loss.path for loss in lost} == told
+        assert {loss.kind for loss in lost} <= {"changed"}

@@ -22,7 +22,7 @@ from ...unknown import Opt, Unknown, as_list, as_object, given, or_none, or_unse
 from ...vendors.dialects import MessagesDialect, MessagesModel, messages_model
 from .. import Route, with_model
 from ..call_ids import paired
-from ..kept import diff, fits, note, own_leftovers, patch, stored, unknown
+from ..kept import diff, fits, note, own_leftovers, patch, report_misfits, stored, unknown, with_options
 from ..leftovers import as_plain
 from ..options import INCLUDED, JSON_ONLY, report_format, report_include, report_missing, schema_format
 from ..prefix import EncodedPrefix, encoded_turns
@@ -145,7 +145,7 @@ def decode_request(
     request.reasoning = decode_effort(_thinking_options(body), body.max_tokens, facts)
     _decode_options(body, request)
     if keep:
-        request.leftovers = as_leftovers(_leftovers(body, request, known, facts))
+        request.leftovers = as_leftovers(with_options(_leftovers(body, request, known, facts), request))
     return request, []
 
 
@@ -224,7 +224,10 @@ def _patch_options(request: ours.Request, body: types.Request, left: Json, lost:
     unchanged = as_object(notes.get(UNCHANGED))
     if lost and unchanged.get("digest") == _digest_of(request):
         lost[:] = [loss for loss in lost if loss.path not in as_list(unchanged.get("paths"))]
-    return patch(body, {name: value for name, value in left.items() if name != "messages"})
+    misfits: list[str] = []
+    body = patch(body, {name: value for name, value in left.items() if name != "messages"}, misfits)
+    report_misfits(request, left, misfits, lost)
+    return body
 
 
 def asks_thinking(request: ours.Request) -> bool:

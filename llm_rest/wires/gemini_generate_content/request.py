@@ -24,7 +24,7 @@ from ...unknown import Decoder, Unknown, as_object, given, or_none, or_unset
 from ...vendors.dialects import GeminiDialect, GeminiModel, gemini_model
 from .. import Route, path_segment
 from ..call_ids import paired
-from ..kept import Rules, diff, fits, note, own_leftovers, patch, stored
+from ..kept import Rules, diff, fits, note, own_leftovers, patch, report_misfits, stored, with_options
 from ..leftovers import report_unknown
 from ..options import (
     INCLUDED,
@@ -140,7 +140,9 @@ def encode_request(
     if system:
         body.system_instruction = types.Content(parts=system)
     if left:
-        body = _patch_options(body, left)
+        misfits: list[str] = []
+        body = _patch_options(body, left, misfits)
+        report_misfits(request, left, misfits, lost)
         for name in set(dialect.lacks) & left.keys() & _fields.keys():
             lost.dropped(name, f"{name}, which this host does not support")
             setattr(body, _fields[name], UNSET)
@@ -177,7 +179,7 @@ def decode_request(
         for path, what in _inexact_thinking(_thinking_of(body)).items():
             lost.changed(path, what)
     elif left := _keep_options(body, request, dialect):
-        request.leftovers = {WIRE: left}
+        request.leftovers = {WIRE: with_options(left, request)}
     return request, lost
 
 
@@ -294,10 +296,10 @@ def _keep_options(body: types.Request, request: ours.Request, dialect: GeminiDia
     return left
 
 
-def _patch_options(body: types.Request, left: Json) -> types.Request:
+def _patch_options(body: types.Request, left: Json, misfits: list[str] | None = None) -> types.Request:
     """The body with its document's leftovers restored."""
     body.tools = patch_tools(body.tools, left)
-    return patch(body, {name: value for name, value in left.items() if name not in TOOL_FIELDS})
+    return patch(body, {name: value for name, value in left.items() if name not in TOOL_FIELDS}, misfits)
 
 
 def _decode_system(body: types.Request, request: ours.Request, lost: Losses) -> list[ours.AnyItem]:

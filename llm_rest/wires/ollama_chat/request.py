@@ -20,7 +20,7 @@ from ...unknown import Unknown, as_object, extras, given, or_none, or_unset, wit
 from ...vendors.dialects import OllamaDialect
 from .. import Route
 from ..call_ids import paired
-from ..kept import Rules, diff, own_leftovers, patch
+from ..kept import Rules, diff, own_leftovers, patch, report_misfits, with_options
 from ..options import (
     ENCRYPTED,
     LOGPROBS,
@@ -89,7 +89,9 @@ def encode_request(
     body, note = _encode_options(request, added_tools(items, turns.count), dialect, rewritings, lost)
     writer = MessageWriter(request.instructions or "", items, note, dialect, lost)
     body.messages = turns.encode(items, writer, lost)
-    body = patch(body, left)
+    misfits: list[str] = []
+    body = patch(body, left, misfits)
+    report_misfits(request, left, misfits, lost)
     if request.truncation in TRUNCATE:  # which is always sent, also where the document had none
         body.truncate = TRUNCATE[request.truncation]
     sent = [id(tool.function.parameters) for tool in body.tools or ()]
@@ -123,7 +125,7 @@ def decode_request(
         made.messages = body.messages or []
         made.model = body.model if body.model is UNSET else made.model
         if left := diff(body, made, RULES):
-            request.leftovers = {WIRE: left}
+            request.leftovers = {WIRE: with_options(left, request)}
     return request, lost
 
 

@@ -25,7 +25,7 @@ from ...unknown import Open, Opt, Unknown, as_list, as_object, convert, given, o
 from ...vendors.dialects import CHAT_HOSTS, ChatDialect
 from .. import Route, with_model
 from ..call_ids import paired
-from ..kept import Rules, diff, note, own_leftovers, patch
+from ..kept import Rules, diff, note, own_leftovers, patch, report_misfits, with_options
 from ..leftovers import is_object
 from ..options import ENCRYPTED, JSON_ONLY, LOGPROBS, asks_for_logprobs, report_include, report_missing, with_extra
 from ..prefix import EncodedPrefix, encoded_turns
@@ -128,7 +128,9 @@ def encode_request(
     instructions = [request.instructions] if request.instructions is not None else []
     body.messages = [kind(content=text) for text in (*instructions, *([note] if note else []))]
     body.messages += turns.encode(items, MessageWriter(items, dialect, lost), lost)
-    body = patch(body, left)
+    misfits: list[str] = []
+    body = patch(body, left, misfits)
+    report_misfits(request, left, misfits, lost)
     for name in dialect.lacks:
         value = getattr(body, name, UNSET)
         if value is not UNSET:
@@ -181,7 +183,7 @@ def decode_request(
         if notes:
             left[SPELLING] = notes
         if left:
-            request.leftovers = {WIRE: with_host(left, dialect.issuer)}
+            request.leftovers = {WIRE: with_host(with_options(left, request), dialect.issuer)}
     _decode_messages(body, request, dialect, lost, keep=keep)
     return request, lost
 

@@ -44,7 +44,7 @@ class Guard:
 
     def __init__(self, config: Config) -> None:
         self._most = config.limits.output_tokens
-        self._restricts = self._most is not None or bool(config.models)
+        self._restricts = self._most is not None or bool(config.models) or config.default is not None
         self._shares = len(config.tokens) > 1
         self._tools = config.hosted_tools
         self._unknown = config.unknown
@@ -95,11 +95,14 @@ class Guard:
             return body
         written = request.max_output_tokens
         kept = next((path for path, value in found if value == written), found[0][0])
-        for path, value in found:
-            if path != kept:
+        for path in paths:
+            value = _get(body, path)
+            if path != kept and value is None:
+                body = _set(body, path, UNSET)
+            elif path != kept and value is not UNSET:
                 lost.append(Loss(path, f"the output limit is sent as {kept}", "dropped"))
                 body = _set(body, path, UNSET)
-            elif self._most is not None and not (isinstance(value, int) and 0 <= value <= self._most):
+            elif path == kept and self._most is not None and not (isinstance(value, int) and 0 < value <= self._most):
                 body = _set(body, path, self._most)
         return body
 
@@ -333,7 +336,7 @@ def _without(body: Model, name: str) -> Model:
 def _get(body: Model, path: str) -> Any:
     holder, _, name = path.rpartition(".")
     inner = getattr(body, holder) if holder else body
-    return getattr(inner, name, None) if isinstance(inner, Model) else None
+    return getattr(inner, name, UNSET) if isinstance(inner, Model) else UNSET
 
 
 def _set(body: Model, path: str, value: Any) -> Model:

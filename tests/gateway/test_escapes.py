@@ -215,6 +215,16 @@ def test_another_spelling_of_a_field_is_dropped_and_reported(world: World, field
     assert f"{name}:" in answer.headers["x-llm-rest-losses"]
 
 
+@pytest.mark.parametrize("value", [0, -1, -2, "99999", 7e4, 10**30])
+def test_no_value_means_no_limit(world: World, value: Any) -> None:
+    """Hosts read 0 and -1 as none."""
+    for wire in ("openai_chat", "ollama_chat", "gemini_generate_content"):
+        with gateway(world.config(wire, limits=Limits(output_tokens=LIMIT))) as http:
+            answer = world.ask(http, wire, fields_at(USUAL[wire], value))
+        if answer.status_code == 200:
+            assert [number for _, number in integers(world.vendor.body)] == [LIMIT]
+
+
 HARMLESS: dict[str, Plain] = {
     "openai_chat": {"n": 1, "service_tier": "auto", "models": None, "plugins": []},
     "openai_responses": {"service_tier": "flex", "background": False, "prompt": None},

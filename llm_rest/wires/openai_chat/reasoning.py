@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from msgspec import UNSET, Struct
 
@@ -97,7 +97,7 @@ _NO_STATE = (UNSET,) * 5
 def state_of(item: ours.Reasoning, dialect: ChatDialect) -> State | None:
     """The state from the host of `dialect`; `None` if that host did not issue the item."""
     if given(item.encrypted_content):
-        state: State | None = unseal(item.encrypted_content, WIRE, dialect.issuer, State)
+        state = cast("State | None", unseal(item.encrypted_content, WIRE, dialect.issuer, State))
         return None if isinstance(state, Thought) and any(map(_is_forged, state.details)) else state
     notes = notes_of(item)
     place = notes.get(USED)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pytest_httpx import HTTPXMock
 
-from llm_rest import AnswerCache
+from llm_rest import AnswerCache, Client
 from llm_rest.client.reply import Reply
 from llm_rest.errors import LLMError, LossError
 from tests.callers import NewClient
@@ -313,3 +313,19 @@ async def test_content_that_the_reply_cannot_show_is_a_loss_and_an_error_where_l
             await llm.generate("Hi")
         with pytest.raises(LossError, match=re.escape(path)):
             await read(llm.stream("Hi"))
+
+
+def test_the_replies_of_a_run_and_of_many_prompts_have_their_leftovers(httpx_mock: HTTPXMock) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "double", "arguments": '{"n": 2}'}, "note": 7}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    httpx_mock.add_response(json={**CHAT, "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}]})
+    httpx_mock.add_response(json=CHAT)
+    httpx_mock.add_response(json=CHAT)
+
+    def double(n: int) -> int:
+        """Twice a number."""
+        return 2 * n
+
+    with Client("groq/llama-3.3-70b-versatile", api_key="sk-test-0123456789") as llm:
+        assert llm.run("Hi", tools=[double]).result().info.leftovers == LEFT
+        assert [row.info.leftovers for row in llm.map(["Hi"])] == [LEFT]

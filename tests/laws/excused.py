@@ -37,7 +37,11 @@ TABLE: tuple[Excuse, ...] = (
         r"\.(id|call_id|tool_call_id|tool_use_id|item_id|response_?[iI]d|created|created_at|createTime|completed_at)$",
         "ids are made anew, and dates describe one document",
     ),
-    Excuse(r"\.(index|\w+_index)$", "the order says it", changes="drop|other|zero"),
+    Excuse(
+        r"\.(index|\w+_index|sequence_number|obfuscation)$",
+        "the order says it, and padding says nothing",
+        changes="drop|other|zero|empty|text",
+    ),
     # one word
     Excuse(r"\.(type|object|role|mode)$", ONE_WORD, changes=EMPTY),
     Excuse(r"\.object$|\.output\[\]\.(role|type|status)$|user_location\.(approximate\.)?type$", ONE_WORD),
@@ -124,7 +128,7 @@ TABLE: tuple[Excuse, ...] = (
         changes="kind|other|add.*",
     ),
     Excuse(
-        r"^\[\]\.(response\.(status|model|output|brand_new)|item|part|annotation|delta|text|arguments|input|code|refusal)\b",
+        r"^\[\]\.(response\.(status|model|output|brand_new|conversation|moderation|service_tier)|item|part|annotation|delta|text|arguments|input|code|refusal)\b",
         "a piece that the complete item or answer behind it repeats",
         source=RESPONSES,
         kind="stream",

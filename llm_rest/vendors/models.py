@@ -755,6 +755,7 @@ ROWS: list[Row] = [
         ("deepseek", ""),
         "deepseek-v4-flash deepseek-v4-pro",
         _TEXT_ONLY,
+        pdf=False,
         tools=True,
         json_mode=True,
         reasoning=True,
@@ -766,7 +767,7 @@ ROWS: list[Row] = [
         max_output=384 * _K,
         source=_DEEPSEEK,
     ),
-    *_rows(("deepseek", ""), "deepseek-chat deepseek-reasoner", _TEXT_ONLY, tools=True, source=_DEEPSEEK),
+    *_rows(("deepseek", ""), "deepseek-chat deepseek-reasoner", _TEXT_ONLY, pdf=False, tools=True, source=_DEEPSEEK),
     # --- Groq rejects log probabilities for every model ---
     *_rows(("groq",), "llama-3.3-70b-versatile", _GROQ_LLAMA, max_output=32_768),
     *_rows(("groq",), "llama-3.1-8b-instant", _GROQ_LLAMA, max_output=131_072),

@@ -440,7 +440,7 @@ def test_a_gemini_stream_is_an_array_for_who_does_not_ask_for_events(http: httpx
     ],
     ids=["image", "file"],
 )
-def test_content_that_the_model_cannot_read_is_a_bad_request_and_never_left_out(
+def test_new_content_that_the_model_cannot_read_is_a_bad_request_and_never_left_out(
     upstream: str, part: Plain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = Config(
@@ -448,6 +448,12 @@ def test_content_that_the_model_cannot_read_is_a_bad_request_and_never_left_out(
     )
     content = [{"type": "input_text", "text": "What is this?"}, part]
     monkeypatch.setenv("K", "any")
+    earlier = [{"role": "user", "content": content}, {"role": "assistant", "content": "A hat."}]
     with gateway(config) as client:
-        answer = client.post("/v1/responses", json={"model": "texts", "input": [{"role": "user", "content": content}]})
+        answer = client.post("/v1/responses", json={"model": "texts", "input": earlier[:1]})
+        later = client.post(
+            "/v1/responses", json={"model": "texts", "input": [*earlier, {"role": "user", "content": "hi"}]}
+        )
     assert (answer.status_code, "input[0].content[1]" in message_of(answer)) == (400, True), answer.text
+    # A conversation that another model began continues, and what it read is told to be left out.
+    assert (later.status_code, "input[0].content[1]" in later.headers["x-llm-rest-losses"]) == (200, True), later.text

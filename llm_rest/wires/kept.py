@@ -1,9 +1,11 @@
 """Comparison of a document with its re-encoding, and restoring of the differences (`diff` and `patch`).
 
 `diff` compares a document with our encoding of its conversion to Responses, and `patch` restores the difference in the next
-encoding, where the same place is unchanged. A field that our encoding omits is under its own name, which other wires report. A
-field with another notation is under `spelling` as its original JSON text and a digest of ours, and is restored only if our
-encoding is the same. Before changing this file, know that leftovers may be forged: a decoder checks restored values.
+encoding, where the same place is unchanged. A field that our encoding omits is under its own name, which other wires report.
+A field with another notation is under `spelling` as its original JSON text and a digest of ours, and is restored only if our
+encoding is the same; where that depends on the model, the digest is of the option of Responses itself. A note that does not
+fit although no option was edited is reported. Before changing this file, know that leftovers may be forged: a decoder checks
+restored values.
 """
 
 from __future__ import annotations

@@ -93,39 +93,42 @@ class ReceivedDecoder(Decoder[T]):
         if (_ESCAPE in raw or _LEFTOVERS in raw or self._also in raw) and any(
             _pattern(n).search(raw) for n in self._names
         ):
-            return self.inner.decode(_without(bytes(raw), self._names, notes=self._notes))
+            return self.inner.decode(bytes(_without(bytes(raw), self._names, notes=self._notes)))
         return self.inner.decode(data)
 
 
-def _without(raw: bytes, names: Sequence[str], *, notes: bool) -> bytes:
+def _without(raw: bytes, names: Sequence[str], *, notes: bool) -> bytes | Raw:
     """The document without these fields; as it is where it is no JSON object, which its decoder reports."""
     try:
         raw = raw.removeprefix(b"\xef\xbb\xbf")
-        raw.decode()
+        if not raw.isascii():
+            raw.decode()
         check_depth(raw)
-        return _document(raw, names, notes=notes)
+        return _document(Raw(raw), names, notes=notes)
     except (msgspec.MsgspecError, UnicodeError, DecodeError):
         return raw
 
 
-def _document(raw: bytes, names: Sequence[str], *, notes: bool = True, event: bool = True) -> bytes:
+def _document(raw: Raw, names: Sequence[str], *, notes: bool = True, event: bool = True) -> Raw:
     """A document, or an event, whose answer, items and parts have notes of their own."""
     stripped: list[str] = []
     fields = _stripped(raw, names, "", 0, stripped)
+    changed = bool(stripped)
     for name in HOLDERS:
         if name in fields:
-            fields[name] = _each(fields[name], name, lambda one, _: _item(one))
+            changed |= _change(fields, name, lambda one, _: _item(one))
     if event and "response" in fields:
-        fields["response"] = _each(fields["response"], "response", lambda one, _: _document(one, OURS[:1], event=False))
-    return _noted(fields, stripped if notes else [])
+        changed |= _change(fields, "response", lambda one, _: _document(one, OURS[:1], event=False))
+    return _noted(fields, stripped if notes else []) if changed else raw
 
 
-def _item(raw: bytes) -> bytes:
+def _item(raw: Raw) -> Raw:
     stripped: list[str] = []
-    return _noted(_stripped(raw, OURS[:1], "", 1, stripped), stripped)
+    fields = _stripped(raw, OURS[:1], "", 1, stripped)
+    return _noted(fields, stripped) if stripped else raw
 
 
-def _stripped(raw: bytes, names: Sequence[str], path: str, level: int, found: list[str]) -> dict[str, Raw]:
+def _stripped(raw: Raw, names: Sequence[str], path: str, level: int, found: list[str]) -> dict[str, Raw]:
     """The fields of an object but those named, and without leftovers in the objects in it; `found` gets their paths."""
     fields = _objects.decode(raw)
     for name in names:
@@ -133,29 +136,39 @@ def _stripped(raw: bytes, names: Sequence[str], path: str, level: int, found: li
             del fields[name]
             found.append(f"{path}{name}")
 
-    def inner(one: bytes, place: str) -> bytes:
-        return _encode(_stripped(one, OURS[:1], f"{path}{place}.", level + 1, found))
+    def inner(one: Raw, place: str) -> Raw:
+        before = len(found)
+        below = _stripped(one, OURS[:1], f"{path}{place}.", level + 1, found)
+        return Raw(_encode(below)) if len(found) > before else one
 
     for name in INNER if level < _DEEPEST else ():
         if name in fields and not (level == 0 and name in HOLDERS):
-            fields[name] = _each(fields[name], name, inner)
+            _change(fields, name, inner)
     return fields
 
 
-def _each(value: Raw, name: str, change: Callable[[bytes, str], bytes]) -> Raw:
-    """An object, or each object of a list, changed; any other value is as it came."""
-    raw = bytes(value)
-    if raw[:1] == b"{":
-        return Raw(change(raw, name))
-    if raw[:1] != b"[":
-        return value
-    entries = [bytes(entry) for entry in _arrays.decode(raw)]
-    changed = [change(one, f"{name}[{i}]") if one[:1] == b"{" else one for i, one in enumerate(entries)]
-    return Raw(b"[" + b",".join(changed) + b"]")
+def _change(fields: dict[str, Raw], name: str, change: Callable[[Raw, str], Raw]) -> bool:
+    """Change an object in a field, or each object of a list there; whether any is another one then.
+
+    What has not changed is a part of the document itself, since a copy at each level would be many times its size.
+    """
+    old = fields[name]
+    first = memoryview(old)[:1]
+    if first == b"{":
+        fields[name] = change(old, name)
+        return fields[name] is not old
+    if first != b"[":
+        return False
+    entries = _arrays.decode(old)
+    new = [change(one, f"{name}[{i}]") if memoryview(one)[:1] == b"{" else one for i, one in enumerate(entries)]
+    if all(one is other for one, other in zip(new, entries, strict=True)):
+        return False
+    fields[name] = Raw(_encode(new))
+    return True
 
 
-def _noted(fields: dict[str, Raw], stripped: list[str]) -> bytes:
-    return _encode({**fields, "leftovers": {WIRE: {STRIPPED: stripped}}} if stripped else fields)
+def _noted(fields: dict[str, Raw], stripped: list[str]) -> Raw:
+    return Raw(_encode({**fields, "leftovers": {WIRE: {STRIPPED: stripped}}} if stripped else fields))
 
 
 def report_received(leftovers: Leftovers, path: str, lost: Losses) -> None:

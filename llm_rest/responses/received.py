@@ -153,18 +153,22 @@ def _change(fields: dict[str, Raw], name: str, change: Callable[[Raw, str], Raw]
     What has not changed is a part of the document itself, since a copy at each level would be many times its size.
     """
     old = fields[name]
-    first = memoryview(old)[:1]
+    first = _first(old)
     if first == b"{":
         fields[name] = change(old, name)
         return fields[name] is not old
     if first != b"[":
         return False
     entries = _arrays.decode(old)
-    new = [change(one, f"{name}[{i}]") if memoryview(one)[:1] == b"{" else one for i, one in enumerate(entries)]
+    new = [change(one, f"{name}[{i}]") if _first(one) == b"{" else one for i, one in enumerate(entries)]
     if all(one is other for one, other in zip(new, entries, strict=True)):
         return False
     fields[name] = Raw(_encode(new))
     return True
+
+
+def _first(raw: Raw) -> bytes:
+    return memoryview(raw)[:1].tobytes()
 
 
 def _noted(fields: dict[str, Raw], stripped: list[str]) -> Raw:

@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct
 from ..losses import no_such, not_in, not_taken
 from ..responses.carriers import NAMES, SPELLING, report_foreign, seal, sender, unseal
 from ..responses.items import Compaction, Reasoning
-from ..responses.parts import InputText
+from ..responses.parts import InputText, SummaryText
 from ..responses.response import ECHOED, IncompleteDetails, Response, ResponseError, Usage, echo
 from ..responses.tools import ChooseAllowed
 from ..unknown import Model, Opt, Unknown, as_object, base, extras, given, or_none, plain_json, with_extras
@@ -231,6 +231,18 @@ def _report_below(value: Any, path: str, lost: Losses) -> None:
         for name in value.__struct_fields__:
             if isinstance(inner := getattr(value, name), Struct):
                 _report_below(inner, f"{path}.{name}", lost)
+
+
+def wants_summary(request: Request | None) -> bool:
+    """Whether a caller asked for a summary of the reasoning, and so looks for thoughts there."""
+    return request is not None and request.reasoning is not None and request.reasoning.summary is not None
+
+
+def as_summary(item: Reasoning) -> None:
+    """Move raw thoughts to the summary; the text of the item stays the same."""
+    if item.content:
+        item.summary = [*(item.summary or ()), *(SummaryText(text=part.text) for part in item.content)]
+        item.content = None
 
 
 # --- opaque state ---------------------------------------------------------------------------------------------------

@@ -25,7 +25,16 @@ from ...unknown import Decoder, Opt, as_object, given
 from ...vendors.dialects import OllamaDialect
 from ..errors import error_facts, status_of
 from ..kept import Rules, diff, keep_message, kept_message, note, own_leftovers, patch, recall
-from ..leftovers import item_id, new_answer, report_answer, report_item, report_usage, set_status
+from ..leftovers import (
+    as_summary,
+    item_id,
+    new_answer,
+    report_answer,
+    report_item,
+    report_usage,
+    set_status,
+    wants_summary,
+)
 from ..tools import SentTools, restore_tool, sent_tools
 from . import types
 from .messages import AssistantMessage, decode_message
@@ -69,6 +78,8 @@ def decode_response(
     logprobs: list[ours.Logprob] = [] if body.message.thinking else body.logprobs or []
     items = decode_message(body.message, dialect.issuer, origin, set(), "message", lost, keep=keep)
     for i, item in enumerate(items):
+        if isinstance(item, ours.Reasoning) and wants_summary(request):
+            as_summary(item)
         if isinstance(item, ours.Message) and isinstance(item.content, str):
             item.content = [text_part(item.content, logprobs)]
         items[i] = placed_item(item, origin, i, names, lost)
@@ -85,7 +96,8 @@ def encode_response(
     """The answer in the server's format."""
     lost = Losses()
     left, status = own_leftovers(response, WIRE, "", lost), response.status
-    made = _encode_answer(response, as_object(left.get("message")), dialect, lost)
+    summarizes = wants_summary(request)
+    made = _encode_answer(response, as_object(left.get("message")), dialect, lost, summarizes=summarizes)
     body = patch(made, {name: value for name, value in left.items() if name != "message"})
     if response.error and not left:
         lost.dropped("error", "Ollama sends an error instead of an answer")
@@ -100,12 +112,14 @@ def encode_response(
     return body, lost
 
 
-def _encode_answer(response: ours.Response, left: Json, dialect: OllamaDialect, lost: Losses) -> types.Answer:
+def _encode_answer(
+    response: ours.Response, left: Json, dialect: OllamaDialect, lost: Losses, *, summarizes: bool = False
+) -> types.Answer:
     """The answer in our encoding; `left` are the leftovers of a message without items."""
     message = AssistantMessage(lost, "output")
     message.left = left
     for i, item in enumerate(response.output):
-        _encode_item(item, message, i, dialect, lost)
+        _encode_item(item, message, i, dialect, lost, summarizes=summarizes)
     body = types.Answer(
         model=response.model or UNSET,
         created_at=created_at(response),
@@ -168,7 +182,15 @@ def placed_item(item: Any, origin: str, position: int, names: SentTools, lost: L
     return item
 
 
-def _encode_item(item: ours.AnyItem, message: AssistantMessage, i: int, dialect: OllamaDialect, lost: Losses) -> None:
+def _encode_item(
+    item: ours.AnyItem,
+    message: AssistantMessage,
+    i: int,
+    dialect: OllamaDialect,
+    lost: Losses,
+    *,
+    summarizes: bool = False,
+) -> None:
     path = f"output[{i}]"
     if isinstance(item, ENCODED):
         own_leftovers(item, WIRE, path, lost)
@@ -179,14 +201,15 @@ def _encode_item(item: ours.AnyItem, message: AssistantMessage, i: int, dialect:
         case ours.FunctionCall() | ours.CustomToolCall():
             message.calls.append((item, i))
         case ours.Reasoning():
-            if item.summary:
+            state = item.encrypted_content
+            is_own = given(state) and sender(state) == (WIRE, dialect.issuer)
+            if item.summary and (item.content or not (summarizes or is_own)):
                 what = "a summary beside the thoughts" if item.content else "a summary, shown as what was thought"
                 lost.changed(f"{path}.summary", what)
             text = encode_thinking(item)
             if text:
                 message.add_thinking(text, i)
-            state = item.encrypted_content
-            if given(state) and sender(state) != (WIRE, dialect.issuer):
+            if given(state) and not is_own:
                 place = f"{path}.encrypted_content" if text else path
                 lost.dropped(place, "opaque state, which answers of Ollama cannot hold")
         case ours.ImageGenerationCall():

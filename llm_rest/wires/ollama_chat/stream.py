@@ -22,6 +22,7 @@ from ...unknown import Opt, Unknown, extras, given, or_unset, with_extras
 from ...vendors.dialects import OllamaDialect
 from .. import stream
 from ..kept import diff, keep_message, patch, unknown
+from ..leftovers import as_summary, wants_summary
 from ..stream import unsent
 from ..tools import ONE_CALL, sent_tools
 from . import types
@@ -44,7 +45,7 @@ from .tools import decode_call, encode_call
 from .types import WIRE, Json
 
 if TYPE_CHECKING:
-    from ..stream import OpenParts
+    from ..stream import OpenParts, Part
 
 __all__ = ["decode_stream", "encode_stream"]
 
@@ -56,6 +57,7 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
 
     def _prepare(self) -> None:
         self._names = sent_tools(self._request, custom_tools=False)
+        self._thought_part: type[Part] = ours.SummaryText if wants_summary(self._request) else ours.ReasoningText
         self._first_line: types.Chunk | None = None
         self._origin = ""
         self._response = ours.Response(id="", status="in_progress", output=[])
@@ -87,7 +89,7 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
         if msg:
             if msg.thinking:
                 self._thinking.append(msg.thinking)
-                self._append(ours.Reasoning, msg.thinking, ours.ReasoningText)
+                self._append(ours.Reasoning, msg.thinking, self._thought_part)
             if msg.content:
                 self._content.append(msg.content)
                 self._add_text(msg.content, line.logprobs or None)
@@ -177,6 +179,8 @@ class StreamDecoder(stream.StreamDecoder[OllamaDialect]):
             item = ours.Message(role="assistant", content=[part])
         else:
             item = decode_thinking(opened.text, self._dialect.issuer)
+            if self._thought_part is ours.SummaryText:
+                as_summary(item)
         return placed_item(item, self._origin, opened.item.index, self._names, self.losses)
 
     def _add_text(self, text: str, logprobs: list[ours.Logprob] | None) -> None:
@@ -231,7 +235,7 @@ class StreamEncoder(stream.StreamEncoder[OllamaDialect, types.Chunk]):
 
     def _end(self, response: ours.Response) -> None:
         self._begin(response)
-        answer, lost = encode_response(response, dialect=self._dialect)
+        answer, lost = encode_response(response, request=self._request, dialect=self._dialect)
         self.losses += lost
         msg = answer.message
         # The whole answer has any data that the events lack.

@@ -19,7 +19,7 @@ from ... import responses as ours
 from ...responses.carriers import SEAL, SPELLING, digest, own, seal, unseal
 from ...unknown import as_list, as_object, given, or_none, or_unset
 from ..kept import patch, unknown
-from ..leftovers import carrier
+from ..leftovers import as_summary, carrier
 from . import types
 from .types import USED, WIRE, AnyPart, AssistantFields, Json, Text, Thinking
 
@@ -413,7 +413,9 @@ def put_thought(msg: AssistantFields, item: ours.Reasoning, state: Thought, path
                 lost.changed(path, "several texts, sent as one")
             put_text(msg, state.place, text)
         case "reasoning_details":
-            shown = {"summary": _texts(item.summary), "text": _texts(item.content)}
+            # Thoughts that were moved to the summary, since the caller asked for one, are behind the summaries.
+            place = sum(detail.get("summary") is True for detail in state.details)
+            shown = {"summary": iter(texts(item)[:place]), "text": iter(texts(item)[place:])}
             details = [_with_text(detail, shown) for detail in state.details] or plain_details(item)
             if msg.reasoning_details:
                 msg.reasoning_details += details
@@ -464,6 +466,13 @@ def plain_details(item: ours.Reasoning) -> list[Json]:
         *({"type": "reasoning.summary", "summary": text} for text in _texts(item.summary)),
         *({"type": "reasoning.text", "text": text} for text in _texts(item.content)),
     ]
+
+
+def summarize(items: list[ours.AnyItem], dialect: ChatDialect) -> None:
+    """Show the host's thoughts as summaries, for a caller who asked for one; state of other issuers stays as it is."""
+    for item in items:
+        if isinstance(item, ours.Reasoning) and not is_foreign(item, dialect):
+            as_summary(item)
 
 
 def encode_foreign_thinking(msg: AssistantFields, item: ours.Reasoning) -> None:

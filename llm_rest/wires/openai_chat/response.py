@@ -39,6 +39,7 @@ from ..leftovers import (
     report_usage,
     reported_cost,
     set_status,
+    wants_summary,
 )
 from ..tools import restore_tool, sent_name, sent_tools
 from . import reasoning, types
@@ -88,6 +89,8 @@ def decode_response(
     msg = choice.message or _NO_ANSWER
     origin = body.id or f"resp_{digest(msgspec.json.encode(body).decode())}"
     output: list[Any] = decode_message(msg, dialect, origin, MESSAGE, lost, answer=True)
+    if wants_summary(request):
+        reasoning.summarize(output, dialect)
     if msg.annotations or body.citations or body.search_results or choice.logprobs:
         _decode_about_text(output, msg, body, choice)
     if type(msg) is not types.Answer and not keep:

@@ -25,7 +25,7 @@ from ...responses.carriers import digest, report_error, report_failure
 from ...unknown import Unknown, as_list, as_object, given, with_extras
 from ...vendors.dialects import ChatDialect
 from .. import stream
-from ..leftovers import built, item_id, new_answer, present
+from ..leftovers import built, item_id, new_answer, present, wants_summary
 from ..stream import unsent
 from ..tools import ONE_CALL, restore_tool, sent_name, sent_tools
 from . import reasoning, types
@@ -77,6 +77,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         self._sent_thoughts: dict[str, reasoning.Repeated] = {}  # the text of each field with reasoning
         self._thought_start = self._thought_end = 0  # where the bare text of the open item begins, and its length
         self._calls: dict[int, _Call] = {}
+        self._thought_part: type[Part] = ours.SummaryText if wants_summary(self._request) else ours.ReasoningText
         self._has_text = False
         self._has_objects = False  # pieces of text that were objects
         self._has_one_call = False  # a call in place of the list
@@ -288,9 +289,9 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         details = delta.reasoning_details or ()
         for field, text in bare.items():
             self._merged.add_text(field, text)
-        kinds: tuple[tuple[str, type[Part]], ...] = (("summary", ours.SummaryText), ("text", ours.ReasoningText))
+        kinds: tuple[tuple[str, type[Part]], ...] = (("summary", ours.SummaryText), ("text", self._thought_part))
         shown = [(str(detail[name]), kind) for detail in details for name, kind in kinds if detail.get(name)]
-        texts = shown or [(text, ours.ReasoningText) for text in list(bare.values())[:1]]
+        texts = shown or [(text, self._thought_part) for text in list(bare.values())[:1]]
         if texts and not (bare and shown):
             # A host may send a thought in one field and then repeat it in the other.
             field = "reasoning_details" if shown else next(iter(bare))
@@ -331,6 +332,8 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         if isinstance(msg.content, str):
             msg.content = f"<think>{msg.content}</think>"
         items = decode_message(msg, self._dialect, self._origin, "", Losses(), answer=True)
+        if self._thought_part is ours.SummaryText:
+            reasoning.summarize(items, self._dialect)
         first, *others = items or [ours.Reasoning(summary=[])]
         self._emit_done(thinking.item, first)
         for item in others:
@@ -343,7 +346,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
         for is_thought, text in pieces:
             if is_thought:
                 self._open_thought.add_text("content", text)
-                self._append(ours.Reasoning, text, ours.ReasoningText)
+                self._append(ours.Reasoning, text, self._thought_part)
             else:
                 self._append(ours.Message, text)
 
@@ -353,7 +356,7 @@ class StreamDecoder(stream.StreamDecoder[ChatDialect]):
             if isinstance(part, types.Thinking):
                 self._open_thought.add_parts([replace(part)])
                 pieces = [piece["text"] for piece in reasoning.pieces_of(part.thinking) if reasoning.is_text(piece)]
-                self._append(ours.Reasoning, "".join(pieces), ours.ReasoningText)
+                self._append(ours.Reasoning, "".join(pieces), self._thought_part)
             elif isinstance(part, types.Text) and part.text:
                 self._append(ours.Message, part.text)
         self._merged.add_parts(content)

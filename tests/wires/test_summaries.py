@@ -47,6 +47,8 @@ def test_thoughts_are_the_summary_that_was_asked_for_whole_and_streamed(vendor: 
     wire = wires.load(name)
     dialect = facts(vendor, name) if name in DIALECTS else None
     whole, pieces = documents(name, thought)
+    response: Any
+    raw: Any
     response, lost = wire.decode_response(
         wire.RESPONSE.decode(json.dumps(whole)), request=SUMMARY, dialect=dialect, keep=False
     )

@@ -44,7 +44,7 @@ def documents(wire: str, thought: dict[str, Any]) -> tuple[Any, list[Any]]:
 @pytest.mark.parametrize("vendor", CASES)
 def test_thoughts_are_the_summary_that_was_asked_for_whole_and_streamed(vendor: str) -> None:
     name, thought, texts = CASES[vendor]
-    wire = wires.load(name)
+    wire: Any = wires.load(name)
     dialect = facts(vendor, name) if name in DIALECTS else None
     whole, pieces = documents(name, thought)
     response: Any

@@ -25,7 +25,7 @@ from ...losses import Losses
 from ...responses.carriers import NEAR, SPELLING
 from ...unknown import Unknown, as_list, as_object, base, extras, given, or_none, or_unset
 from ..kept import Rules, diff, own_leftovers, patch
-from ..leftovers import report_unknown
+from ..leftovers import as_plain, report_unknown
 from ..options import report_missing
 from ..schema import GEMINI, fitted
 from ..tools import (
@@ -395,7 +395,7 @@ LISTS = ("functionDeclarations", "mcpServers")
 
 def unnamed_tools(tools: Sequence[types.Tool]) -> list[Json]:
     """The tools that have no name in Responses."""
-    return [{key: msgspec.to_builtins(value)} for key, value, decoded in _hosted(tools) if decoded is None]
+    return [{key: as_plain(value)} for key, value, decoded in _hosted(tools) if decoded is None]
 
 
 def keep_tools(original: types.Maybe[list[types.Tool]], made: Sequence[types.Tool]) -> Json:

@@ -22,7 +22,7 @@ from ...responses.carriers import SPELLING, own
 from ...responses.parts import SOURCE_FIELDS
 from ...unknown import Opt, Unknown, as_list, as_object, base, convert, given, or_none, or_unset
 from ..kept import diff, own_leftovers, patch
-from ..leftovers import is_object, known, stands_for_another
+from ..leftovers import as_plain, is_object, known, stands_for_another
 from ..tools import sent_name
 from . import types
 from .hosts import host_leftovers, is_own, with_host
@@ -200,7 +200,7 @@ def _encode_mark(mark: ours.CacheBreakpoint, dialect: ChatDialect) -> Json:
     """A cache breakpoint in the host's format."""
     if dialect.cache_mark == "cache_control":
         return {"type": "ephemeral", **({"ttl": mark.ttl} if given(mark.ttl) else {})}
-    plain: Json = msgspec.to_builtins(mark)
+    plain: Json = as_plain(mark)
     return plain
 
 
@@ -259,7 +259,7 @@ def _decode_known(part: types.KnownPart, dialect: ChatDialect, from_assistant: b
         case types.Video(video_url=types.VideoUrl(url=url)) if "video_url" in dialect.parts:
             return ours.InputVideo(video_url=url)
         case _:
-            return foreign(msgspec.to_builtins(part))
+            return foreign(as_plain(part))
 
 
 def decode_text(
@@ -334,7 +334,7 @@ def encode_plain_message(item: ours.Message, dialect: ChatDialect, i: int, lost:
             content = _joined(content, path, lost)
     kind = KINDS.get(role)
     if kind is None:
-        return Unknown({"role": role, "content": msgspec.to_builtins(content)})
+        return Unknown({"role": role, "content": as_plain(content)})
     message = kind(content=content)
     if item.leftovers:
         left = own_leftovers(item, WIRE, f"input[{i}]", lost)
@@ -532,7 +532,7 @@ def encode_annotations(part: ours.OutputText, offset: int, path: str, lost: Loss
 
 
 def _moved(annotation: ours.UrlCitation, offset: int) -> Json:
-    made: Json = msgspec.to_builtins(annotation)
+    made: Json = as_plain(annotation)
     place = {name: made[our] for name, our in _FIELDS.items() if our in made}
     for name in ("start_index", "end_index"):
         if given(place.get(name)):
@@ -564,4 +564,4 @@ def decode_logprobs(logprobs: Json) -> list[ours.Logprob] | None:
 def encode_logprobs(parts: list[ours.OutputText]) -> Json | None:
     """The log probabilities of all texts in the form of a choice."""
     entries = [entry for part in parts for entry in part.logprobs or ()]
-    return {"content": msgspec.to_builtins(entries), "refusal": None} if entries else None
+    return {"content": as_plain(entries), "refusal": None} if entries else None

@@ -26,7 +26,7 @@ from ...vendors.dialects import CHAT_HOSTS, ChatDialect
 from .. import Route, with_model
 from ..call_ids import paired
 from ..kept import Rules, diff, note, own_leftovers, patch, report_misfits, with_options
-from ..leftovers import is_object
+from ..leftovers import as_plain, is_object
 from ..options import ENCRYPTED, JSON_ONLY, LOGPROBS, asks_for_logprobs, report_include, report_missing, with_extra
 from ..prefix import EncodedPrefix, encoded_turns
 from ..tools import Added, Naming, added_tools, qualified, sent_name
@@ -312,7 +312,7 @@ def _decode_text(body: types.Request) -> ours.TextOptions | None:
                 strict=or_none(schema.strict),
             )
         else:
-            form = foreign(msgspec.to_builtins(format))
+            form = foreign(as_plain(format))
     return ours.TextOptions(format=form, verbosity=or_none(body.verbosity)) if form or given(body.verbosity) else None
 
 

@@ -315,7 +315,7 @@ def _decode_choice(choice: str | types.Named | types.ToolChoice, field: str, los
     if choice.type in ("function", "custom", "allowed_tools"):
         lost.refused(field, f"a choice without its `{choice.type}` object")
         return None
-    return Unknown(msgspec.to_builtins(choice))
+    return Unknown(as_plain(choice))
 
 
 def _flat(entry: Json) -> Json:

@@ -194,6 +194,13 @@ def reported_cost(cost: Any, ticks: Any) -> float | None:
     return found if isinstance(found, int | float) else None
 
 
+def report_thoughts(item: Reasoning, wire: str, path: str, lost: Losses) -> None:
+    """Report other wires' leftovers of the parts of a reasoning item."""
+    for field in ("summary", "content"):
+        for i, part in enumerate(getattr(item, field) or ()):
+            report_foreign(part.leftovers, wire, f"{path}.{field}[{i}]", lost)
+
+
 def report_unknown(value: Struct, path: str, lost: Losses) -> bool:
     """Report the undeclared fields of an item or part, or of a whole document; returns whether there are any."""
     unknown, kind = extras(value), struct_of(value)

@@ -137,3 +137,17 @@ def test_forged_leftovers_of_an_answer_change_nothing_that_is_said(name: str, le
 def test_forged_leftovers_of_a_streamed_answer_raise_nothing(name: str, left: Any) -> None:
     events = disassemble(answer(name, left))
     assert read(name, written(name, events)[0])
+
+
+@pytest.mark.parametrize("target", ["openai_chat", "ollama_chat"])
+def test_an_unknown_field_of_a_thought_is_reported_by_wires_that_show_thoughts_as_one_text(target: str) -> None:
+    gemini, there = wires.load("gemini_generate_content"), wires.load(target)
+    parts = b'[{"text":"Hm","thought":true,"brand_new":1},{"text":"Hi"}]'
+    body = b'{"candidates":[{"content":{"role":"model","parts":%s},"finishReason":"STOP"}]}' % parts
+    response, _ = gemini.decode_response(gemini.RESPONSE.decode(body))
+    decoder, encoder = gemini.decode_stream(), there.encode_stream()
+    for event in [*decoder.feed(gemini.EVENT.decode(body)), *decoder.close()]:
+        encoder.feed(event)
+    encoder.close()
+    for losses in (there.encode_response(response)[1], encoder.losses):
+        assert "output[0].summary[0].brand_new" in {loss.path for loss in losses}

@@ -31,6 +31,7 @@ from ..leftovers import (
     new_answer,
     report_answer,
     report_item,
+    report_thoughts,
     report_usage,
     set_status,
     wants_summary,
@@ -201,6 +202,7 @@ def _encode_item(
         case ours.FunctionCall() | ours.CustomToolCall():
             message.calls.append((item, i))
         case ours.Reasoning():
+            report_thoughts(item, WIRE, path, lost)
             state = item.encrypted_content
             is_own = given(state) and sender(state) == (WIRE, dialect.issuer)
             if item.summary and (item.content or not (summarizes or is_own)):

@@ -35,6 +35,7 @@ from ..leftovers import (
     present,
     report_answer,
     report_item,
+    report_thoughts,
     report_unknown,
     report_usage,
     reported_cost,
@@ -224,6 +225,7 @@ def _encode_output(
                     lost.changed(path, "one more call than `function_call` can hold, sent in `tool_calls`")
             case ours.Reasoning():
                 report_unknown(item, path, lost)
+                report_thoughts(item, WIRE, path, lost)
                 state = reasoning.state_of(item, dialect)
                 if isinstance(state, reasoning.CallState):
                     attached[state.call_id] = state.extra_content

@@ -87,13 +87,18 @@ class Responses(_OpenAI):
 
 
 def _options(
-    *, tools: bool = False, thinking: bool = False, most: int | None = None, stored: bool = False
+    *,
+    tools: bool = False,
+    thinking: bool = False,
+    summary: bool = True,
+    most: int | None = None,
+    stored: bool = False,
 ) -> dict[str, Any]:
     asked: dict[str, Any] = {"store": stored}
     if tools:
         asked["tools"] = [{"type": "function", "name": TOOL, "description": ABOUT, "parameters": CITY, "strict": True}]
     if thinking:
-        asked["reasoning"] = {"effort": "low", "summary": "auto"}
+        asked["reasoning"] = {"effort": "low", "summary": "auto"} if summary else {"effort": "low"}
         if not stored:
             asked["include"] = ["reasoning.encrypted_content"]
     if most:

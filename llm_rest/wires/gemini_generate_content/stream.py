@@ -504,9 +504,9 @@ class StreamEncoder(stream.StreamEncoder[GeminiDialect, types.Response]):
 
     def _send_rest(self, item: ours.AnyItem, index: int) -> None:
         """Send what the complete texts of an item have beyond their deltas."""
-        texts = getattr(item, "summary" if isinstance(item, ours.Reasoning) else "content", None)
+        texts = as_list(getattr(item, "summary" if isinstance(item, ours.Reasoning) else "content", None))
         for place, sent in list(self._sent_texts.get(index, {}).items()):
-            whole = texts[place] if isinstance(texts, list) and place < len(texts) else None
+            whole = texts[place] if place < len(texts) else None
             if rest := stream.unsent(getattr(whole, "text", ""), sent):
                 part = types.Part(text=rest, thought=True if isinstance(item, ours.Reasoning) else UNSET)
                 self._add_text(part, index, place)

@@ -16,7 +16,6 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from llm_rest import AnswerCache, Client, Reply
-from llm_rest.client.reply import Reply
 from llm_rest.errors import LLMError, LossError
 from tests.callers import NewClient
 from tests.loopback import END, STREAM, chunks, http, loopback, send

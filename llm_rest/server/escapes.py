@@ -44,7 +44,9 @@ class Guard:
 
     def __init__(self, config: Config) -> None:
         self._most = config.limits.output_tokens
-        self._restricts = self._most is not None or bool(config.models) or config.default is not None
+        self._limits = self._most is not None
+        named = bool(config.models) or config.default is not None
+        self._restricts = self._limits or (named and "*" not in config.vendors)
         self._shares = len(config.tokens) > 1
         self._tools = config.hosted_tools
         self._unknown = config.unknown
@@ -109,7 +111,7 @@ class Guard:
     # Fields.
 
     def _check_fields(self, body: Model, escapes: Escapes) -> None:
-        lists = escapes.state, escapes.multiplies, escapes.leaves
+        lists = escapes.state, escapes.multiplies, escapes.leaves, escapes.prices
         self._check_object(body, "", lists, escapes)
         for holder in _holders(escapes.limits):
             inner = getattr(body, holder)
@@ -132,10 +134,12 @@ class Guard:
         if kind == "state":
             if self._shares and value and not _is_new(value):
                 self._refuse_state(path)
-        elif self._restricts and kind == "multiplies":
-            if value not in (0, 1):
+        elif kind == "multiplies":
+            if self._limits and value not in (0, 1):
                 raise _refused(path, f"{path} above 1 is not served: send several requests")
-        elif self._restricts and value and not _is_harmless(plain, value, escapes):
+        elif value and (
+            self._restricts if kind == "leaves" else self._limits and not _is_harmless(plain, value, escapes)
+        ):
             raise _refused(path, f"{path} is not sent to a vendor by this server; its operator can allow it")
 
     def _refuse_state(self, name: str) -> None:
@@ -283,7 +287,7 @@ def _names(kind: type[Model]) -> frozenset[str]:
 @lru_cache(maxsize=64)
 def _watched(*lists: tuple[str, ...]) -> dict[str, str]:
     """What a field is watched for, by its plain name."""
-    kinds = zip(("state", "multiplies", "leaves"), lists, strict=True)
+    kinds = zip(("state", "multiplies", "leaves", "prices"), lists, strict=True)
     return {plain_name(name): kind for kind, names in kinds for name in names}
 
 

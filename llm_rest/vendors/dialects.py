@@ -93,15 +93,19 @@ class Escapes(Struct, frozen=True, kw_only=True):
     multiplies: tuple[str, ...] = ("n", "candidate_count", "best_of", "num_return_sequences", "num_completions")
     """Fields for several answers, each as long as the limit."""
     leaves: tuple[str, ...] = (
-        *("models", "route", "fallbacks", "fallback_credit_token", "preset", "plugins", "provider", "service_tier"),
-        *("background", "prompt", "inference_geo", "speed", "routing_config", "model_selection_config", "transforms"),
+        *("models", "route", "fallbacks", "fallback_credit_token", "preset", "prompt"),
+        *("routing_config", "model_selection_config"),
     )
-    """Fields that choose another model or another price, or add to the request what is not in it."""
+    """Fields that choose another model, also by a prompt that is stored at the vendor."""
+    prices: tuple[str, ...] = (
+        *("plugins", "provider", "service_tier", "background", "inference_geo", "speed", "transforms"),
+    )
+    """Fields that choose another price, or add to the request what is not in it."""
     harmless: tuple[tuple[str, str], ...] = (
         *(("service_tier", tier) for tier in ("auto", "default", "standard_only", "standard", "unspecified", "flex")),
         ("speed", "standard"),
     )
-    """Those fields with values at no higher price."""
+    """Fields of `prices` with values at no higher price."""
     state: tuple[str, ...] = ("container", "cached_content", "conversation", "continuation_token")
     """Fields that name state at the vendor, which belongs to the key and so to all callers."""
 

@@ -75,6 +75,13 @@ def _code_text(document: Plain) -> None:
             value["code"] = str(value["code"])
 
 
+def _required_reasoning(request: Plain) -> None:
+    """DeepSeek and Moonshot reject calls without the reasoning before them, and accept an empty one."""
+    for message in request["messages"] if isinstance(request.get("messages"), list) else ():
+        if isinstance(message, dict) and message.get("tool_calls") and message.get("reasoning_content") in ("", None):
+            message.pop("reasoning_content", None)
+
+
 # --- gemini_generate_content ----------------------------------------------------------------------------------------
 
 CHOSEN = frozenset(
@@ -114,6 +121,7 @@ TABLE: dict[str, tuple[Canonical, ...]] = {
         Canonical(
             "chat.canonical.1", "the code of an error is a word, also where it is a number", _code_text, ("error",)
         ),
+        Canonical("chat.canonical.2", "calls without reasoning have an empty one", _required_reasoning, ("request",)),
     ),
     "anthropic_messages": (),
     "ollama_chat": (),

@@ -331,3 +331,16 @@ def test_the_replies_of_a_run_and_of_many_prompts_have_their_leftovers(httpx_moc
         (row,) = llm.map(["Hi"])
         assert isinstance(row, Reply)
         assert row.info.leftovers == LEFT
+
+
+def test_entries_of_a_list_with_the_same_index_are_not_mixed(httpx_mock: HTTPXMock) -> None:
+    details = [
+        {"type": "reasoning.summary", "summary": "Hm.", "format": "one-v1", "index": 0},
+        {"type": "reasoning.encrypted", "data": "abc", "format": "two-v1", "index": 0},
+    ]
+    answer = json.loads(json.dumps(CHAT))
+    answer["choices"][0]["message"]["reasoning_details"] = details
+    httpx_mock.add_response(json=answer)
+    with Client("openrouter/m", api_key="sk-test-0123456789") as llm:
+        left = llm.generate("Hi").info.leftovers["choices"][0]["message"]["reasoning_details"]
+    assert [entry["format"] for entry in left] == ["one-v1", "two-v1"]

@@ -42,10 +42,12 @@ _MOST_COMPARED = 2_000
 
 def leftovers(raw: bytes, source: AnswerSource) -> Json:
     """What an answer says and its reply does not show; the later parts of an answer in several parts are in front."""
+    whole = [of_document(body, source.wire, source.dialect) for body in (*source.earlier, raw) if body]
+    if len(whole) == 1 and not source.frames:
+        return whole[0]
     found: Json = {}
-    for body in (*source.earlier, raw):
-        if body:
-            _merge(found, of_document(body, source.wire, source.dialect))
+    for one in whole:
+        _merge(found, one)
     if source.frames:
         _merge(found, of_stream(source.frames, source.wire, source.dialect))
     return found

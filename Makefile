@@ -20,7 +20,7 @@ demo: $(VENV)/.demo ## a tool conversation through every wire, without network o
 	@$(BIN)/llm-rest demo $(ARGS)
 
 test: $(VENV)/.dev ## the test suite, of large tables a sample; ARGS="-k name" narrows it
-	@echo "running about 13,400 tests (of 15,100; make test-rest runs the others), $(JOBS) processes at a time, about 4 minutes and 1 GB on two cores"
+	@echo "running about 13,400 tests (of 15,100; make test-rest runs the others), $(JOBS) processes at a time, about 5 minutes and 1 GB on two cores"
 	@LLM_REST_JOBS=$(JOBS) $(BIN)/python -m tests $(ARGS)
 
 test-quick: $(VENV)/.dev ## one case of each test

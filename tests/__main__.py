@@ -29,6 +29,7 @@ import pytest
 HERE = Path(__file__).parent
 PARTS = (
     "",
+    "gateway/",
     "hostile/",
     "transport/",
     "bulk/",
@@ -36,7 +37,6 @@ PARTS = (
     "gateway/attacks/",
     "conversation/",
     "wires/",
-    "gateway/",
     "clients/",
     "corpus/",
     "loop/",

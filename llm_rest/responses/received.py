@@ -78,7 +78,7 @@ class ReceivedDecoder(Decoder[T]):
         self._notes = notes
         self._without = without
         self._names = names
-        self._also = names[-1].encode()
+        self._also = names[1].encode() if len(names) > 1 else b""
 
     def decode(self, data: bytes | bytearray | str) -> T:
         """The document in `data`. Raises `DecodeError` with the path, the expected and the actual value."""
@@ -90,7 +90,7 @@ class ReceivedDecoder(Decoder[T]):
                 pass
         raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
         # Nearly every document has neither, and these searches are fast.
-        if (_ESCAPE in raw or _LEFTOVERS in raw or self._also in raw) and any(
+        if (_ESCAPE in raw or _LEFTOVERS in raw or (self._also and self._also in raw)) and any(
             _pattern(n).search(raw) for n in self._names
         ):
             return self.inner.decode(bytes(_without(bytes(raw), self._names, notes=self._notes)))

@@ -8,7 +8,6 @@ too many is harmless here, while one too few is hidden from the caller.
 
 from __future__ import annotations
 
-import binascii
 import json
 from difflib import SequenceMatcher
 from functools import partial
@@ -21,7 +20,7 @@ from msgspec.structs import replace
 
 from .. import wires
 from ..errors import DecodeError, ResponseTooLargeError
-from ..responses.carriers import PREFIX
+from ..responses.carriers import PREFIX, sender, unseal
 from ..responses.stream import Assembler, disassemble
 from .answer import decode_body
 from .events import StreamReader
@@ -188,11 +187,9 @@ class _Hidden:
 
 def _opened(envelope: str) -> Any:
     """The payload of an envelope of ours as plain data."""
-    body = envelope[envelope.rfind(".") + 1 :].encode("ascii", "replace").translate(bytes.maketrans(b"-_", b"+/"))
-    try:
-        return _json(binascii.a2b_base64(body + b"=" * (-len(body) % 4)))
-    except binascii.Error:
-        return None
+    place = sender(envelope)
+    payload: msgspec.Raw | None = None if place is None else unseal(envelope, *place, msgspec.Raw)
+    return None if payload is None else _json(bytes(payload))
 
 
 # --- whole documents ------------------------------------------------------------------------------------------------
